@@ -19,7 +19,7 @@ void base64_encode (struct span bytes, char *out)
     *out = '\0';
 }
 
-// The position in the alphabet plus 1; 0 = not in it.
+// Each character's position in the alphabet plus 1; 0 = it is not in the alphabet.
 static const uint8_t places[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,

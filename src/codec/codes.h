@@ -14,7 +14,7 @@ const char *status_word (uint8_t status);
 // The status's name ("NOT_WORKER"), or NULL.
 const char *status_name (uint8_t status);
 
-// The reasons why a station that no longer serves rejects each request, unprocessed, with
+// The reasons with which a station that does not serve rejects every request, unprocessed, with
 // NET_ERROR.
 #define STATION_IS_STOPPING "the station is stopping"
 #define STATION_STANDS_BY   "another station owns the plans"

@@ -4,9 +4,10 @@
 
 #include "codes.h"
 
-enum { TAG_FIRST = 0xFE }; // bytes from here on may follow the types, as END does
+enum { TAG_FIRST = 0xFE }; // END, and bytes from this one on, may follow the types
 
-// Types that may occur once only: a bit for each, the lowest is reported first.
+// Frame types that may occur only once: a bit for each. Of several duplicates, the one with the
+// lowest bit is reported.
 static const uint8_t once_only[256] = {
     [ZERO_FRAME_GLOBAL_ID] = 1, [ZERO_FRAME_STATION_ID] = 2, [ZERO_FRAME_REQUEST_ID] = 4,
     [ZERO_FRAME_REQUESTER] = 8, [ZERO_FRAME_PLAN] = 16,      [ZERO_FRAME_COMMAND] = 32};

@@ -19,7 +19,8 @@ struct desc {
 // Whether this frame can be the description of a message with `following` more frames.
 bool desc_fits (struct span frame, size_t following);
 
-// Parse and check every rule that needs no frame content. 0, or ZPLAN_EFRAME with the reason.
+// Parse the description, and check every rule that needs no frame content. 0, or ZPLAN_EFRAME with
+// the reason.
 int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason);
 
 // Append a frame type. The caller keeps count below DESC_FRAMES_MAX.

@@ -8,7 +8,7 @@
 static const char *const names[DIALECTS] = {
     [DIALECT_ZERONET] = "zeronet", [DIALECT_MICROZERO] = "microzero"};
 
-// A status in both dialects; -1: MicroZero has none.
+// A status in both dialects; -1: MicroZero has no such status.
 static const struct status_pair {
     int zeronet, microzero;
 } pairs[] = {
@@ -16,11 +16,12 @@ static const struct status_pair {
 #include "zplan_codes.def"
 };
 
-// Further statuses of MicroZero's stations and workers, and what they are in zeronet.
+// Further statuses that MicroZero's stations and workers send. zplan converts them to zeronet, and
+// never sends them.
 static const struct status_pair only_in[] = {
     {ZERO_STATUS_WAITING_ID, '#'},     // a worker's heartbeat: the command's number
     {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station is paused: no worker now
-    {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client's own
+    {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client timed out
     {ZERO_STATUS_ERROR_ID, 0xD0},      // a bug in the worker
 };
 
@@ -42,7 +43,7 @@ bool dialect_parse (const char *name, enum dialect *ret)
     return false;
 }
 
-// Our number for a status of MicroZero, or -1.
+// Zeronet's number for a status of MicroZero, or -1.
 static int find_microzero (uint8_t status)
 {
     for (size_t i = 0; i < ONLY_IN; i++)

@@ -79,7 +79,7 @@ size_t json_frame_size (const json_t *value)
 bool json_to_desc (const json_t *frame, size_t following, struct desc *ret)
 {
     const json_t *encoded = json_object_get (frame, "b64");
-    uint8_t bytes[2 * DESC_SIZE_MAX]; // base64 takes a third more
+    uint8_t bytes[2 * DESC_SIZE_MAX]; // fits the text: base64 is a third longer than the bytes
     size_t size;
     struct desc desc;
     struct reason ignored;

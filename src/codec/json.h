@@ -14,11 +14,11 @@ enum { JSON_DEPTH_MAX = 16 };
 // JSON_DEPTH_MAX. NULL with a reason; else a new reference, to be released with json_decref.
 json_t *json_read_object (struct span text, struct reason *reason);
 
-// The same for one JSON array.
+// Parse one JSON array by the rules of json_read_object.
 json_t *json_read_array (struct span text, struct reason *reason);
 
-// jansson's error text, made safe for a reason: it quotes what a peer wrote and contains quotes of
-// its own. The text of `error` is changed in place.
+// jansson's error text for use in a reason: it quotes bytes that a peer wrote, so those that are
+// not printable ASCII become '?', and single quotes double ones. `error` is changed in place.
 const char *json_error_words (json_error_t *error);
 
 // The nesting depth of a value: 1 for an object of plain values.
@@ -27,19 +27,19 @@ int json_depth (const json_t *value);
 // Compact text of a value; free it with free ().
 char *json_write (const json_t *value);
 
-// A frame as the store keeps it: a JSON string where it is valid UTF-8 without NUL, else
-// {"b64": "..."}.
+// A frame as the store keeps it, a new reference: a JSON string if the frame is valid UTF-8 without
+// NUL, else {"b64": "..."}.
 json_t *json_from_frame (struct span frame);
 
-// The frame of such a value, decoded to `out`, which has room for as many bytes as the JSON text of
-// the value. False: the value is no frame.
+// Decode a frame that json_from_frame made to `out`, which has room for as many bytes as the JSON
+// text of the value. False: the value is no frame.
 bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size);
 
-// The size in bytes of the frame in such a value.
+// The number of bytes that json_to_frame decodes.
 size_t json_frame_size (const json_t *value);
 
-// Parse a message's description that the store keeps as such a value. False: it does not describe a
-// message with `following` more frames; `ret` is untouched.
+// Parse a message's description that json_from_frame made. False: it does not describe a message
+// with `following` more frames; `ret` is untouched.
 bool json_to_desc (const json_t *frame, size_t following, struct desc *ret);
 
 // Read an integer field. False: it is absent, of another type or out of bounds.

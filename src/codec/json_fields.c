@@ -76,7 +76,8 @@ static bool read_ident (const json_t *value, void *out)
     return true;
 }
 
-// False: the value is wrong; `why` is set if the field has no rule.
+// Read and check one member's value. False: the value is wrong; `why` is set if the field has no
+// rule.
 static bool read_value (const struct json_field *field, const json_t *value, void *ret,
                         struct reason *why)
 {

@@ -9,9 +9,9 @@
 enum json_as {
     AS_OWN,     // by `read` or `judge`
     AS_TEXT,    // char[max + 1]: a string, bounded in bytes
-    AS_STRING,  // const char *, borrowed from the object: the same
+    AS_STRING,  // const char *, borrowed from the object: a string, bounded in bytes
     AS_NUMBER,  // int64_t: an integer
-    AS_SECONDS, // the same, which the rule says
+    AS_SECONDS, // int64_t: an integer that the derived rule calls seconds
     AS_INT,     // int32_t: an integer
     AS_FLAG,    // bool
     AS_WORD,    // an enum: the index of a string in `words`, from `min` on and below `max`
@@ -23,12 +23,13 @@ enum json_as {
 struct json_field {
     const char *name;
     enum json_as as;
-    size_t at; // offset of the value in the struct read into; AS_OWN: 0 is the struct itself
+    size_t at; // offset of the member in the struct that is read into; 0 = the struct itself
     int64_t min, max;
-    const char *rule; // NULL: derived from the bounds or the words
+    const char *rule; // the reason if the value is wrong; NULL: derived from bounds or `words`
     const char *const *words;
+    // AS_OWN: one of these reads the value. `judge` sets the reason itself, so `rule` is NULL.
     bool (*read) (void *value_of_object, const json_t *value);
-    bool (*judge) (void *value_of_object, const json_t *value, struct reason *reason); // no `rule`
+    bool (*judge) (void *value_of_object, const json_t *value, struct reason *reason);
     bool names; // the reason of `judge` already names the member
 };
 
@@ -41,6 +42,7 @@ bool json_field_read (const struct json_field *field, const json_t *value, void 
 bool json_fields_read (const json_t *object, const struct json_field *fields, size_t count,
                        void *ret, struct reason *reason);
 
-// The same for an object given as text. False also when it is not a JSON object.
+// Parse an object, and read its members as json_fields_read does. False also if the text is no JSON
+// object.
 bool json_fields_parse (struct span text, const struct json_field *fields, size_t count, void *ret,
                         struct reason *reason);

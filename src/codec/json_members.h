@@ -12,13 +12,14 @@ struct json_member {
 struct json_members {
     struct json_member *at;
     size_t count, room;
-    struct json_member few[48]; // storage of the members of most objects
+    struct json_member few[48]; // `at` points here unless there are more members
 };
 
-// Consume the next value, an object. Its names and values are borrowed from the text. False: it is
-// no object, or invalid; duplicate names are not. Release the members in both cases.
+// Consume the next value, an object. Its names and values are borrowed from the text; a name may be
+// duplicate. False: the value is no object, or invalid. Release the members in both cases.
 bool json_members_take (struct json_members *self, struct json_scan *scan);
 
+// Free the members; their names and values stay valid.
 void json_members_release (struct json_members *self);
 
 // The value of the first member of this name; empty: there is none.

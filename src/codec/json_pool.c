@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-    STEP = 16,         // between the block sizes of malloc
-    HEADER = 8,        // malloc's own bytes in each block
-    SMALLEST = 24,     // block that malloc returns
-    SIZES = 32,        // that are cached: up to 520 bytes
-    KEPT_MAX = 2 << 20 // bytes
+    STEP = 16,         // malloc's block sizes are this many bytes apart
+    HEADER = 8,        // bytes of each block that malloc uses itself
+    SMALLEST = 24,     // usable bytes of the smallest block
+    SIZES = 32,        // block sizes that are cached: up to 520 bytes
+    KEPT_MAX = 2 << 20 // bytes that a thread caches
 };
 
-// Freed blocks by size; each contains the address of the next one.
+// The cached blocks: a list for each size; each block contains the address of the next one.
 static _Thread_local void *kept[SIZES];
 static _Thread_local size_t kept_bytes;
 

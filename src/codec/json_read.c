@@ -1,5 +1,5 @@
-// Reading JSON: plain texts are parsed here, in a third of jansson's time; anything unusual or
-// wrong is left to jansson, which decides and makes the error texts.
+// Reading JSON: plain texts are parsed here, in a third of jansson's time. A text that is unusual
+// or wrong is parsed again by jansson, which accepts or rejects it and makes the error texts.
 #include "json.h"
 
 #include "json_scan.h"
@@ -8,7 +8,7 @@
 
 struct json_reader {
     struct json_scan scan;
-    uint8_t *scratch; // as large as the text
+    uint8_t *scratch; // for decoded strings; as large as the text
     int depth;
 };
 
@@ -22,7 +22,7 @@ static json_t *read_text (struct json_reader *self)
                : NULL;
 }
 
-// Integers only; jansson reads all other numbers.
+// Read an integer here, and any other number by jansson.
 static json_t *read_number (struct json_reader *self)
 {
     static const char more[] = "0123456789+-.eE";
@@ -113,7 +113,7 @@ static json_t *read_any (struct json_reader *self)
     }
 }
 
-// NULL: jansson decides.
+// Parse an object or an array. NULL: the text is unusual or wrong, and jansson must decide.
 static json_t *read_plain (struct span text)
 {
     uint8_t *scratch = malloc (text.size + 1); // may fail: the library survives exhausted memory
@@ -128,9 +128,10 @@ static json_t *read_plain (struct span text)
     return value;
 }
 
-// -- what jansson decides
+// -- by jansson
 
-// jansson accepts a depth of 2,048; refuse deep text before it allocates.
+// Whether a text is nested deeper than JSON_DEPTH_MAX. jansson would accept a depth of 2,048 and
+// allocate it.
 static bool too_deep (struct span text)
 {
     int depth = 0;
@@ -154,7 +155,7 @@ static bool too_deep (struct span text)
     return false;
 }
 
-// The field that a syntax error belongs to: the last name before it. Empty when there is none.
+// The field that a syntax error belongs to: the last name before its position; empty: none.
 static struct span field_before (struct span text, size_t position)
 {
     struct span string = {0}, field = {0};
@@ -199,7 +200,7 @@ static json_t *read_unusual (struct span text, struct reason *reason)
     return value;
 }
 
-// Parse one value of this type.
+// Parse one value, an object or an array. NULL with a reason.
 static json_t *read_value (struct span text, json_type type, struct reason *reason)
 {
     json_t *value = read_plain (text);

@@ -26,7 +26,7 @@ bool json_scan_ended (struct json_scan *self)
 
 bool json_scan_integer (struct json_scan *self, int64_t *ret)
 {
-    enum { DIGITS_MAX = 19 }; // fits a uint64; a further digit is rejected as the next token
+    enum { DIGITS_MAX = 19 }; // so many fit a uint64; a further digit is no valid next token
     json_scan_space (self);
     const uint8_t *at = self->at;
     bool negative = at < self->end && *at == '-';
@@ -55,7 +55,7 @@ bool json_scan_flag (struct json_scan *self, bool *ret)
 
 // -- strings
 
-// Four hex digits, or -1.
+// The number that four hex digits form, or -1.
 static int32_t read_hex (const uint8_t *at, const uint8_t *end)
 {
     int32_t value = 0;
@@ -73,6 +73,7 @@ static int32_t read_hex (const uint8_t *at, const uint8_t *end)
     return value;
 }
 
+// Write a code point in UTF-8. Returns its size.
 static size_t put_utf8 (int32_t code, uint8_t *out)
 {
     if (code < 0x80) {
@@ -97,7 +98,8 @@ static size_t put_utf8 (int32_t code, uint8_t *out)
     return 4;
 }
 
-// Read the code after "\u". Returns where it ends; NULL: half a surrogate pair, a NUL, or invalid.
+// Read the code point after "\u", with the second escape of a surrogate pair. Returns where it
+// ends; NULL: half a pair, a NUL, or invalid.
 static const uint8_t *read_code (const uint8_t *at, const uint8_t *end, int32_t *ret)
 {
     int32_t code = read_hex (at, end);
@@ -117,7 +119,8 @@ static const uint8_t *read_code (const uint8_t *at, const uint8_t *end, int32_t 
     return at;
 }
 
-// Decode the escape after a backslash. Returns where it ends, or NULL.
+// Decode the escape after a backslash to `out`, which is advanced. Returns where the escape ends;
+// NULL: invalid.
 static const uint8_t *read_escape (const uint8_t *at, const uint8_t *end, uint8_t **out)
 {
     static const uint8_t bytes[0x80] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
@@ -135,7 +138,7 @@ static const uint8_t *read_escape (const uint8_t *at, const uint8_t *end, uint8_
     return at;
 }
 
-// Copy non-ASCII characters. Returns where they end, or NULL.
+// Copy non-ASCII characters to `out`, which is advanced. Returns where they end; NULL: invalid.
 static const uint8_t *copy_characters (const uint8_t *at, const uint8_t *end, uint8_t **out)
 {
     while (at < end && *at >= 0x80) {
@@ -179,7 +182,7 @@ bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size)
         return json_scan_string (self, out, ret_size);
     if (!json_scan_name (self, &name) || !json_scan_take (self, '"'))
         return false;
-    // No base64 has a quote or a backslash in it.
+    // Base64 contains no quote or backslash: the next quote ends it, and nothing is escaped.
     const uint8_t *end = memchr (self->at, '"', bytes_left (self));
     size_t size;
     if (!end || !base64_decode (span_of (self->at, (size_t)(end - self->at)), out, &size))
@@ -218,7 +221,7 @@ static bool skip_string (struct json_scan *self, struct span *ret)
     return false;
 }
 
-// Integers and short decimals; jansson decides about all other numbers.
+// Consume a number: integers and short decimals are checked here, all others by jansson.
 static bool skip_number (struct json_scan *self)
 {
     enum { DECIMALS_MAX = 18 };
@@ -243,6 +246,7 @@ static bool skip_number (struct json_scan *self)
     return number;
 }
 
+// Consume a value inside `depth` others. False: it is invalid or too deep.
 static bool skip_any (struct json_scan *self, int depth)
 {
     struct span ignored;

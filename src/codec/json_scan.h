@@ -1,7 +1,7 @@
 // JSON parsed directly from its bytes, for hot-path texts that this program wrote. Every call
 // consumes the next token, after white space, or fails: the text is then invalid or merely unusual,
-// and json_read_object must read it and report the error. Both read a token alike. The caller must
-// consume the whole text and check for duplicate names.
+// and json_read_object must read it and report the error. A token that both accept, both read
+// alike. The caller must consume the whole text and check for duplicate names.
 #pragma once
 
 #include "json_text.h"
@@ -24,6 +24,7 @@ static inline void json_scan_space (struct json_scan *self)
         self->at++;
 }
 
+// Whether the very next byte is this one; white space is not skipped.
 static inline bool json_scan_is_next (const struct json_scan *self, uint8_t byte)
 {
     return self->at < self->end && *self->at == byte;
@@ -41,7 +42,7 @@ static inline bool json_scan_take (struct json_scan *self, uint8_t byte)
     return true;
 }
 
-// Nothing is left.
+// Whether nothing but white space is left.
 bool json_scan_ended (struct json_scan *self);
 
 // Consume a member's name and its colon if they are next. A name that is written with escapes, or
@@ -60,15 +61,18 @@ static inline bool json_scan_name (struct json_scan *self, const struct json_nam
     return true;
 }
 
+// Consume an integer. The caller must check that the number ends there ("1" of "1.5" is accepted).
 bool json_scan_integer (struct json_scan *self, int64_t *ret);
 
+// Consume true or false.
 bool json_scan_flag (struct json_scan *self, bool *ret);
 
-// Decode a string to `out`, which has room for all bytes left in the text. Bytes after the decoded
-// ones may be overwritten.
+// Consume a string, and decode it to `out`, which has room for all bytes left in the text. Bytes
+// after the decoded ones may be overwritten.
 bool json_scan_string (struct json_scan *self, uint8_t *out, size_t *ret_size);
 
-// Decode a frame as json_to_frame does; `out` is as in json_scan_string.
+// Consume a frame, written as json_from_frame makes it, and decode it to `out`, which has room for
+// all bytes left in the text.
 bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size);
 
 // Consume the next value, whatever it is, checked as json_read_object checks it, except that names

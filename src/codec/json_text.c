@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "utf8.h"
 
-// The second byte of a short escape; 0 = \u00XX.
+// The second byte of a byte's short escape; 0 = there is none, and \u00XX is written.
 static const char short_escapes[0x80] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
                                          ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
 
@@ -31,7 +31,7 @@ static void grow (struct json_text *self, size_t more)
     self->bytes = memory_resize (self->bytes, self->room);
 }
 
-// Make room for this many bytes; the caller adds them to `size`.
+// Make room for this many bytes. Returns where to write them; the caller adds them to `size`.
 static char *room_for (struct json_text *self, size_t more)
 {
     if (self->room - self->size < more)
@@ -56,7 +56,7 @@ void json_text_raw (struct json_text *self, struct span bytes)
 
 void json_text_item (struct json_text *self)
 {
-    // No value ends with one of these.
+    // No value ends with a bracket that opens, so there is no item before this one.
     char last = self->bytes[self->size - 1];
     if (last == '{' || last == '[')
         return;
@@ -64,7 +64,8 @@ void json_text_item (struct json_text *self)
     self->size++;
 }
 
-// Write the name after what was written last; there is room. Returns where its value begins.
+// Write the name at `at`, which has room and follows at least one byte. Returns where the value
+// begins.
 static char *put_name (const struct json_name *name, char *at)
 {
     size_t no_comma = at[-1] == '{';
@@ -111,7 +112,7 @@ static void put_escape (struct json_text *self, uint8_t byte)
     self->size += 6;
 }
 
-// Write text with escapes. False: not valid text; part of it may have been written.
+// Write text with escapes. False: it is not UTF-8 without NUL; part of it may have been written.
 static bool put_text (struct json_text *self, const uint8_t *at, const uint8_t *end)
 {
     while (at < end) {
@@ -226,7 +227,7 @@ void json_text_value (struct json_text *self, const json_t *value)
         json_text_frame (self, text);
         return;
     }
-    written = json_dumps (value, JSON_ENCODE_ANY); // a real number, or a NUL in a text
+    written = json_dumps (value, JSON_ENCODE_ANY); // a real number, or a string with a NUL
     json_text_raw (self, span_text (written ? written : "null"));
     free (written);
 }

@@ -8,13 +8,15 @@
 
 enum { JSON_NAME_MAX = 12 };
 
-// A member's name as it is written. All have the same size, so that the copy has a constant length.
+// A member's name as it is written. `text` has the same size for all names, so that the compiler
+// knows the length of the copy.
 struct json_name {
     char text[JSON_NAME_MAX + 5]; // ,"NAME":
-    uint8_t size;                 // of `text`
+    uint8_t size;                 // bytes of `text` without the NUL
 };
 
-// Its initializer; `literal` has at most JSON_NAME_MAX bytes, none of which needs an escape.
+// The initializer of a json_name; `literal` has at most JSON_NAME_MAX bytes, and none needs an
+// escape.
 #define JSON_NAME(literal)                                                                         \
     {                                                                                              \
         ",\"" literal "\":", sizeof literal - 1 + 4                                                \
@@ -22,8 +24,8 @@ struct json_name {
 
 struct json_text {
     char *bytes; // owned
-    size_t size; // written
-    size_t room; // of `bytes`
+    size_t size; // bytes written
+    size_t room; // bytes allocated
 };
 
 // Start an empty text. `room` is its expected size; it grows when needed.
@@ -34,10 +36,10 @@ enum { JSON_TEXT_KEPT = 65536 }; // bytes of room that json_text_clear keeps
 // Empty the text for reuse; its room is kept, up to JSON_TEXT_KEPT bytes.
 void json_text_clear (struct json_text *self);
 
-// The whole text with a NUL after it; free it with free ().
+// Append a NUL, which `ret_size` does not count, and return the text; free it with free ().
 char *json_text_end (struct json_text *self, size_t *ret_size);
 
-// Bytes as they are: "{", "]", a value, members of an object.
+// Append bytes as they are: "{", "]", a value, members of an object.
 void json_text_raw (struct json_text *self, struct span bytes);
 
 // Write the comma before an item of an array, unless it is the first.
@@ -46,8 +48,8 @@ void json_text_item (struct json_text *self);
 // Write the next member's name.
 void json_text_name (struct json_text *self, const struct json_name *name);
 
-// Write the next member, a number, padded with spaces to `width` bytes; a longer one is written in
-// full.
+// Write the next member, a number. Spaces after it fill up `width` bytes; a longer one is written
+// in full.
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width);
 

@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "ident.h"
 
-// The envelope that starts with this frame, which is not a description.
+// The envelope of a message whose first frame this is, and not a description.
 static enum envelope envelope_of (struct span first)
 {
     if (first.size == 0)
@@ -13,7 +13,8 @@ static enum envelope envelope_of (struct span first)
     return first.data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
 }
 
-// Set the frames that a description names, as far as both frames and types are present.
+// Set code and frames from a description that does not match the frames, or is invalid: as many as
+// have both a type and a frame.
 static void salvage (const struct span *frames, size_t count, struct message *ret)
 {
     struct span desc = frames[0];
@@ -29,7 +30,7 @@ void message_read_cut (const struct span *frames, size_t count, struct message *
     *ret = (struct message){.envelope = ENVELOPE_PLAIN};
     for (size_t at = 0; at < 2 && at < count; at++) {
         struct span desc = frames[at];
-        // It names at least the frames that are left, and has a type for each.
+        // A description counts at least the frames that are left, and has the types of all of them.
         if (desc.size < 2 || desc.data[0] > DESC_FRAMES_MAX || desc.data[0] < count - at - 1 ||
             desc.size < (size_t)desc.data[0] + 2)
             continue;

@@ -5,11 +5,11 @@
 #include "desc.h"
 
 enum {
-    // Envelope, description and 32 frames; frames beyond are counted and dropped.
+    // Envelope, description and 32 frames; further frames of a packet are counted and dropped.
     MESSAGE_FRAMES_MAX = DESC_FRAMES_MAX + 2
 };
 
-// What precedes the description; it identifies the kind of message.
+// What precedes the description.
 enum envelope {
     ENVELOPE_PLAIN,  // [desc]: a DEALER client
     ENVELOPE_REQ,    // [empty][desc]: a REQ client
@@ -26,25 +26,27 @@ struct message {
 };
 
 // Read the envelope and the description. `frames` do not include the peer's identity. 0, or
-// ZPLAN_EFRAME with the reason; for the rejection, the envelope is then set as far as it is known,
-// code and frames only if the description fits.
+// ZPLAN_EFRAME with the reason. `ret` then has what a rejection needs: the envelope as far as it is
+// known, code and frames only if the description fits (desc_fits).
 int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason);
 
-// For the rejection of a message whose later frames were dropped: read envelope, code and frames as
+// Read a message whose later frames were dropped, for its rejection: envelope, code and frames as
 // far as they are known.
 void message_read_cut (const struct span *frames, size_t count, struct message *ret);
 
 // The first frame of this type, or an empty span. `found` may be NULL.
 struct span message_frame (const struct message *self, uint8_t type, bool *found);
 
-// The last frame of this type: frames appended on the way come last.
+// The last frame of this type, or an empty span: a frame that a hop has appended comes after the
+// sender's. `found` may be NULL.
 struct span message_last_frame (const struct message *self, uint8_t type, bool *found);
 
 // The total size of all frames in bytes.
 size_t message_size (const struct message *self);
 
-// Remove every frame of this type; `desc_out` then holds the description's bytes.
+// Remove every frame of this type. If there is any, the new description is written to `desc_out`,
+// and `self` borrows it.
 void message_drop (struct message *self, uint8_t type, uint8_t desc_out[DESC_SIZE_MAX]);
 
 // Start a message to write.
@@ -58,8 +60,10 @@ void message_add (struct message *self, uint8_t type, struct span bytes);
 size_t message_layout (const struct message *self, uint8_t desc_out[DESC_SIZE_MAX],
                        struct span out[MESSAGE_FRAMES_MAX]);
 
-// The plan id of a mailbox `*id`. False: invalid.
+// Parse a mailbox, `*ID`, to its plan id. False: invalid.
 bool mailbox_parse (struct span sender, uint64_t *ret_id);
 
 enum { MAILBOX_SIZE = 18 }; // '*', 16 hex digits, NUL
+
+// Write the mailbox of a plan. Returns `out`.
 const char *mailbox_text (uint64_t plan_id, char out[MAILBOX_SIZE]);

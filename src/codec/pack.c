@@ -19,7 +19,7 @@ static const struct form {
     uint8_t first, last;
     enum shape shape;
     uint8_t width;       // bytes of the value, or of the count; 0: it is in the first byte
-    const char *refused; // what it is, if JSON has no equivalent
+    const char *refused; // the reason why it is rejected; NULL: it is accepted
 } forms[] = {
     {0x00, 0x7f, SHAPE_VALUE, 0, NULL},  // positive fixint
     {0x80, 0x8f, SHAPE_MAP, 0, NULL},    // fixmap
@@ -74,9 +74,9 @@ static void refuse (struct reason *reason, struct span field, const char *what)
 
 // A map or array that the walk is in.
 struct pack_level {
-    uint64_t left; // items that must still come; a name and its value are two
+    uint64_t left; // items still to be read; a name and its value are two
     bool is_map;
-    struct span field; // the field of the next item; no data: none
+    struct span field; // the name before the next value; no data: none
 };
 
 struct pack_walk {
@@ -119,8 +119,8 @@ static bool enter_level (struct pack_walk *self, bool is_map, uint64_t items)
     return true;
 }
 
-// Read one item: its first byte, its value or count, and the text of a string. The items inside a
-// map or array follow as the next items.
+// Check one item: its first byte, its value or count, and the text of a string. The items inside a
+// map or array are read by the next calls.
 static bool read_item (struct pack_walk *self)
 {
     struct pack_level *level = innermost (self);
@@ -147,7 +147,7 @@ static bool read_item (struct pack_walk *self)
     uint64_t count = form->width ? big_endian (number) : (uint64_t)(first - form->first);
     if (form->shape == SHAPE_MAP)
         count *= 2;
-    // A character is one byte, an item at least one.
+    // Each counted byte or item needs at least one byte: a larger count is rejected here.
     if (count > self->bytes.size - self->at)
         return reject_item (self, "cut short, or a count that is too large");
     if (form->shape != SHAPE_STRING)
@@ -158,7 +158,8 @@ static bool read_item (struct pack_walk *self)
     return true;
 }
 
-// Each step consumes at least one byte, so the walk ends.
+// The first pass, over a map: check that its bytes are complete and nothing follows. Each step
+// consumes at least one byte, so the walk ends.
 static bool is_whole (struct span bytes, struct reason *reason)
 {
     struct pack_walk walk = {.bytes = bytes, .reason = reason};
@@ -186,7 +187,7 @@ static json_t *not_good (struct pack_reading *self, const char *what)
     return NULL;
 }
 
-// An empty string may have no data, or data from elsewhere.
+// The bytes of a string. msgpack-c may leave the pointer of an empty one unset.
 static struct span text_of (const msgpack_object_str *text)
 {
     return text->size ? span_of (text->ptr, text->size) : span_text ("");
@@ -254,7 +255,7 @@ static json_t *read_map (struct pack_reading *self, const msgpack_object_map *pa
     return object;
 }
 
-// The recursion is no deeper than the walk has allowed.
+// Convert a value. The recursion is bounded: the walk has checked the depth.
 static json_t *read_value (struct pack_reading *self, const msgpack_object *value)
 {
     switch (value->type) {

@@ -1,7 +1,5 @@
-// UTF-8: where a text ends, and where it needs escapes in JSON.
-//
-// Eight bytes are tested at once: the borrow of a subtraction reaches only bytes after a match, and
-// only the first match is used.
+// Eight bytes are tested at once by subtraction. Its borrow can mark wrong bytes, but only after a
+// correct one, and only the first marked byte is used.
 #include "utf8.h"
 
 #include <endian.h>
@@ -9,11 +7,13 @@
 
 #define EACH(byte) (UINT64_C (0x0101010101010101) * (byte))
 
+// Whether the byte is ASCII that needs no escape in JSON.
 static bool is_plain (uint8_t byte)
 {
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
+// Whether the byte continues a character.
 static bool follows (uint8_t byte)
 {
     return (byte & 0xC0) == 0x80;
@@ -73,7 +73,7 @@ size_t utf8_copy_text (struct span text, size_t most, char *out)
     return size;
 }
 
-// The index of the first byte that is not plain; 8: all are.
+// The index of the first byte that is not plain; 8: all are plain.
 static size_t plain_of_eight (uint64_t eight)
 {
     eight = le64toh (eight);

@@ -1,4 +1,4 @@
-// UTF-8 (RFC 3629), and the runs of a text that need no escape in JSON.
+// UTF-8 (RFC 3629), and the parts of a text that need no escape in JSON.
 #pragma once
 
 #include "span.h"
@@ -7,9 +7,10 @@
 // truncated, overlong, a surrogate or above U+10FFFF.
 size_t utf8_size (const uint8_t *at, const uint8_t *end);
 
-// The size of the longest prefix that is text: UTF-8 without NUL.
+// The size in bytes of the longest prefix that is valid UTF-8 without NUL.
 size_t utf8_text_size (struct span text);
 
+// Whether all of it is valid UTF-8 without NUL.
 static inline bool utf8_is_text (struct span text)
 {
     return utf8_text_size (text) == text.size;

@@ -15,26 +15,26 @@
 // How a value is converted.
 enum conversion {
     SAME,
-    HEX,        // an id
-    INSTANT,    // of Unix seconds, or RFC 3339; null where there is none
-    INSTANT_MS, // of Unix milliseconds
-    SECONDS_MS, // a duration of milliseconds
-    SECONDS_US, // of microseconds
-    STATE,      // a plan's
-    PLAN_TYPE,  // the type's name
-    STOPPED,    // by, at, why
-    PARSED,     // an object that is stored as JSON text
+    HEX,        // an id to hex text
+    INSTANT,    // Unix seconds, or an RFC 3339 string, to RFC 3339 in UTC; null if there is none
+    INSTANT_MS, // Unix milliseconds to RFC 3339
+    SECONDS_MS, // milliseconds to seconds
+    SECONDS_US, // microseconds to seconds
+    STATE,      // a plan's state to its word
+    PLAN_TYPE,  // a plan's type to its name
+    STOPPED,    // the text of `stopped` to the object {"why", "at", "by"}
+    PARSED,     // a string with JSON text to the object in it
     PLAIN_CONVERSIONS,
-    PLAN_OBJECT = PLAIN_CONVERSIONS, // of JSON_PLAN
+    PLAN_OBJECT = PLAIN_CONVERSIONS, // an object of JSON_PLAN; a number is a plan's id
     RUNS,                            // a list of JSON_RUN
-    TARGETS,                         // a list of JSON_TARGET
-    VERDICT,                         // absent where there is none
-    FRAMES,                          // a message: command, args, frames
-    DROP,
-    LATER // depends on other members: finish_plan, finish_run
+    TARGETS,                         // a list of JSON_TARGET; any other value as in its object
+    VERDICT,                         // a plan's verdict to its name; omitted if there is none
+    FRAMES,                          // a plan's `messages` to `command`, `args` and `frames`
+    DROP,                            // omitted
+    LATER // depends on several members: finish_plan and finish_run write it
 };
 
-// The object that a member is in.
+// The nested object that a member is moved to; TOP: none.
 enum group { SPEC, COUNTS, LAST, GROUPS, TOP = GROUPS };
 
 enum {
@@ -53,7 +53,7 @@ static const struct wire_name {
     const char *name;
     enum conversion conversion;
 } rows[] = {
-    // of a plan, mostly in the order of a page, so that a row is found early
+    // A plan's members, mostly in the order of a page, so that a row is found early.
     {PLAN, "plan_id", TOP, "id", HEX},
     {PLAN, "request_id", TOP, "request_id", SAME},
     {PLAN, "station", TOP, "target", SAME},
@@ -94,7 +94,7 @@ static const struct wire_name {
 #define FIELD(name, stored, ...) stored (name)
 #include "policy_fields.def"
     {PLAN, "run_with", TOP, "run_with", PARSED},
-    // of a run
+    // A run's members.
     {RUN, "id", TOP, "plan", LATER},
     {RUN, "plan", TOP, "plan", LATER},
     {RUN, "status", TOP, "status", LATER},
@@ -106,13 +106,13 @@ static const struct wire_name {
     {RUN, "state", TOP, "state", STATE},
     {RUN, "missed_first", TOP, "missed_first_at", INSTANT},
     {RUN, "missed_last", TOP, "missed_last_at", INSTANT},
-    // of a target
+    // A target's members.
     {TARGET, "since", TOP, "since_at", INSTANT},
     {TARGET, "no_worker", TOP, "no_worker_at", INSTANT},
-    // of the station, its commands and files
+    // Members of all other answers.
     {ANSWER, "plan", TOP, "plan", PLAN_OBJECT},
     {ANSWER, "first", TOP, "next_at", INSTANT},
-    {ANSWER, "there", TOP, NULL, DROP}, // `result` has it as a word
+    {ANSWER, "there", TOP, NULL, DROP}, // `result` shows it as a word
     {ANSWER, "refused", TOP, "detail", SAME},
     {ANSWER, "told", TOP, "notified", SAME},
     {ANSWER, "stations", TOP, "target_count", SAME},
@@ -127,11 +127,12 @@ static const struct wire_name {
     {ANSWER, "heard_ms", TOP, "heard_at", INSTANT_MS},
     {ANSWER, "ended_ms", TOP, "ended_at", INSTANT_MS},
     {ANSWER, "since", TOP, "since_at", INSTANT},
-    {ANSWER, "summary", TOP, "summary", SAME},   // counts by word
-    {ANSWER, "counters", TOP, "counters", SAME}, // by the names of counters
-    {ANSWER, "fields", TOP, "fields", SAME},     // of a kind: as submitted
-    {ANSWER, "result", TOP, "result", SAME},     // of a worker: as it sent it
-    // of all
+    // The names inside these four are no names of the wire.
+    {ANSWER, "summary", TOP, "summary", SAME},   // the counts of a load or restore
+    {ANSWER, "counters", TOP, "counters", SAME}, // numbers by name of the counter
+    {ANSWER, "fields", TOP, "fields", SAME},     // a kind's, as submitted
+    {ANSWER, "result", TOP, "result", SAME},     // a worker's, as it sent it
+    // Members of any object.
     {ANY, "plan_id", TOP, "id", HEX},
     {ANY, "exec_id", TOP, "exec_id", HEX},
     {ANY, "flow_run", TOP, "flow_run", HEX},
@@ -151,8 +152,8 @@ static bool is_row (const struct wire_name *row, enum json_kind kind, struct spa
            span_is (wire, row->wire);
 }
 
-// Members are mostly in the order of the table: the row after that of the last member is tried
-// first.
+// Find a member's row; NULL: it has none. Members are mostly in the order of the table, so `next`,
+// the row after that of the member before, is tried first.
 static const struct wire_name *row_of (enum json_kind kind, struct span wire,
                                        const struct wire_name **next)
 {
@@ -197,7 +198,7 @@ struct renamed {
 static bool put_any (enum json_kind kind, struct json_scan *scan, struct json_text *text,
                      int depth);
 
-// Begin a member. Returns the text that its value is appended to.
+// Begin a member with a name in JSON form. Returns the text that its value is appended to.
 static struct json_text *member_named (struct renamed *self, enum group group, struct span name)
 {
     struct json_text *text = group == TOP ? self->text : &self->groups[group];
@@ -217,7 +218,7 @@ static struct json_text *member (struct renamed *self, enum group group, const c
     return member_named (self, group, span_text (name));
 }
 
-// The value was scanned: it is valid, and its depth is bounded.
+// Convert a value that was scanned: it is valid, and its depth is bounded.
 static void put_nested (enum json_kind kind, struct span value, struct json_text *text)
 {
     struct json_scan scan = json_scan_of (value);
@@ -274,7 +275,8 @@ static void put_converted (struct renamed *self, const struct wire_name *row, st
     }
 }
 
-// Whether a plan has a member of this name that is made of others.
+// Whether a plan's converted form has a member of this name, so that a member without a row must
+// not have it too.
 static bool is_made (struct span name)
 {
     static const char *const more[] = {"spec", "counts", "last", "running", "args", "frames"};
@@ -288,7 +290,8 @@ static bool is_made (struct span name)
     return false;
 }
 
-// A member without a row keeps its name; those of a plan may have been added by an operator.
+// Append a member without a row: its name is unchanged. A plan's may be a field of its policy, or
+// may have been added by an operator.
 static void put_unknown (struct renamed *self, const struct json_member *wire)
 {
     char name[64] = "";
@@ -314,7 +317,7 @@ static uint64_t count_of (const struct renamed *self, const char *name)
     return count > 0 ? (uint64_t)count : 0;
 }
 
-// Add what derives from several fields of a plan.
+// Append the members of a plan that derive from several of its fields.
 static void finish_plan (struct renamed *self)
 {
     struct span state = wire_of (self, "plan_state"), time = wire_of (self, "plan_time"),
@@ -339,7 +342,7 @@ static void finish_plan (struct renamed *self)
     uint64_t used = saturate_add (count_of (self, "real_repet"), count_of (self, "skip_num"));
     uint64_t all = repeats ? count_of (self, "plan_repet") : 1;
     if (repeat.size && repeats && json_value_begins (repeat, '-'))
-        json_put_word (member (self, COUNTS, "left"), NULL); // without end
+        json_put_word (member (self, COUNTS, "left"), NULL); // it repeats for ever
     else if (repeat.size)
         json_put_tree (member (self, COUNTS, "left"),
                        json_integer (all > used ? (json_int_t)(all - used) : 0));
@@ -348,8 +351,8 @@ static void finish_plan (struct renamed *self)
         json_text_raw (member (self, SPEC, "plan_time"), time);
 }
 
-// A status is a word; an error of a target that has no word of its own is `failed`, with its name
-// as `code`. One that is printed as a word already has its number in `code`. Returns its number.
+// Append a run's status as a word; an error without a word of its own is "failed", with its name as
+// `code`. On the wire, a status may be text; its number is then in `code`. Returns the number.
 static int64_t put_run_status (struct renamed *self, struct span status, struct span code)
 {
     char text[JSON_CODE_SIZE];
@@ -419,6 +422,7 @@ static void end_groups (struct renamed *self)
     }
 }
 
+// Consume and convert an object. False: it is invalid.
 static bool put_object (enum json_kind kind, struct json_scan *scan, struct json_text *text)
 {
     struct renamed self = {.kind = kind, .text = text};
@@ -443,6 +447,7 @@ static bool put_object (enum json_kind kind, struct json_scan *scan, struct json
     return good;
 }
 
+// Consume a list inside `depth` others, and convert its items. False: it is invalid.
 static bool put_list (enum json_kind kind, struct json_scan *scan, struct json_text *text,
                       int depth)
 {
@@ -493,5 +498,5 @@ json_t *json_names (enum json_kind kind, const json_t *wire)
                         : NULL;
     free (text.bytes);
     free (written);
-    return names ? names : json_deep_copy (wire); // deeper than the wire can be
+    return names ? names : json_deep_copy (wire); // it is nested deeper than JSON_DEPTH_MAX
 }

@@ -18,14 +18,14 @@
 enum json_kind {
     JSON_PLAN,   // a plan as `list` and `message` show it
     JSON_RUN,    // an outcome of the history, or a result that was published
-    JSON_TARGET, // of `station list`, and of the `targets` of `stats`
+    JSON_TARGET, // a target as `station list` and the `targets` of `stats` show it
     JSON_ANSWER, // anything else: `stats`, `health`, `why`, `team`, the result of a command
 };
 
-// Consume the next value of a text of the wire, and append it under its names; for a list, each of
-// its items. False: it is invalid; what was appended is incomplete.
+// Consume the next JSON value of `wire`, and append it to `text` with the names for people. Each
+// item of a list is converted. False: the value is invalid; what was appended is incomplete.
 bool json_names_take (enum json_kind kind, struct json_scan *wire, struct json_text *text);
 
-// The same for a tree: a new object; for a list, a list of new objects; any other value is returned
-// unchanged. `wire` is borrowed and not modified.
+// Convert a tree: an object, each item of a list; any other value is returned unchanged. A new
+// reference. `wire` is borrowed and not modified.
 json_t *json_names (enum json_kind kind, const json_t *wire);

@@ -74,7 +74,8 @@ void json_put_hex (struct json_text *text, struct span id)
 
 enum { INSTANT_SIZE = RFC3339_SIZE + 8 };
 
-// NULL: there is no such instant.
+// Write an instant in RFC 3339 with milliseconds. Returns `out`; NULL: it is before 1970 or after
+// the year 9999.
 static const char *instant_text (int64_t time_ms, char out[INSTANT_SIZE])
 {
     int64_t seconds = time_ms / 1000 - (time_ms % 1000 < 0);
@@ -129,7 +130,8 @@ void json_put_instant_of_ms (struct json_text *text, struct span value)
     put_instant_ms (text, json_value_integer (value, &time_ms) ? time_ms : -1);
 }
 
-// For a list, each item.
+// Append a number, given in 1 / `units` of a second, in seconds; null if it is none. Each item of a
+// list is converted.
 static void put_seconds (struct json_text *text, struct span value, double units)
 {
     double number;
@@ -175,7 +177,8 @@ void json_put_plan_type (struct json_text *text, struct span value)
         json_text_raw (text, value);
 }
 
-// "pause by ops at TIME", without "by ops" where the requester is unknown.
+// Parse "pause by ops at TIME", without "by ops" if the requester is unknown. A new object; NULL:
+// the text has another form.
 static json_t *stopped (const char *text)
 {
     const char *at = text ? strstr (text, " at ") : NULL;
@@ -185,7 +188,7 @@ static json_t *stopped (const char *text)
     if (!at || strchr (text, ' ') != (by ? by : at) || (by && at < by + 4))
         return NULL;
     for (const char *next = at; next; next = strstr (next + 1, " at "))
-        at = next; // the last one, as a name may contain another
+        at = next; // the last " at ": the requester's name may contain it too
     json_t *verb = json_stringn (text, (size_t)((by ? by : at) - text));
     const char *state = json_state_name (verb);
     bool known = rfc3339_parse (span_text (at + 4), &seconds, &ignored) == 0;
@@ -203,7 +206,7 @@ static json_t *parsed (const char *text)
     return text ? json_read_object (span_text (text), &ignored) : NULL;
 }
 
-// Append what `read` makes of a string; the value as it is if it makes nothing of it.
+// Append the tree that `read` makes of a string; the value unchanged if `read` returns NULL.
 static void put_read (struct json_text *text, struct span value, json_t *read (const char *))
 {
     json_t *string = json_value_begins (value, '"') ? json_value_tree (value) : NULL;

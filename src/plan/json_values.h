@@ -1,55 +1,69 @@
-// Values of the wire, and as people and programs read them. A value is JSON text, valid and without
-// white space around it. Pure.
+// The conversion of single values of the wire to the form that people and programs read
+// (json_names.h). A value is valid JSON text without white space around it. Pure.
 #pragma once
 
 #include "json_text.h"
 
+// Whether the value's first byte is this one, which tells its type: { [ " or -.
 bool json_value_begins (struct span value, char first);
 
-// False: it is no integer; `ret` is unspecified then.
+// Read an integer. False: the value is none; `ret` is then unspecified.
 bool json_value_integer (struct span value, int64_t *ret);
 
-// 0 if it is no integer.
+// Read an integer. Returns 0 if the value is none.
 int64_t json_value_integer_or_0 (struct span value);
 
-// False: it is no number.
+// Read a number, with or without decimals. False: the value is none.
 bool json_value_number (struct span value, double *ret);
 
-// A new reference.
+// Parse the value. Returns a new reference.
 json_t *json_value_tree (struct span value);
 
-// An instant in Unix milliseconds, as a string.
+// The RFC 3339 string of an instant in Unix milliseconds; null outside of the years 1970 to 9999. A
+// new reference.
 json_t *json_instant_ms (int64_t time_ms);
 
 // ---- append a value
 
-void json_put_word (struct json_text *text, const char *word); // NULL: null
+// Append a string; null for NULL.
+void json_put_word (struct json_text *text, const char *word);
 
-void json_put_tree (struct json_text *text, json_t *value); // `value` is released
+// Append a tree and release it.
+void json_put_tree (struct json_text *text, json_t *value);
 
-// A number as an id, anything else as it is.
+// Append an id: hex text for a number, null for one below 1; any other value is unchanged.
 void json_put_hex (struct json_text *text, struct span value);
 
-// RFC 3339 of Unix seconds or milliseconds, or null; a string of another offset in UTC.
+// Append an instant, given in Unix seconds or as an RFC 3339 string of any offset, as RFC 3339 in
+// UTC. A number that is no instant, such as 0, becomes null; any other string is unchanged.
 void json_put_instant (struct json_text *text, struct span value);
+
+// Append an instant, given in Unix milliseconds, as RFC 3339 in UTC; null if it is none.
 void json_put_instant_of_ms (struct json_text *text, struct span value);
 
-// Seconds; of a list, each item.
+// Append a duration, given in milliseconds, in seconds; null if it is no number. Each item of a
+// list is converted.
 void json_put_seconds_of_ms (struct json_text *text, struct span value);
+
+// Append a duration, given in microseconds, as json_put_seconds_of_ms does.
 void json_put_seconds_of_us (struct json_text *text, struct span value);
 
-// A plan's state, and its type, by name.
+// Append the word for a plan's state (json_words.h); null if it is unknown.
 void json_put_state (struct json_text *text, struct span value);
+
+// Append the name of a plan's type; an unknown type is unchanged.
 void json_put_plan_type (struct json_text *text, struct span value);
 
-// Who stopped a plan, as an object.
+// Append {"why", "at", "by"}, read from a plan's `stopped` text (plan_note_stop); a text of another
+// form is unchanged.
 void json_put_stopped (struct json_text *text, struct span value);
 
-// An object that is stored as JSON text.
+// Append the object that a string contains as JSON text; any other value is unchanged.
 void json_put_parsed (struct json_text *text, struct span value);
 
 // ---- frames
 
-// Set `command` and `args`, and all frames as `frames` if there are any others. The PLAN frame and
-// the frames with names are omitted: `spec` and fields of the plan show them.
+// Set members of `names` from a plan's `messages`: `command` and `args` if there is a COMMAND, and
+// `frames`, a list of all frames, unless `command` and `args` contain them all. PLAN, STATION_ID,
+// GLOBAL_ID and REQUEST_ID are omitted, as other members of the plan show them.
 void json_set_frames (json_t *names, const json_t *messages);

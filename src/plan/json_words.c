@@ -17,7 +17,7 @@ const char *json_state_name (const json_t *state)
     return number == PLAN_ERROR ? "error" : plan_state_word ((enum plan_state)number);
 }
 
-// The statuses that a run may have, and "ok" for all below the errors.
+// The error statuses with a word of their own.
 static const struct {
     uint8_t status;
     const char *name;
@@ -57,9 +57,8 @@ const char *json_status_name (const json_t *status)
 bool json_status_ends (const json_t *status, bool runs)
 {
     int64_t number = json_status_number (status);
-    // A heartbeat is stored as a status. It remains when the plan is paused. A target that sends
-    // none leaves the status of the previous run, while exec_id and exec_time are those of the new
-    // one.
+    // A heartbeat (RUNING) is stored as a status, and remains when the plan is paused. Without
+    // heartbeats, the status during a run is still the success of the previous run.
     return number > 0 && number <= UINT8_MAX && number != ZERO_STATUS_RUNING_ID &&
            (!runs || number >= ZERO_STATUS_ERROR_FLAG);
 }

@@ -24,7 +24,7 @@ static const char *const verdict_names[VERDICTS] = {
 struct plan *plan_new (size_t store_size)
 {
     struct plan *self = memory_resize (NULL, sizeof *self + store_size);
-    *self = (struct plan){.store_size = store_size}; // `store` is written as it is used
+    *self = (struct plan){.store_size = store_size}; // `store` needs no initialization
     return self;
 }
 
@@ -128,7 +128,8 @@ int64_t plan_due_time (const struct plan *self)
     return self->plan_time + (int64_t)spread (self->id, (uint64_t)self->policy->jitter_s);
 }
 
-// Bytes that are not UTF-8, and NUL, become question marks: the words are part of JSON.
+// Replace a text by a copy of `text`, of at most `max` bytes; NULL if it is empty. Bytes that are
+// not UTF-8, and NUL, become question marks, as the text is written as JSON.
 static void set_words (char **words, struct span text, size_t max)
 {
     free (*words);
@@ -184,7 +185,7 @@ static bool is_open (enum plan_state state)
     return state != PLAN_PAUSE && state != PLAN_ERROR && state != PLAN_CLOSE;
 }
 
-// Copy a text that a plan has already.
+// Replace a text by a copy of another plan's text, which may be NULL.
 static void take_words (char **words, const char *other)
 {
     set_words (words, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);

@@ -1,6 +1,6 @@
-// Fields are read by a table of name and reader; what a plan type demands of them is checked when
-// all are read. A reader takes a value from either parser, with or without a tree: each rule exists
-// once, and both parsers apply it.
+// Fields are read by a table of names and readers; plan_frame_check.c then checks them together. A
+// reader takes a value from either parser, with or without a tree: each rule exists once, and both
+// parsers apply it.
 #include "plan_frame.h"
 
 #include <inttypes.h>
@@ -16,13 +16,13 @@ const struct plan_limits plan_limits_default = {
 
 enum frame_field_kind { INTEGER, TEXT, FLAG, OTHER };
 
-// The value of a field.
+// The value of a field, as both parsers make it for the readers.
 struct value {
     enum frame_field_kind kind;
     int64_t integer;
     bool flag;
     struct span text;   // UTF-8, followed by a NUL
-    const json_t *tree; // NULL: the value was read without a tree, and is not OTHER
+    const json_t *tree; // NULL: read without a tree; then `kind` is not OTHER
 };
 
 struct form_field {
@@ -160,6 +160,7 @@ static bool read_remark (struct plan_frame_reading *reading, const char *name,
     return true;
 }
 
+// Check that only one of the fields hold and paused is given.
 static bool see_hold (struct plan_frame_reading *reading)
 {
     if (reading->hold_seen)
@@ -236,7 +237,7 @@ void plan_fields_clear (struct plan_fields *self)
         policy_destroy (&self->policy);
 }
 
-// A reading without any field so far.
+// Start a reading: clear `into` apart from the bytes of its texts.
 static struct plan_frame_reading reading_of (struct plan_fields *into,
                                              const struct plan_limits *limits,
                                              struct reason *reason)
@@ -334,13 +335,13 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
     return read ? 0 : ZPLAN_EPLAN;
 }
 
-// -- reading JSON of plain values without a tree: false for all that is wrong or only unusual
+// -- reading JSON of plain values without a tree; false: the frame is wrong or merely unusual
 
 struct scan {
     struct json_scan left;
-    uint32_t seen; // bits: fields
-    size_t next;   // the field that is expected
-    uint8_t *text; // room for the one string that is read
+    uint32_t seen; // a bit for each field that was read
+    size_t next;   // index of the field that is expected next
+    uint8_t *text; // buffer for the value that is read, if it is a string
 };
 
 _Static_assert(FIELDS <= 32, "there is a bit for each field");

@@ -13,14 +13,14 @@ enum { PLAN_WORDS_MAX = 512 };    // bytes of a remark, and of other texts that 
 
 // Limits of a PLAN frame; settings of the station (proto 11).
 struct plan_limits {
-    int64_t bytes;
+    int64_t bytes;       // of the whole frame
     int64_t description; // bytes, at most DESCRIPTION_ROOM
-    int64_t depth;       // of nesting, at most JSON_DEPTH_MAX
+    int64_t depth;       // levels of nesting, at most JSON_DEPTH_MAX
 };
 
 extern const struct plan_limits plan_limits_default;
 
-// Whether the plan is stored in the state pause.
+// Whether a submitted plan is stored in the state pause.
 enum hold {
     HOLD_NONE,
     HOLD_MARKED, // paused, and marked as held, so that held plans can be found
@@ -36,8 +36,8 @@ struct plan_fields {
     enum hold hold;
     uint8_t remark[PLAN_WORDS_MAX];
     size_t remark_size;
-    struct policy *policy; // NULL = nothing beyond the plan document
-    struct span step;      // never from a client: the call of a flow's step (plan.h)
+    struct policy *policy; // owned; NULL = no field of a policy is given
+    struct span step;      // the call of a flow's step (plan_step.h); only the station sets it
 };
 
 // Free what the fields own.
@@ -46,7 +46,8 @@ void plan_fields_clear (struct plan_fields *self);
 // Whether a PLAN frame may have this field; an update of a plan accepts the same fields.
 bool plan_frame_field (const char *name);
 
-// Parse and check the fields of an object, as plan_frame_parse.
+// Read and check a PLAN frame that was parsed to a tree. Returns what plan_frame_parse returns, but
+// does not check the limits of bytes and depth.
 int plan_frame_read (json_t *object, const struct plan_limits *limits, struct plan_fields *ret,
                      struct reason *reason);
 
@@ -55,11 +56,12 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
 int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
                       struct reason *reason);
 
-// The two parsers behind plan_frame_parse; a frame is within limits->bytes. This one builds no
-// tree. False: the frame is wrong, msgpack or merely unusual, such as one with a vote or a policy;
-// `ret` is then undefined and owns nothing.
+// The fast parser of plan_frame_parse, which builds no tree; the frame is within limits->bytes.
+// False: the frame is wrong, msgpack or merely unusual, such as one with a vote or a policy; `ret`
+// is then undefined and owns nothing.
 bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struct plan_fields *ret);
 
-// This one builds a tree: it reads any frame, and gives the reason of each rejection.
+// The complete parser of plan_frame_parse, which builds a tree: it reads any frame within
+// limits->bytes, and gives the reason of each rejection.
 int plan_frame_parse_tree (struct span frame, const struct plan_limits *limits,
                            struct plan_fields *ret, struct reason *reason);

@@ -2,7 +2,8 @@
 
 #include <inttypes.h>
 
-// Cron is defined by its expressions, a cycle by its durations; they need no value.
+// Whether the schedule needs plan_value: it repeats, and neither cron expressions nor the durations
+// of a cycle define it.
 static bool needs_value (const struct schedule *schedule)
 {
     return schedule_repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
@@ -18,7 +19,7 @@ static bool check_value (struct plan_frame_reading *reading)
         return false;
     }
     if (schedule->type == SCHEDULE_WEEK && reading->value == 7)
-        reading->value = 0; // another number for Sunday
+        reading->value = 0; // 0 and 7 are Sunday
     if (reading->value < range.min || reading->value > range.max) {
         reason_set (reading->reason, "plan_value: want %d..%d, got %" PRId64, range.min, range.max,
                     reading->value);
@@ -28,7 +29,7 @@ static bool check_value (struct plan_frame_reading *reading)
     return true;
 }
 
-// iteration * cycle runs in all.
+// Set the number of repeats from the policy: `total` is the product of iteration and cycle.
 static bool check_iterations (struct plan_frame_reading *reading, int64_t total)
 {
     if (total > INT32_MAX) {
@@ -97,7 +98,7 @@ static bool check_together (struct plan_frame_reading *reading)
     return reading->fields->skip_set <= most;
 }
 
-// Check the parts of the policy that concern other fields.
+// Check the fields of the policy against the others.
 static bool check_policy (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;

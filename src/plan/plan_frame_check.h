@@ -1,11 +1,12 @@
-// The rules between a plan's type and its fields. Source: proto/plans.md.
+// The rules for the fields of a PLAN frame together: what each plan type needs and allows. Source:
+// proto/plans.md.
 #pragma once
 
 #include <jansson.h>
 
 #include "plan_frame.h"
 
-// What was read so far; "absent" and "0" differ where the rules distinguish them.
+// The fields read so far. The flags tell an absent field from one with the value 0 or false.
 struct plan_frame_reading {
     struct plan_fields *fields;
     const struct plan_limits *limits;
@@ -13,7 +14,7 @@ struct plan_frame_reading {
     int64_t value;
     int64_t repeat;
     bool keep_seen, hold_seen;
-    json_t *policy; // its fields as read so far
+    json_t *policy; // the fields of the policy; owned; NULL = none
     struct reason *reason;
 };
 

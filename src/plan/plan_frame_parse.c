@@ -1,5 +1,5 @@
-// Parses the bytes of a PLAN frame, JSON or msgpack. It is separate from the rules of the fields,
-// which libzplan needs without msgpack.
+// Parses the bytes of a PLAN frame, JSON or msgpack. It is separate from plan_frame.c, which
+// libzplan needs without msgpack.
 #include "plan_frame.h"
 
 #include <inttypes.h>

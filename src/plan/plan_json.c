@@ -1,5 +1,4 @@
-// Writing. The fields are one table (plan_record.c), so that writing and reading cannot drift
-// apart.
+// Writing a plan as JSON. The writer and the parsers share one table of the fields (plan_record.c).
 #include "plan_json.h"
 
 #include <inttypes.h>
@@ -9,10 +8,10 @@
 #include "plan_record.h"
 #include "plan_step.h"
 
-// Room for a text without its frames: names and numbers, few of them long.
+// Expected bytes of a text without its frames: names and numbers.
 enum { ROOM_BASE = 640 };
 
-// Room that most frames need: some have escapes, some are base64.
+// Expected bytes of a frame in the text: some need escapes or base64.
 static size_t room_for (struct span frame)
 {
     return frame.size + frame.size / 2 + 16;
@@ -57,7 +56,7 @@ static void write_step (const struct plan *self, const struct json_name *name, b
     }
 }
 
-// Write a field, if the plan has it.
+// Write a field if the plan has it. `stored`: for the stored text, else for the public one.
 static void write_field (const struct plan *self, const struct record_field *field, bool stored,
                          struct json_text *text)
 {
@@ -68,8 +67,8 @@ static void write_field (const struct plan *self, const struct record_field *fie
     switch (field->kind) {
     case INTEGER:
         value = record_get_integer (self, field);
-        // Keep it within the bounds of reading: a counter that an operator set to its bound stays
-        // there.
+        // Keep a counter within the bounds that the parsers check: it may exceed them if an
+        // operator has set it to its bound.
         value = value < field->min ? field->min : value > field->max ? field->max : value;
         if (value || field->presence != RARE)
             json_text_number (text, &field->written, value, stored ? field->padded : 0);
@@ -124,8 +123,8 @@ static void write_member (struct json_text *text, const char *name, int64_t valu
     json_text_raw (text, span_text (member));
 }
 
-// Write the plan's position among its iterations. `ahead`: 1 for a run that begins and is not
-// counted yet.
+// Write current_iteration and current_cycle if the plan has iterations. `ahead`: 1 for a run that
+// begins and is not counted yet.
 static void write_place (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     int64_t cycle = policy_cycle (self->policy);
@@ -153,8 +152,8 @@ bool plan_trace (const struct plan *self, uint64_t exec_id, int64_t nominal, cha
     return true;
 }
 
-// Write the traceparent: as submitted, or a run's own; if that began a new trace, with a link to
-// the submission's.
+// Write the traceparent: the run's, or for exec_id 0 the submission's. A repeating plan's runs have
+// traces of their own; trace_link is then the submission's.
 static void write_trace (const struct plan *self, uint64_t exec_id, int64_t nominal,
                          struct json_text *text)
 {
@@ -166,6 +165,7 @@ static void write_trace (const struct plan *self, uint64_t exec_id, int64_t nomi
         write_text (text, "trace_link", self->policy->traceparent);
 }
 
+// Write the public text up to the trace; the object is left open.
 static void write_public (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
@@ -175,6 +175,7 @@ static void write_public (const struct plan *self, int64_t ahead, struct json_te
         write_place (self, ahead, text);
 }
 
+// Write the whole public text. exec_id 0: the traceparent is the submission's.
 static void write_shown (const struct plan *self, uint64_t exec_id, int64_t nominal,
                          struct json_text *text)
 {

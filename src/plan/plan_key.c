@@ -2,8 +2,8 @@
 
 #include "sha1.h"
 
-// The id is 63 bits of the digest of the key, preceded by the scope and a NUL if the scope is not
-// empty (no key contains a NUL). So no two plans with one key can be stored.
+// The id is 63 bits of the digest of scope, NUL and key, or of the key alone if the scope is empty;
+// no key contains a NUL. So no two plans with the same key and scope can be stored.
 uint64_t plan_key_id (struct span scope, struct span key)
 {
     uint8_t sum[SHA1_SIZE];

@@ -3,6 +3,6 @@
 
 #include "span.h"
 
-// 1..INT64_MAX, the same for the same key within the same scope: a target's name, or empty for
-// none.
+// The id, 1..INT64_MAX; it is the same for the same key and scope. `scope`: a target's name, or
+// empty.
 uint64_t plan_key_id (struct span scope, struct span key);

@@ -8,7 +8,7 @@
 #include "json_text.h"
 #include "plan_json.h"
 
-// -- what a way does with a client's frame
+// -- how a way changes the client's frames
 
 enum added { ADD_CONTEXT, ADD_PLAN, ADD_TIME, ADD_LOCAL_ID, ADD_REQUEST_ID, ADD_REQUESTER, ADD_ID };
 
@@ -16,8 +16,8 @@ enum added { ADD_CONTEXT, ADD_PLAN, ADD_TIME, ADD_LOCAL_ID, ADD_REQUEST_ID, ADD_
 struct addition {
     uint8_t type;
     bool by_frame, by_identity; // the ways that add it
-    bool replaces;              // by identity, it also replaces the client's own
-    bool only_empty;            // but only if that is empty
+    bool replaces;   // not added to a client's frame of this type; by identity it replaces that
+    bool only_empty; // it replaces only an empty one
 };
 
 static const struct addition additions[] = {
@@ -32,15 +32,15 @@ static const struct addition additions[] = {
 
 enum { ADDITIONS = sizeof additions / sizeof *additions };
 
-// Frames that are not sent to the target: they were for this station, or are the key, which is
-// added last.
+// Whether a client's frame is not sent to the target: it was meant for the station, or it is the
+// key, which the station adds last.
 static bool is_dropped (uint8_t type, const struct dispatch_way *way)
 {
     return type == ZERO_FRAME_PLAN || type == ZERO_FRAME_STATION_ID ||
            (type == ZERO_FRAME_SERVICE_KEY && *way->key);
 }
 
-// Whether the addition is made to a client's frames of these types.
+// Whether this frame is added to a client's frames of the types in `client`.
 static bool is_added (const struct addition *addition, const struct desc *client,
                       const struct dispatch_way *way)
 {
@@ -64,7 +64,7 @@ bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way
     return frames <= DESC_FRAMES_MAX;
 }
 
-// The contents of the additions.
+// Set the contents of all additions, which borrow from `texts`.
 static void addition_texts (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
 {
@@ -84,7 +84,7 @@ static void addition_texts (const struct plan *self, const struct dispatch_way *
     ret[ADD_ID] = way->by_identity ? exec_id : plan_id;
 }
 
-// By identity: the client's frame, or its replacement.
+// The frame that is sent by identity for a client's frame: this one, or its replacement.
 static struct span client_frame (uint8_t type, struct span frame,
                                  const struct span texts[ADDITIONS])
 {

@@ -9,15 +9,16 @@
 // Result frames that a broadcast can carry after the plan's id and JSON.
 enum { BROADCAST_FRAMES_MAX = DESC_FRAMES_MAX - 2 };
 
-// How a target receives a run. A target by identity sees the connection's identity as the caller,
-// so the mailbox is sent in a frame, and some frames must never be empty (proto 7.2).
+// How a target receives a run (proto 7.2).
 struct dispatch_way {
+    // The target takes the connection's identity as the caller: the mailbox is sent in frames, and
+    // some frames must not be empty.
     bool by_identity;
     const char *key; // SERVICE_KEY, the last frame; empty = none
 };
 
-// Whether the dispatch of a plan with these frames fits into one message, without PLAN and
-// STATION_ID but with the frames that the way adds.
+// Whether a plan with these submitted frames can be dispatched in one message: PLAN and STATION_ID
+// are omitted, the frames that the way adds are counted.
 bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way *way);
 
 // Texts that the frames of a message borrow; keep it as long as the message. Initially all zero;
@@ -29,19 +30,19 @@ struct plan_texts {
     struct json_text plan_json; // its room is reused: free () the bytes at the end
 };
 
-// [*plan_id][desc PROXY][frames], without the mailbox by identity. `deadline` is the end of the
-// lease in Unix seconds. The plan's stored description was checked (engine_due,
-// plan_dispatch_fits).
+// Make the dispatch of the plan's present run: [*plan_id][desc PROXY][frames], by identity without
+// *plan_id. `deadline` is the end of the lease in Unix seconds. The caller has checked the stored
+// description (engine_due, plan_dispatch_fits). `ret` borrows from the plan, the way and `texts`.
 void plan_dispatch_message (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct message *ret);
 
-// plan_public_text with seq and epoch (hex) added, which replaces the content of `text`. Borrowed
-// from `text`.
+// Add `seq` and `epoch` (hex) to a public text (plan_public_text). The result replaces the content
+// of `text`, and is borrowed from it.
 const char *plan_broadcast_json (const char *public_text, int64_t seq, const char *epoch,
                                  struct json_text *text);
 
-// The COMMAND of a submitted plan; empty: it has none.
+// The content of a plan's COMMAND frame; empty: it has none.
 struct span plan_command (const struct plan *plan);
 
-// The first frame of this type that it was submitted with; empty: there is none.
+// The first frame of this type that the plan was submitted with; empty: there is none.
 struct span plan_sent_frame (const struct plan *plan, uint8_t type);

@@ -1,23 +1,23 @@
-// Reading, in two ways: texts that the station itself writes are parsed without a tree, any other
-// by jansson, with the reason of each rejection.
+// Reading a stored plan, in two ways: texts that the station itself writes are parsed without a
+// tree, any other by jansson, with the reason of each rejection.
 #include "json_scan.h"
 #include "plan_record.h"
 #include "plan_step.h"
 
-// -- without a tree: NULL for all that is unusual
+// -- without a tree; NULL or false: the text is unusual or wrong
 
 struct plan_parser {
     struct json_scan scan;
     struct plan *plan;
-    uint64_t seen; // bits: fields
-    size_t next;   // in plan_record_order: the field that is expected
+    uint64_t seen; // a bit for each field that was read
+    size_t next;   // index in plan_record_order of the field that is expected next
 };
 
 _Static_assert(FIELDS <= 64, "there is a bit for each field");
 
 #define BIT(field) (UINT64_C (1) << (field))
 
-// Required fields.
+// The fields that a stored plan must have.
 static const uint64_t required = BIT (FIELD_REQUEST_ID) | BIT (FIELD_STATION) | BIT (FIELD_CALLER) |
                                  BIT (FIELD_DESCRIPTION) | BIT (FIELD_MESSAGES);
 
@@ -65,7 +65,7 @@ static bool scan_value (struct plan_parser *self, const struct record_field *fie
             return false;
         memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
         return field->kind != STEP || plan_step_parse (span, &step);
-    case PLAN_ID: // ignored: the key has the id
+    case PLAN_ID: // ignored: the id is taken from the Redis key
         return json_scan_integer (&self->scan, &value);
     case NO_KEEP:
         return json_scan_flag (&self->scan, &self->plan->schedule.keep);
@@ -238,6 +238,7 @@ static bool read_policy (struct plan *self, const json_t *object, struct reason 
     return true;
 }
 
+// Check what the readers of single fields cannot: the value against the type, and no_keep.
 static bool check_together (const struct plan *self, const json_t *object, struct reason *reason)
 {
     struct value_range range = schedule_value_range (self->schedule.type);

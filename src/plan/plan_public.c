@@ -32,7 +32,7 @@ static void show_place (json_t *object)
 static size_t stored_frame (const json_t *stored, uint8_t type)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
-    uint8_t bytes[2 * DESC_SIZE_MAX]; // also as base64
+    uint8_t bytes[2 * DESC_SIZE_MAX]; // fits the text: base64 is a third longer than the bytes
     size_t size;
     struct desc desc;
     struct reason reason;
@@ -49,6 +49,7 @@ static size_t stored_frame (const json_t *stored, uint8_t type)
     return 0;
 }
 
+// The COMMAND frame's value among `messages`; NULL: there is none.
 static const json_t *stored_command (const json_t *stored)
 {
     size_t at = stored_frame (stored, ZERO_FRAME_COMMAND);
@@ -111,6 +112,8 @@ static bool is_public (const char *name)
     return false;
 }
 
+// Convert a stored tree to the public form, and append it: the fields in their order, then all
+// other members.
 static void write_parts (json_t *stored, struct json_text *text)
 {
     const char *name;
@@ -149,7 +152,7 @@ bool plan_convert_public (uint64_t id, struct span stored, size_t command_max,
     json_t *command = json_incref ((json_t *)(uintptr_t)stored_command (plan));
     const json_t *encoded = json_object_get (command, "b64");
     json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
-    json_object_del (plan, "command"); // present after an edit by hand
+    json_object_del (plan, "command"); // an operator may have added it
     json_object_del (plan, "progress");
     write_parts (plan, text);
     if (command && json_string_length (encoded ? encoded : command) <= command_max)
@@ -161,16 +164,18 @@ bool plan_convert_public (uint64_t id, struct span stored, size_t command_max,
 
 // -- without a tree
 
-enum { MORE_MAX = 32 }; // policies of one plan
+enum { MORE_MAX = 32 }; // fields of a policy
 
+// The parts of a stored text, borrowed from it.
 struct public_parts {
-    struct span fields[FIELDS]; // values as they are written; empty: there is none
-    struct span more[MORE_MAX]; // policies: name and value
-    size_t more_count, next;    // `next` of plan_record_order: the field that is expected
+    struct span fields[FIELDS]; // the values of plan_record; empty: the plan has none
+    struct span more[MORE_MAX]; // the policy's fields, each `"name":value`
+    size_t more_count;
+    size_t next; // index in plan_record_order of the field that is expected next
 };
 
-// Policies that are public as they are stored. The others are texts of objects, or determine the
-// plan's place among its iterations.
+// Whether a field of the policy is copied as it is stored. The others need a conversion: objects
+// that are stored as strings, and cycle and iteration, which add the plan's position in them.
 static bool is_public_policy (struct span name)
 {
     static const char *const names[] = {
@@ -185,8 +190,8 @@ static bool is_public_policy (struct span name)
     return false;
 }
 
-// Whether a nested value is one that plan_convert_public accepts: without duplicate names, and not
-// too deep inside its object.
+// Whether plan_convert_public would accept the value too: a nested one must have no duplicate
+// names, and not be too deep inside the plan's object.
 static bool is_usual (struct span value)
 {
     struct reason ignored;
@@ -198,6 +203,7 @@ static bool is_usual (struct span value)
     return usual;
 }
 
+// Consume the next member if it is a field of plan_record. False: plan_convert_public must decide.
 static bool split_field (struct public_parts *self, struct json_scan *scan, bool *ret_found)
 {
     size_t place = self->next;
@@ -216,6 +222,7 @@ static bool split_field (struct public_parts *self, struct json_scan *scan, bool
     return true;
 }
 
+// Consume the next member, a field of the policy. False: plan_convert_public must decide.
 static bool split_policy (struct public_parts *self, struct json_scan *scan)
 {
     struct span name, value;
@@ -232,6 +239,7 @@ static bool split_policy (struct public_parts *self, struct json_scan *scan)
     return true;
 }
 
+// Split a stored text into its parts. False: plan_convert_public must decide.
 static bool split_stored (struct public_parts *self, struct span stored)
 {
     bool found;
@@ -245,7 +253,7 @@ static bool split_stored (struct public_parts *self, struct span stored)
     return json_scan_take (&scan, '}') && json_scan_ended (&scan);
 }
 
-// Whether it is a string, or {"b64": "..."}.
+// Whether a value has the form of a frame: a string, or {"b64": "..."}.
 static bool is_frame (struct span value)
 {
     struct span name, text;
@@ -256,8 +264,8 @@ static bool is_frame (struct span value)
             json_scan_take (&scan, '}'));
 }
 
-// Find the COMMAND frame's value among those of `messages`; empty: there is none. False: they are
-// not as a station writes them.
+// Find the value of the COMMAND frame among `messages`; `ret` stays empty if there is none. False:
+// the messages are not as a station writes them.
 static bool find_command (struct span messages, struct span *ret)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
@@ -312,7 +320,7 @@ bool plan_copy_public (uint64_t id, struct span stored, size_t command_max, stru
     struct span command = {0};
     if (!split_stored (&parts, stored) || !find_command (parts.fields[FIELD_MESSAGES], &command))
         return false;
-    if (command.size > command_max + 2) // with escapes, or as base64, it may be short all the same
+    if (command.size > command_max + 2) // decoded, it may be shorter: plan_convert_public decides
         return false;
     copy_parts (&parts, id, text);
     if (command.size) {

@@ -5,21 +5,24 @@
 #include "json.h"
 #include "json_text.h"
 
-// Append it as the next item of an array, with COMMAND as `command` if that has at most
-// `command_max` bytes. The object is left open. False: the text is invalid, nothing is appended.
+// Append the public form as the next item of an array, with COMMAND as `command` if that has at
+// most `command_max` bytes. The caller closes the object. `id` is the one in the plan's Redis key.
+// False: the text is invalid, nothing is appended.
 bool plan_write_public (uint64_t id, struct span stored, size_t command_max,
                         struct json_text *text);
 
-// The two ways of doing it, separate for tests. The first copies member by member without a tree;
-// false: a member has to be converted, or the text is unusual. The second reads any text, and
-// writes the same as the first.
+// The fast path of plan_write_public, public for tests: it copies member by member without a tree.
+// False: a member has to be converted, or the text is unusual; nothing is appended.
 bool plan_copy_public (uint64_t id, struct span stored, size_t command_max, struct json_text *text);
+
+// The slow path of plan_write_public, public for tests: it reads any text. What both can convert,
+// both write alike. False: the text is invalid.
 bool plan_convert_public (uint64_t id, struct span stored, size_t command_max,
                           struct json_text *text);
 
-// Mask what not everybody may read: the URLs of the callback, all but the host, and the PLAN frame,
-// which contains them.
+// Mask the URLs of a stored plan's callback after the host, also in its PLAN frame: not every
+// reader may know them.
 void plan_mask_stored (json_t *stored);
 
-// The same for a plan that is itself a callback: its first argument is the URL.
+// Mask the URL of a stored plan that is itself a callback: its first ARG frame.
 void plan_mask_callback (json_t *stored);

@@ -4,12 +4,14 @@
 
 #include "plan_json.h"
 
-enum width { WIDTH_8, WIDTH_32, WIDTH_64 };
-enum presence { ALWAYS, RARE }; // a rare field is not written while it is 0
+enum width { WIDTH_8, WIDTH_32, WIDTH_64 }; // bits of a struct member
+enum presence { ALWAYS, RARE };             // a rare field is not written while it is 0
 
+// How a field is written and parsed. INTEGER, SPAN (struct span) and WORDS (char *) are members of
+// struct plan.
 enum record_field_kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, WORDS, STEP, POLICY, MESSAGES };
 
-// In the order of the public text.
+// The fields, in the order of the public text.
 enum field_name {
     FIELD_PLAN_ID,
     FIELD_REQUEST_ID,
@@ -47,7 +49,7 @@ enum field_name {
     FIELD_VOTE,
     FIELD_FLOW_RUN,
     FIELD_STEP,   // in the public text an object, "flow"
-    FIELD_POLICY, // members, not one
+    FIELD_POLICY, // a member for each field of the policy
     PUBLIC_FIELDS,
     FIELD_MESSAGES = PUBLIC_FIELDS,
     FIELDS
@@ -58,19 +60,20 @@ struct record_field {
     const char *name;
     struct json_name written;
     enum record_field_kind kind;
-    size_t offset;    // of INTEGER and SPAN
-    enum width width; // of an INTEGER's member
+    size_t offset; // of the member in struct plan; 0 if the kind implies it
+    // For INTEGER only:
+    enum width width;
     int64_t min, max;
     enum presence presence;
-    uint8_t padded; // in the stored text: padded with spaces to this width
+    uint8_t padded; // bytes to which spaces fill up the number in the stored text; 0 = none
 };
 
 extern const struct record_field plan_record[FIELDS];
 
-// The order of the stored text: the head, and then as in public.
+// The fields in the order of the stored text: the head (plan_json.h), then as in the public text.
 extern const uint8_t plan_record_order[FIELDS];
 
-// Read and write the struct member of an INTEGER. Inline, as each plan has about twenty of them.
+// Get the struct member of an INTEGER. Inline, as each plan has about twenty of them.
 static inline int64_t record_get_integer (const struct plan *self, const struct record_field *field)
 {
     const uint8_t *at = (const uint8_t *)self + field->offset;
@@ -86,6 +89,7 @@ static inline int64_t record_get_integer (const struct plan *self, const struct 
     return narrow;
 }
 
+// Set the struct member of an INTEGER; the value is within the field's bounds.
 static inline void record_set_integer (struct plan *self, const struct record_field *field,
                                        int64_t value)
 {
@@ -99,6 +103,6 @@ static inline void record_set_integer (struct plan *self, const struct record_fi
         memcpy (at, &narrow, sizeof narrow);
 }
 
-// Whether the plan's type accepts its value, which no single field shows; the schedule asserts on
-// it.
+// Whether the plan's value is in the range of its type. The bounds of plan_value do not ensure it,
+// and schedule functions assert it.
 bool record_value_fits (const struct plan *self);

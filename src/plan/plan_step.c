@@ -38,6 +38,7 @@ size_t plan_step_text (const struct plan_step *self, char out[PLAN_STEP_SIZE])
     return size;
 }
 
+// Take the next word from `rest`. False: it is empty or too long.
 static bool take_word (struct span *rest, struct span *ret)
 {
     const uint8_t *blank = rest->size ? memchr (rest->data, ' ', rest->size) : NULL;
@@ -46,6 +47,7 @@ static bool take_word (struct span *rest, struct span *ret)
     return ret->size > 0 && ret->size <= NAME_MAX_BYTES;
 }
 
+// Take the next word from `rest`, a number. False: it is none, or out of bounds.
 static bool take_number (struct span *rest, int64_t min, int64_t max, int64_t *ret)
 {
     char text[NAME_MAX_BYTES + 1] = "", *end;

@@ -3,8 +3,8 @@
 #include "json.h"
 #include "status.h"
 
-// The plan frame that would create the plan as it is now. A skip is not included: it has already
-// happened.
+// The PLAN frame that would create the plan as it is now. skip_set is not included: those
+// occurrences were skipped already.
 static json_t *present_frame (const struct plan *plan)
 {
     json_t *frame = json_object ();
@@ -47,8 +47,7 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
     return 0;
 }
 
-// The fields that no update changes. With another key the plan would not be found by it; the fields
-// of its kind were copied when it was submitted; held applies to submissions only.
+// The fields that an update must not change, and the reason.
 static const struct {
     const char *name, *why;
 } fixed[] = {
@@ -58,7 +57,7 @@ static const struct {
     {"kind", "kind: cannot be changed, its fields were copied; update them"},
 };
 
-// Why this field may not have this value; NULL: it may.
+// The reason why an update must not set this field to this value; NULL: it may.
 static const char *fixed_reason (const json_t *frame, const char *name, const json_t *value)
 {
     const json_t *current = json_object_get (frame, name);
@@ -69,7 +68,8 @@ static const char *fixed_reason (const json_t *frame, const char *name, const js
     return NULL;
 }
 
-// A new value replaces the fields with the same meaning; null replaces nothing.
+// Delete from the frame the fields that have the same meaning as a field of the update; one that is
+// null deletes nothing.
 static void drop_replaced (json_t *frame, const json_t *update)
 {
     static const struct {
@@ -84,8 +84,8 @@ static void drop_replaced (json_t *frame, const json_t *update)
     }
 }
 
-// Merge the fields into the frame. Two of them with the same meaning are checked as in a
-// submission.
+// Merge the update into the frame. Two of its fields with the same meaning are then rejected by the
+// rules of the PLAN frame.
 static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
 {
     const char *name;

@@ -5,13 +5,15 @@
 #include "plan.h"
 
 struct plan_update {
-    struct plan_fields fields; // the complete plan frame after the update
+    struct plan_fields fields; // all fields of the PLAN frame after the update
     json_t *messages;          // the new frames to send, an array; NULL = unchanged
 };
 
-// {"revision": n, field: value, ...}. 0, or ZPLAN_EARGUMENT with a reason that names the field: it
-// is unknown or wrong, or the revision is not the plan's. Clear `ret` in any case.
+// Parse the update {"revision": n, FIELD: value, ...}, and merge it with the plan. 0, or
+// ZPLAN_EARGUMENT with a reason that names the field: it is unknown or wrong, or the revision is
+// not the plan's. Clear `ret` in any case.
 int plan_update_parse (const struct plan *plan, struct span text, const struct plan_limits *limits,
                        struct plan_update *ret, struct reason *reason);
 
+// Free what the update owns.
 void plan_update_clear (struct plan_update *self);

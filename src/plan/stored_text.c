@@ -19,7 +19,7 @@ const uint8_t *message_value (struct span message, const char *name, size_t *fro
     char quoted_name[72] = "\"";
     size_t size = strlen (name) + 2;
     if (!message.size || size > sizeof quoted_name)
-        return NULL; // no member of ours has such a name
+        return NULL; // no member of a plan has such a long name
     memcpy (quoted_name + 1, name, size - 2);
     quoted_name[size - 1] = '"';
     const uint8_t *end = message.data + message.size, *at;
@@ -38,7 +38,7 @@ static bool is_digit (uint8_t byte)
     return byte >= '0' && byte <= '9';
 }
 
-// Where its digits begin, or NULL.
+// Find the first value of this name that is a number. Returns where its digits begin, or NULL.
 static const uint8_t *number_at (struct span message, const char *name)
 {
     size_t from = 0;
@@ -48,6 +48,7 @@ static const uint8_t *number_at (struct span message, const char *name)
     return at;
 }
 
+// Read a number; a larger one than INT64_MAX becomes INT64_MAX.
 static uint64_t read_digits (const uint8_t *at, const uint8_t *end)
 {
     uint64_t number = 0;
@@ -95,7 +96,7 @@ bool message_has_member (struct span message, struct span member)
     return message_has (message, name, span_of (colon + 2, member.size - size - 2));
 }
 
-// Replace the number after this name, if there is one.
+// Replace the number of this name, if there is one. `text` is reallocated.
 static void replace_number (uint8_t **text, size_t *size, const char *name, uint64_t number)
 {
     char digits[24];

@@ -8,20 +8,21 @@
 
 #include "span.h"
 
-// Where the value of the next member of this name begins, or NULL; `from` is moved after the name,
-// and is 0 at first.
+// Find the next member of this name, from the offset `from` on, which is 0 at first and is moved
+// past the name. Returns where the value begins; NULL: there is no further member.
 const uint8_t *message_value (struct span message, const char *name, size_t *from);
 
-// The first number that follows this name; 0: there is none.
+// The first value of this name that is a number, not negative; 0: there is none.
 int64_t message_number (struct span message, const char *name);
 
-// The same for exec_id.
+// The message's exec_id; 0: it has none.
 uint64_t message_exec_id (struct span message);
 
-// Whether a member of this name has this value, as it is written.
+// Whether a member of this name has this value; the values are compared as text.
 bool message_has (struct span message, const char *name, struct span value);
 
-// The same for a member as a station writes it: `"name":value`.
+// Whether the message has this member, given as a station writes it: `"name":value`. Spaces around
+// the message's colon and value do not matter.
 bool message_has_member (struct span message, struct span member);
 
 // A copy of the message that shows this run as in progress, which the stored one may not do yet:

@@ -8,14 +8,14 @@
 #include "json_fields.h"
 #include "retry_rule.h"
 
-// -- success and error
+// -- the fields success and error
 
 static struct span span_of_json (const json_t *text)
 {
     return span_of (json_string_value (text), json_string_length (text));
 }
 
-// Without a path it is one that was masked.
+// Whether the URL has a path; a masked one has none.
 static bool has_path (struct span url)
 {
     const char *text = (const char *)url.data, *host = strstr (text, "://");
@@ -56,7 +56,7 @@ static bool judge_end (void *none, const json_t *value, struct reason *reason)
     return false;
 }
 
-// -- the rest
+// -- the other fields
 
 static bool judge_secret (void *none, const json_t *value, struct reason *reason)
 {
@@ -116,7 +116,7 @@ bool callback_rule_judge (void *none, const json_t *object, struct reason *reaso
     return false;
 }
 
-// -- masked
+// -- masking
 
 json_t *callback_masked_url (const json_t *text)
 {
@@ -147,7 +147,7 @@ json_t *callback_masked_frame (struct span frame)
 {
     struct reason ignored;
     json_t *object = json_read_object (frame, &ignored), *callback;
-    if (!object) // msgpack is not supported here
+    if (!object) // a msgpack frame
         return json_string ("(masked)");
     callback = json_object_get (object, "callback");
     if (callback)

@@ -7,18 +7,18 @@
 
 #include "reason.h"
 
-enum { CALLBACK_TIMEOUT_MAX = 60 };
+enum { CALLBACK_TIMEOUT_MAX = 60 }; // seconds
 
-// Check {"success": {"url", "method"}, "error": the same, "secret", "form", "when", "timeout",
-// "retry", "headers"}. False: the reason names the field and the rule.
+// Check {"success": {"url", "method"}, "error": {"url", "method"}, "secret", "form", "when",
+// "timeout", "retry", "headers"}. False: the reason names the field and the rule. `none` is unused.
 bool callback_rule_judge (void *none, const json_t *object, struct reason *reason);
 
-// The same for those who may not know the whole: of each URL only scheme and host. A new object,
-// which callback_rule_judge rejects, so that it is never stored by mistake.
+// A copy of a callback rule for readers who may not know its URLs: they are masked
+// (callback_masked_url). callback_rule_judge rejects it, so that it is never stored by mistake.
 json_t *callback_rule_masked (const json_t *object);
 
-// Of a URL only scheme and host.
+// A new string: a URL without its path and query; @NAME unchanged; "(masked)" for anything else.
 json_t *callback_masked_url (const json_t *text);
 
-// A PLAN frame with a callback, masked, as JSON has frames (json_from_frame).
+// A new string: the JSON PLAN frame with its callback masked; "(masked)" for a msgpack frame.
 json_t *callback_masked_frame (struct span frame);

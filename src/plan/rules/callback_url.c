@@ -22,7 +22,7 @@ static bool is_hex (uint8_t byte)
     return is_digit (byte) || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f');
 }
 
-// Bytes that a path may contain as they are; '/' and, in a query, '?' as well.
+// Whether a path or a query may contain the byte unescaped; a query may also contain '?'.
 static bool is_path (uint8_t byte)
 {
     return is_letter (byte) || is_digit (byte) || (byte && strchr ("-._~!$&'()*+,;=:@/", byte));
@@ -30,11 +30,11 @@ static bool is_path (uint8_t byte)
 
 // -- the host
 
-// Letters, digits and '-', in labels; the last one begins with a letter, as a resolver takes
-// "0x7f.1" and "2130706433" for addresses.
+// Whether the host is a name: labels of letters, digits and '-'. The last one begins with a letter,
+// as a resolver would take "0x7f.1" and "2130706433" for addresses.
 static bool is_name (struct span host)
 {
-    size_t label = 0; // where it begins
+    size_t label = 0; // offset of the label that is checked
     for (size_t i = 0; i <= host.size; i++) {
         if (i < host.size && host.data[i] != '.') {
             if (!is_letter (host.data[i]) && !is_digit (host.data[i]) && host.data[i] != '-')
@@ -51,7 +51,8 @@ static bool is_name (struct span host)
     return false;
 }
 
-// inet_pton takes no other spellings of an address; the canonical one is kept.
+// Read an IP address, and keep its canonical spelling. inet_pton rejects unusual spellings, such as
+// octal numbers. False: the host is no address.
 static bool read_literal (struct span host, int family, struct callback_url *ret)
 {
     char text[INET6_ADDRSTRLEN];
@@ -96,7 +97,7 @@ static int read_port (struct span text, struct callback_url *ret, struct reason 
     return 0;
 }
 
-// HOST, HOST:PORT, [HOST]:PORT
+// Read HOST, HOST:PORT, [HOST] or [HOST]:PORT.
 static int read_authority (struct span text, struct callback_url *ret, struct reason *reason)
 {
     bool bracketed = text.size && text.data[0] == '[';
@@ -118,7 +119,7 @@ static int read_authority (struct span text, struct callback_url *ret, struct re
 
 // -- path and query
 
-// "." and "..", also as "%2e".
+// Whether the segment is "." or "..", where a dot may be written as "%2e".
 static bool is_dots (struct span segment)
 {
     size_t dots = 0, i = 0;
@@ -133,6 +134,7 @@ static bool is_dots (struct span segment)
     return dots == 1 || dots == 2;
 }
 
+// Check path and query. `ret_path`: the size of the path.
 static int check_path (struct span text, size_t *ret_path, struct reason *reason)
 {
     size_t path = text.size, segment = 1;
@@ -160,8 +162,9 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
     return 0;
 }
 
-// -- all of it
+// -- the whole URL
 
+// Whether the text begins so, ignoring case. `with` is lower-case.
 static bool begins (struct span text, const char *with)
 {
     size_t size = strlen (with);

@@ -1,5 +1,5 @@
-// The `on_failure` of a plan: the command that is called when one of its occurrences has failed and
-// is not tried again. Pure. Source: protocol, plans.
+// The `on_failure` of a plan: the command that is called when an occurrence has failed and its
+// retries are exhausted. Pure. Source: proto/plans.md.
 #pragma once
 
 #include <jansson.h>
@@ -7,14 +7,15 @@
 
 #include "reason.h"
 
-enum { ON_FAILURE_TEXT_MAX = 256 }; // bytes of command and title
+enum { ON_FAILURE_TEXT_MAX = 256 }; // bytes of each text
 
-// Borrowed from the object that was read.
+// The texts are borrowed from the object that was read.
 struct on_failure {
-    const char *command; // NULL = nothing is called
-    const char *station; // NULL = the plan's own target
-    const char *title;   // NULL = made of the plan's
+    const char *command; // NULL = the plan has no on_failure
+    const char *station; // target of the command; NULL = the plan's own
+    const char *title;   // title of the call; NULL = derived from the plan's
 };
 
-// Read and check the object. False: the reason names the field and the rule.
+// Read the object into `rule`, a struct on_failure, and check it. False: the reason names the field
+// and the rule.
 bool on_failure_judge (void *rule, const json_t *object, struct reason *reason);

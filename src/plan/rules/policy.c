@@ -1,4 +1,4 @@
-// The fields are one table, policy_fields.def; those of when are read in policy_when.c.
+// The fields are one table, policy_fields.def; policy_when.c reads those for schedules.
 #include "policy.h"
 
 #include <stddef.h>
@@ -43,10 +43,11 @@ static bool judge_callback (void *policy, const json_t *value, struct reason *re
 {
     struct policy *self = policy;
     self->callback = value;
-    return self->stored || callback_rule_judge (NULL, value, reason); // it may be masked then
+    // A stored rule may be masked.
+    return self->stored || callback_rule_judge (NULL, value, reason);
 }
 
-// A name that goes into keys and lists.
+// Read a name that becomes a part of Redis keys. `allowed`: its characters.
 static bool read_name (const json_t *value, const char *allowed, char ret[POLICY_NAME_MAX + 1],
                        struct reason *reason)
 {
@@ -62,7 +63,7 @@ static bool read_name (const json_t *value, const char *allowed, char ret[POLICY
 
 static const char letters[] = ":ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 
-// The station's own groups have the colon.
+// Read `group`. Only groups that the station itself makes contain a colon.
 static bool judge_group (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
@@ -74,7 +75,7 @@ static bool judge_kind (void *kind, const json_t *value, struct reason *reason)
     return read_name (value, letters + 1, kind, reason);
 }
 
-// Of tenant and creator: a number, or a name.
+// Check `tenant` or `creator`: a number, or a name.
 static bool judge_owner (void *none, const json_t *value, struct reason *reason)
 {
     size_t size = json_string_length (value);
@@ -94,7 +95,7 @@ static bool judge_ext (void *none, const json_t *value, struct reason *reason)
     return false;
 }
 
-// An invalid one is omitted: it is no reason to run nothing.
+// Read `traceparent`. An invalid one is dropped, as it must not prevent the plan from running.
 static bool read_traceparent (void *policy, const json_t *value)
 {
     struct policy *self = policy;
@@ -143,7 +144,7 @@ bool policy_field (const char *name)
     return field_named (name) != NULL;
 }
 
-// -- life
+// -- references, and reading a policy
 
 struct policy *policy_keep (struct policy *self)
 {
@@ -175,7 +176,7 @@ static struct policy *read_all (const json_t *object, bool stored, struct reason
 {
     const char *name;
     json_t *value;
-    struct policy *self = calloc (1, sizeof *self); // libzplan reads it too, which may not abort
+    struct policy *self = calloc (1, sizeof *self); // memory_new would abort, libzplan must not
     if (!self || !(self->fields = json_object ())) {
         reason_set (reason, "out of memory");
         policy_destroy (&self);

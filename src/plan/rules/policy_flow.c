@@ -1,5 +1,5 @@
-// Fields of flow plans. What needs the flow, names and types of params, is judged where that is
-// known: submit_flow.c of the station.
+// Fields of flow plans. The station's submit_flow.c checks names and types of params, as it knows
+// the flow.
 #include "json.h"
 #include "policy_private.h"
 

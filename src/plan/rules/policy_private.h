@@ -1,10 +1,10 @@
-// What policy.c, policy_when.c and policy_flow.c share.
+// Private to policy.c, policy_when.c, policy_flow.c and policy_text.c.
 #pragma once
 
 #include "policy.h"
 
-// What holds plans, as a page of them, must stay within JSON_DEPTH_MAX: objects with names of a
-// client's own are no deeper than this.
+// The maximum depth of objects with names of a client's own. JSON that contains plans, such as a
+// page of them, must stay within JSON_DEPTH_MAX.
 enum { POLICY_DEPTH_MAX = 8 };
 
 // Readers of fields (json_fields.h). The reason of `cron` names the expression in its list.

@@ -1,4 +1,4 @@
-// A policy as members of a JSON text.
+// Writes a policy as members of a JSON object.
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "json.h"
 #include "policy_private.h"
 
-// Objects of a client's own fields, which are stored as strings.
+// The TEXT fields: objects with names of a client's own, which are stored as strings.
 static const char *const texts[] = {
 #define PLAIN(name)
 #define TEXT(name)               #name,
@@ -37,7 +37,7 @@ void policy_show (json_t *stored)
     }
 }
 
-// A value as it is written; free it.
+// The JSON text of a field's value; free it.
 static char *value_text (const char *name, json_t *value, bool stored)
 {
     char *text = json_write (value);
@@ -57,7 +57,7 @@ void policy_write (const struct policy *self, bool stored, struct json_text *tex
     json_object_foreach (self->fields, name, value)
     {
         if (!stored && strcmp (name, "traceparent") == 0)
-            continue; // plan_json.c: it may be that of a run
+            continue; // plan_json.c writes it, as it may be a run's
         bool masked = !stored && value == self->callback;
         json_t *shown = masked ? callback_rule_masked (value) : json_incref (value);
         char *bytes = value_text (name, shown, stored);

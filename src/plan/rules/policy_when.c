@@ -1,4 +1,5 @@
-// Fields of a policy that say when: cron, gap, overlap, cycle, windows; and what misfire applies.
+// Readers of a policy's fields for schedules: cron, gap, overlap, cycle and windows; and the rule
+// for missed occurrences.
 #include <inttypes.h>
 
 #include "policy_private.h"

@@ -41,7 +41,7 @@ static const struct json_field fields[] = {
     {"need_manual", AS_FLAG, FIELD (need_manual)},
 };
 
-// Which fields a strategy needs, and which would mean nothing beside it.
+// Check that the fields are those that the strategy needs, and no others.
 static bool check_together (const struct retry_policy *self, struct reason *reason)
 {
     bool interval = self->strategy == RETRY_FIXED || self->strategy == RETRY_EXPONENTIAL;

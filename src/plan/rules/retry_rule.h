@@ -1,4 +1,4 @@
-// The `retry` object of a plan. One reader for the PLAN frame, a kind, and the stored message.
+// The `retry` object of a plan. The PLAN frame, a kind and the stored message share this reader.
 // Source: task module (retry_strategy, retry_interval, retry_sequence, max_error_count,
 // need_manual).
 #pragma once
@@ -8,7 +8,7 @@
 #include "reason.h"
 #include "retry.h"
 
-// {"strategy": "none" | "fixed" | "sequence" | "exponential", "interval": seconds, "sequence":
-// [seconds, ...], "max": n, "jitter": seconds, "need_manual": flag}, a judge of json_fields.h.
-// False: the reason names the field and the rule.
+// Read {"strategy": "none" | "fixed" | "sequence" | "exponential", "interval": seconds, "sequence":
+// [seconds, ...], "max": n, "jitter": seconds, "need_manual": flag} into `ret`, a struct
+// retry_policy, and check it. False: the reason names the field and the rule.
 bool retry_rule_judge (void *ret, const json_t *object, struct reason *reason);

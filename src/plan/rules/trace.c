@@ -6,9 +6,10 @@
 
 #include "sha1.h"
 
-// Where the ids of a traceparent are.
+// Offsets and sizes of the ids in a traceparent.
 enum { TRACE_AT = 3, TRACE_DIGITS = 32, SPAN_AT = 36, SPAN_DIGITS = 16, FLAGS_AT = 53 };
 
+// Whether these are lower-case hex digits, and not all zero.
 static bool is_id (const uint8_t *digits, size_t count)
 {
     bool any = false;
@@ -31,7 +32,7 @@ bool trace_valid (struct span text)
            (memcmp (at + FLAGS_AT, none, 2) == 0 || is_id (at + FLAGS_AT, 2));
 }
 
-// The first digits of the sum of what makes an id.
+// Write an id of so many hex digits, derived from `what` and the two numbers by SHA-1.
 static void write_id (const char *what, uint64_t plan_id, uint64_t of, char *out, size_t digits)
 {
     char text[64];
