@@ -18,14 +18,17 @@ static const struct status_pair {
 
 // Further statuses that MicroZero's stations and workers send. zplan converts them to zeronet, and
 // never sends them.
-static const struct status_pair only_in[] = {
+static const struct status_pair received_only[] = {
     {ZERO_STATUS_WAITING_ID, '#'},     // a worker's heartbeat: the command's number
     {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station is paused: no worker now
     {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client timed out
     {ZERO_STATUS_ERROR_ID, 0xD0},      // a bug in the worker
 };
 
-enum { PAIRS = sizeof pairs / sizeof *pairs, ONLY_IN = sizeof only_in / sizeof *only_in };
+enum {
+    PAIRS = sizeof pairs / sizeof *pairs,
+    RECEIVED_ONLY = sizeof received_only / sizeof *received_only
+};
 
 const char *dialect_name (enum dialect dialect)
 {
@@ -44,11 +47,11 @@ bool dialect_parse (const char *name, enum dialect *ret)
 }
 
 // Zeronet's number for a status of MicroZero, or -1.
-static int find_microzero (uint8_t status)
+static int zeronet_status (uint8_t status)
 {
-    for (size_t i = 0; i < ONLY_IN; i++)
-        if (only_in[i].microzero == status)
-            return only_in[i].zeronet;
+    for (size_t i = 0; i < RECEIVED_ONLY; i++)
+        if (received_only[i].microzero == status)
+            return received_only[i].zeronet;
     for (size_t i = 0; i < PAIRS; i++)
         if (pairs[i].microzero == status)
             return pairs[i].zeronet;
@@ -61,14 +64,14 @@ uint8_t dialect_status_in (enum dialect dialect, uint8_t status)
         return ZERO_STATUS_ERROR_ID;
     if (dialect == DIALECT_ZERONET)
         return status;
-    int ours = find_microzero (status);
+    int ours = zeronet_status (status);
     return ours < 0 ? ZERO_STATUS_ERROR_ID : (uint8_t)ours;
 }
 
 bool dialect_status_known (enum dialect dialect, uint8_t status)
 {
     if (dialect == DIALECT_MICROZERO)
-        return find_microzero (status) >= 0;
+        return zeronet_status (status) >= 0;
     for (size_t i = 0; i < PAIRS; i++)
         if (pairs[i].zeronet == status)
             return true;

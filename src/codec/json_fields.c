@@ -7,7 +7,7 @@
 #include "json.h"
 
 // Derive the rule from the bounds or the words.
-static void set_rule (const struct json_field *field, struct reason *ret)
+static void derive_rule (const struct json_field *field, struct reason *ret)
 {
     if (field->as == AS_FLAG) {
         reason_set (ret, "want true or false");
@@ -51,7 +51,7 @@ static bool read_number (const struct json_field *field, const json_t *value, vo
     return true;
 }
 
-static bool read_word (const struct json_field *field, const json_t *value, void *out)
+static bool read_enum_word (const struct json_field *field, const json_t *value, void *out)
 {
     const char *text = json_string_value (value);
     int64_t at = field->min;
@@ -78,14 +78,14 @@ static bool read_ident (const json_t *value, void *out)
 
 // Read and check one member's value. False: the value is wrong; `why` is set if the field has no
 // rule.
-static bool read_value (const struct json_field *field, const json_t *value, void *ret,
-                        struct reason *why)
+static bool read_member_value (const struct json_field *field, const json_t *value, void *ret,
+                               struct reason *why)
 {
     void *out = !ret || field->at == JSON_NOWHERE ? NULL : (char *)ret + field->at;
     bool good = false;
     switch (field->as) {
     case AS_OWN:
-        return field->read ? field->read (out, value) : field->judge (out, value, why);
+        return field->read ? field->read (out, value) : field->read_with_reason (out, value, why);
     case AS_TEXT:
     case AS_STRING:
         good = read_text (field, value, out);
@@ -101,14 +101,14 @@ static bool read_value (const struct json_field *field, const json_t *value, voi
             *(bool *)out = json_is_true (value);
         break;
     case AS_WORD:
-        good = read_word (field, value, out);
+        good = read_enum_word (field, value, out);
         break;
     case AS_IDENT:
         good = read_ident (value, out);
         break;
     }
     if (!good && !field->rule)
-        set_rule (field, why);
+        derive_rule (field, why);
     return good;
 }
 
@@ -116,8 +116,8 @@ bool json_field_read (const struct json_field *field, const json_t *value, void 
                       struct reason *reason)
 {
     struct reason why;
-    bool good = read_value (field, value, ret, &why);
-    if (!good && field->names)
+    bool good = read_member_value (field, value, ret, &why);
+    if (!good && field->reason_names_it)
         *reason = why;
     else if (!good)
         reason_set (reason, "%s: %s", field->name, field->rule ? field->rule : why.text);

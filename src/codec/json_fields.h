@@ -7,7 +7,7 @@
 
 // The type a member is read as, and what `min` and `max` bound.
 enum json_as {
-    AS_OWN,     // by `read` or `judge`
+    AS_OWN,     // by `read` or `read_with_reason`
     AS_TEXT,    // char[max + 1]: a string, bounded in bytes
     AS_STRING,  // const char *, borrowed from the object: a string, bounded in bytes
     AS_NUMBER,  // int64_t: an integer
@@ -27,10 +27,10 @@ struct json_field {
     int64_t min, max;
     const char *rule; // the reason if the value is wrong; NULL: derived from bounds or `words`
     const char *const *words;
-    // AS_OWN: one of these reads the value. `judge` sets the reason itself, so `rule` is NULL.
+    // AS_OWN: one of these reads the value. The second sets the reason itself, so `rule` is NULL.
     bool (*read) (void *value_of_object, const json_t *value);
-    bool (*judge) (void *value_of_object, const json_t *value, struct reason *reason);
-    bool names; // the reason of `judge` already names the member
+    bool (*read_with_reason) (void *value_of_object, const json_t *value, struct reason *reason);
+    bool reason_names_it; // the reason of `read_with_reason` already names the member
 };
 
 // Read one member into `ret`; NULL: only check it. False: the reason names the member and its rule.

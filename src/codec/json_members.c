@@ -4,29 +4,29 @@
 
 #include "memory.h"
 
-static void make_room (struct json_members *self)
+static void grow_members (struct json_members *self)
 {
     self->room *= 2;
-    if (self->at != self->few) {
+    if (self->at != self->initial) {
         self->at = memory_resize (self->at, self->room * sizeof *self->at);
         return;
     }
     self->at = memory_resize (NULL, self->room * sizeof *self->at);
-    memcpy (self->at, self->few, sizeof self->few);
+    memcpy (self->at, self->initial, sizeof self->initial);
 }
 
 bool json_members_take (struct json_members *self, struct json_scan *scan)
 {
-    self->at = self->few;
+    self->at = self->initial;
     self->count = 0;
-    self->room = sizeof self->few / sizeof *self->few;
+    self->room = sizeof self->initial / sizeof *self->initial;
     if (!json_scan_take (scan, '{'))
         return false;
     if (json_scan_take (scan, '}'))
         return true;
     do {
         if (self->count == self->room)
-            make_room (self);
+            grow_members (self);
         struct json_member *member = &self->at[self->count++];
         if (!json_scan_any_name (scan, &member->name) || !json_scan_value (scan, &member->value))
             return false;
@@ -36,9 +36,9 @@ bool json_members_take (struct json_members *self, struct json_scan *scan)
 
 void json_members_release (struct json_members *self)
 {
-    if (self->at != self->few)
+    if (self->at != self->initial)
         free (self->at);
-    self->at = self->few;
+    self->at = self->initial;
     self->count = 0;
 }
 

@@ -12,7 +12,7 @@ struct json_member {
 struct json_members {
     struct json_member *at;
     size_t count, room;
-    struct json_member few[48]; // `at` points here unless there are more members
+    struct json_member initial[48]; // `at` points here unless there are more members
 };
 
 // Consume the next value, an object. Its names and values are borrowed from the text; a name may be

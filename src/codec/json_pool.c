@@ -6,55 +6,55 @@
 #include <string.h>
 
 enum {
-    STEP = 16,         // malloc's block sizes are this many bytes apart
-    HEADER = 8,        // bytes of each block that malloc uses itself
-    SMALLEST = 24,     // usable bytes of the smallest block
-    SIZES = 32,        // block sizes that are cached: up to 520 bytes
-    KEPT_MAX = 2 << 20 // bytes that a thread caches
+    STEP = 16,           // malloc's block sizes are this many bytes apart
+    HEADER = 8,          // bytes of each block that malloc uses itself
+    SMALLEST = 24,       // usable bytes of the smallest block
+    SIZES = 32,          // block sizes that are cached: up to 520 bytes
+    CACHED_MAX = 2 << 20 // bytes that a thread caches
 };
 
 // The cached blocks: a list for each size; each block contains the address of the next one.
-static _Thread_local void *kept[SIZES];
-static _Thread_local size_t kept_bytes;
+static _Thread_local void *cached[SIZES];
+static _Thread_local size_t cached_bytes;
 
-static void *pool_take (size_t size)
+static void *block_alloc (size_t size)
 {
     size_t at = size <= SMALLEST ? 0 : (size - SMALLEST + STEP - 1) / STEP;
-    void *block = at < SIZES ? kept[at] : NULL;
+    void *block = at < SIZES ? cached[at] : NULL;
     if (!block)
         return malloc (size);
-    memcpy (&kept[at], block, sizeof kept[at]);
-    kept_bytes -= SMALLEST + HEADER + at * STEP;
+    memcpy (&cached[at], block, sizeof cached[at]);
+    cached_bytes -= SMALLEST + HEADER + at * STEP;
     return block;
 }
 
-static void give_back (void *block)
+static void block_free (void *block)
 {
     size_t size = malloc_usable_size (block), at = (size - SMALLEST) / STEP;
-    if (!block || size < SMALLEST || at >= SIZES || kept_bytes + size + HEADER > KEPT_MAX) {
+    if (!block || size < SMALLEST || at >= SIZES || cached_bytes + size + HEADER > CACHED_MAX) {
         free (block);
         return;
     }
-    memcpy (block, &kept[at], sizeof kept[at]);
-    kept[at] = block;
-    kept_bytes += SMALLEST + HEADER + at * STEP;
+    memcpy (block, &cached[at], sizeof cached[at]);
+    cached[at] = block;
+    cached_bytes += SMALLEST + HEADER + at * STEP;
 }
 
 void json_pool_release (void)
 {
     for (size_t at = 0; at < SIZES; at++) {
-        for (void *block = kept[at], *next; block; block = next) {
+        for (void *block = cached[at], *next; block; block = next) {
             memcpy (&next, block, sizeof next);
             free (block);
         }
-        kept[at] = NULL;
+        cached[at] = NULL;
     }
-    kept_bytes = 0;
+    cached_bytes = 0;
 }
 
 void json_pool_use (void)
 {
 #ifndef __SANITIZE_ADDRESS__
-    json_set_alloc_funcs (pool_take, give_back);
+    json_set_alloc_funcs (block_alloc, block_free);
 #endif
 }

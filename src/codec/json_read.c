@@ -12,9 +12,9 @@ struct json_reader {
     int depth;
 };
 
-static json_t *read_any (struct json_reader *self);
+static json_t *read_json_value (struct json_reader *self);
 
-static json_t *read_text (struct json_reader *self)
+static json_t *read_string_value (struct json_reader *self)
 {
     size_t size;
     return json_scan_string (&self->scan, self->scratch, &size)
@@ -23,7 +23,7 @@ static json_t *read_text (struct json_reader *self)
 }
 
 // Read an integer here, and any other number by jansson.
-static json_t *read_number (struct json_reader *self)
+static json_t *read_json_number (struct json_reader *self)
 {
     static const char more[] = "0123456789+-.eE";
     int64_t number;
@@ -37,7 +37,7 @@ static json_t *read_number (struct json_reader *self)
     return json_loadb ((const char *)start, (size_t)(self->scan.at - start), JSON_DECODE_ANY, NULL);
 }
 
-static json_t *read_word (struct json_reader *self)
+static json_t *read_literal_name (struct json_reader *self)
 {
     bool flag;
     if (json_scan_flag (&self->scan, &flag))
@@ -48,18 +48,18 @@ static json_t *read_word (struct json_reader *self)
     return json_null ();
 }
 
-static bool read_items (struct json_reader *self, json_t *list)
+static bool read_array_items (struct json_reader *self, json_t *list)
 {
     if (json_scan_take (&self->scan, ']'))
         return true;
     do {
-        if (json_array_append_new (list, read_any (self)))
+        if (json_array_append_new (list, read_json_value (self)))
             return false;
     } while (json_scan_take (&self->scan, ','));
     return json_scan_take (&self->scan, ']');
 }
 
-static bool read_members (struct json_reader *self, json_t *object)
+static bool read_object_members (struct json_reader *self, json_t *object)
 {
     size_t count = 0;
     if (json_scan_take (&self->scan, '}'))
@@ -70,7 +70,7 @@ static bool read_members (struct json_reader *self, json_t *object)
         if (!json_scan_string (&self->scan, name, &size) || !json_scan_take (&self->scan, ':'))
             return false;
         self->scratch += size; // the name is kept until its value is read
-        json_t *value = read_any (self);
+        json_t *value = read_json_value (self);
         self->scratch = name;
         if (json_object_setn_new_nocheck (object, (const char *)name, size, value))
             return false;
@@ -92,33 +92,33 @@ static json_t *read_container (struct json_reader *self, json_t *made,
     return NULL;
 }
 
-static json_t *read_any (struct json_reader *self)
+static json_t *read_json_value (struct json_reader *self)
 {
     json_scan_space (&self->scan);
     if (self->scan.at == self->scan.end)
         return NULL;
     switch (*self->scan.at) {
     case '{':
-        return read_container (self, json_object (), read_members);
+        return read_container (self, json_object (), read_object_members);
     case '[':
-        return read_container (self, json_array (), read_items);
+        return read_container (self, json_array (), read_array_items);
     case '"':
-        return read_text (self);
+        return read_string_value (self);
     case 't':
     case 'f':
     case 'n':
-        return read_word (self);
+        return read_literal_name (self);
     default:
-        return read_number (self);
+        return read_json_number (self);
     }
 }
 
 // Parse an object or an array. NULL: the text is unusual or wrong, and jansson must decide.
-static json_t *read_plain (struct span text)
+static json_t *read_plain_text (struct span text)
 {
     uint8_t *scratch = malloc (text.size + 1); // may fail: the library survives exhausted memory
     struct json_reader reader = {.scan = json_scan_of (text), .scratch = scratch};
-    json_t *value = scratch ? read_any (&reader) : NULL;
+    json_t *value = scratch ? read_json_value (&reader) : NULL;
     if (value &&
         (!json_scan_ended (&reader.scan) || !(json_is_object (value) || json_is_array (value)))) {
         json_decref (value);
@@ -132,7 +132,7 @@ static json_t *read_plain (struct span text)
 
 // Whether a text is nested deeper than JSON_DEPTH_MAX. jansson would accept a depth of 2,048 and
 // allocate it.
-static bool too_deep (struct span text)
+static bool is_too_deep (struct span text)
 {
     int depth = 0;
     bool in_string = false;
@@ -156,7 +156,7 @@ static bool too_deep (struct span text)
 }
 
 // The field that a syntax error belongs to: the last name before its position; empty: none.
-static struct span field_before (struct span text, size_t position)
+static struct span field_before_error (struct span text, size_t position)
 {
     struct span string = {0}, field = {0};
     size_t end = position < text.size ? position : text.size;
@@ -184,16 +184,17 @@ const char *json_error_words (json_error_t *error)
     return error->text;
 }
 
-static json_t *read_unusual (struct span text, struct reason *reason)
+static json_t *read_by_jansson (struct span text, struct reason *reason)
 {
-    if (too_deep (text)) {
+    if (is_too_deep (text)) {
         reason_set (reason, "JSON: nested deeper than %d", JSON_DEPTH_MAX);
         return NULL;
     }
     json_error_t error;
     json_t *value = json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
     if (!value) {
-        struct span field = field_before (text, error.position > 0 ? (size_t)error.position : 0);
+        struct span field =
+            field_before_error (text, error.position > 0 ? (size_t)error.position : 0);
         reason_set (reason, "JSON: %s at byte %d%s%s", json_error_words (&error), error.position,
                     field.size ? ", in field " : "", field.size ? quoted (field) : "");
     }
@@ -201,11 +202,11 @@ static json_t *read_unusual (struct span text, struct reason *reason)
 }
 
 // Parse one value, an object or an array. NULL with a reason.
-static json_t *read_value (struct span text, json_type type, struct reason *reason)
+static json_t *read_typed_value (struct span text, json_type type, struct reason *reason)
 {
-    json_t *value = read_plain (text);
+    json_t *value = read_plain_text (text);
     if (!value)
-        value = read_unusual (text, reason);
+        value = read_by_jansson (text, reason);
     if (value && json_typeof (value) != type) {
         json_decref (value);
         reason_set (reason, "JSON: want an %s", type == JSON_OBJECT ? "object" : "array");
@@ -216,10 +217,10 @@ static json_t *read_value (struct span text, json_type type, struct reason *reas
 
 json_t *json_read_object (struct span text, struct reason *reason)
 {
-    return read_value (text, JSON_OBJECT, reason);
+    return read_typed_value (text, JSON_OBJECT, reason);
 }
 
 json_t *json_read_array (struct span text, struct reason *reason)
 {
-    return read_value (text, JSON_ARRAY, reason);
+    return read_typed_value (text, JSON_ARRAY, reason);
 }

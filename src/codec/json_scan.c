@@ -56,7 +56,7 @@ bool json_scan_flag (struct json_scan *self, bool *ret)
 // -- strings
 
 // The number that four hex digits form, or -1.
-static int32_t read_hex (const uint8_t *at, const uint8_t *end)
+static int32_t read_four_hex (const uint8_t *at, const uint8_t *end)
 {
     int32_t value = 0;
     if (end - at < 4)
@@ -100,16 +100,16 @@ static size_t put_utf8 (int32_t code, uint8_t *out)
 
 // Read the code point after "\u", with the second escape of a surrogate pair. Returns where it
 // ends; NULL: half a pair, a NUL, or invalid.
-static const uint8_t *read_code (const uint8_t *at, const uint8_t *end, int32_t *ret)
+static const uint8_t *read_code_point (const uint8_t *at, const uint8_t *end, int32_t *ret)
 {
-    int32_t code = read_hex (at, end);
+    int32_t code = read_four_hex (at, end);
     at += 4;
     if (code <= 0 || (code >= 0xDC00 && code <= 0xDFFF))
         return NULL;
     if (code >= 0xD800 && code <= 0xDBFF) {
         if (end - at < 2 || at[0] != '\\' || at[1] != 'u')
             return NULL;
-        int32_t second = read_hex (at + 2, end);
+        int32_t second = read_four_hex (at + 2, end);
         if (second < 0xDC00 || second > 0xDFFF)
             return NULL;
         code = 0x10000 + ((code & 0x3FF) << 10 | (second & 0x3FF));
@@ -132,7 +132,7 @@ static const uint8_t *read_escape (const uint8_t *at, const uint8_t *end, uint8_
         return at + 1;
     }
     int32_t code = 0;
-    at = *at == 'u' ? read_code (at + 1, end, &code) : NULL;
+    at = *at == 'u' ? read_code_point (at + 1, end, &code) : NULL;
     if (at)
         *out += put_utf8 (code, *out);
     return at;
@@ -247,7 +247,7 @@ static bool skip_number (struct json_scan *self)
 }
 
 // Consume a value inside `depth` others. False: it is invalid or too deep.
-static bool skip_any (struct json_scan *self, int depth)
+static bool skip_json_value (struct json_scan *self, int depth)
 {
     struct span ignored;
     json_scan_space (self);
@@ -264,7 +264,8 @@ static bool skip_any (struct json_scan *self, int depth)
     if (json_scan_take (self, end))
         return true;
     do {
-        if ((is_object && !json_scan_any_name (self, &ignored)) || !skip_any (self, depth + 1))
+        if ((is_object && !json_scan_any_name (self, &ignored)) ||
+            !skip_json_value (self, depth + 1))
             return false;
     } while (json_scan_take (self, ','));
     return json_scan_take (self, end);
@@ -274,7 +275,7 @@ bool json_scan_value (struct json_scan *self, struct span *ret)
 {
     json_scan_space (self);
     const uint8_t *start = self->at;
-    if (!skip_any (self, 0))
+    if (!skip_json_value (self, 0))
         return false;
     *ret = span_of (start, (size_t)(self->at - start));
     return true;

@@ -25,23 +25,23 @@ void json_text_clear (struct json_text *self)
     self->bytes = memory_resize (self->bytes, JSON_TEXT_KEPT);
 }
 
-static void grow (struct json_text *self, size_t more)
+static void grow_room (struct json_text *self, size_t more)
 {
     self->room = self->room * 2 + more;
     self->bytes = memory_resize (self->bytes, self->room);
 }
 
 // Make room for this many bytes. Returns where to write them; the caller adds them to `size`.
-static char *room_for (struct json_text *self, size_t more)
+static char *reserve_room (struct json_text *self, size_t more)
 {
     if (self->room - self->size < more)
-        grow (self, more);
+        grow_room (self, more);
     return self->bytes + self->size;
 }
 
 char *json_text_end (struct json_text *self, size_t *ret_size)
 {
-    *room_for (self, 1) = '\0';
+    *reserve_room (self, 1) = '\0';
     *ret_size = self->size;
     return self->bytes;
 }
@@ -50,7 +50,7 @@ void json_text_raw (struct json_text *self, struct span bytes)
 {
     if (!bytes.size)
         return;
-    memcpy (room_for (self, bytes.size), bytes.data, bytes.size);
+    memcpy (reserve_room (self, bytes.size), bytes.data, bytes.size);
     self->size += bytes.size;
 }
 
@@ -60,13 +60,13 @@ void json_text_item (struct json_text *self)
     char last = self->bytes[self->size - 1];
     if (last == '{' || last == '[')
         return;
-    *room_for (self, 1) = ',';
+    *reserve_room (self, 1) = ',';
     self->size++;
 }
 
 // Write the name at `at`, which has room and follows at least one byte. Returns where the value
 // begins.
-static char *put_name (const struct json_name *name, char *at)
+static char *put_member_name (const struct json_name *name, char *at)
 {
     size_t no_comma = at[-1] == '{';
     memcpy (at, name->text + no_comma, sizeof name->text - 1);
@@ -75,15 +75,15 @@ static char *put_name (const struct json_name *name, char *at)
 
 void json_text_name (struct json_text *self, const struct json_name *name)
 {
-    char *at = room_for (self, sizeof name->text - 1);
-    self->size += (size_t)(put_name (name, at) - at);
+    char *at = reserve_room (self, sizeof name->text - 1);
+    self->size += (size_t)(put_member_name (name, at) - at);
 }
 
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width)
 {
-    char *start = room_for (self, sizeof name->text + DECIMAL_SIZE + width);
-    char *at = put_name (name, start);
+    char *start = reserve_room (self, sizeof name->text + DECIMAL_SIZE + width);
+    char *at = put_member_name (name, start);
     size_t written = 1;
     if (value < 0 || value >= 10)
         written = decimal_text (value, at);
@@ -99,7 +99,7 @@ void json_text_number (struct json_text *self, const struct json_name *name, int
 static void put_escape (struct json_text *self, uint8_t byte)
 {
     static const char digits[] = "0123456789ABCDEF";
-    char *at = room_for (self, 6);
+    char *at = reserve_room (self, 6);
     at[0] = '\\';
     if (short_escapes[byte]) {
         at[1] = short_escapes[byte];
@@ -113,10 +113,10 @@ static void put_escape (struct json_text *self, uint8_t byte)
 }
 
 // Write text with escapes. False: it is not UTF-8 without NUL; part of it may have been written.
-static bool put_text (struct json_text *self, const uint8_t *at, const uint8_t *end)
+static bool put_escaped_text (struct json_text *self, const uint8_t *at, const uint8_t *end)
 {
     while (at < end) {
-        char *start = room_for (self, (size_t)(end - at));
+        char *start = reserve_room (self, (size_t)(end - at));
         size_t plain = utf8_copy_plain (at, end, (uint8_t *)start);
         char *out = start + plain;
         at += plain;
@@ -141,7 +141,7 @@ static void put_base64 (struct json_text *self, struct span bytes)
     static const char begin[] = "{\"b64\":\"", end[] = "\"}";
     enum { BEGIN = sizeof begin - 1, END = sizeof end - 1 };
     size_t size = BASE64_SIZE (bytes.size) - 1;
-    char *at = room_for (self, BEGIN + size + END + 1);
+    char *at = reserve_room (self, BEGIN + size + END + 1);
     memcpy (at, begin, BEGIN);
     base64_encode (bytes, at + BEGIN);
     memcpy (at + BEGIN + size, end, END);
@@ -151,7 +151,7 @@ static void put_base64 (struct json_text *self, struct span bytes)
 void json_text_frame (struct json_text *self, struct span frame)
 {
     size_t start = self->size, plain = 0;
-    char *at = room_for (self, frame.size + 2);
+    char *at = reserve_room (self, frame.size + 2);
     *at++ = '"';
     if (frame.size)
         plain = utf8_copy_plain (frame.data, frame.data + frame.size, (uint8_t *)at);
@@ -159,8 +159,8 @@ void json_text_frame (struct json_text *self, struct span frame)
     if (plain == frame.size) { // the common case
         at[plain] = '"';
         self->size++;
-    } else if (put_text (self, frame.data + plain, frame.data + frame.size)) {
-        *room_for (self, 1) = '"';
+    } else if (put_escaped_text (self, frame.data + plain, frame.data + frame.size)) {
+        *reserve_room (self, 1) = '"';
         self->size++;
     } else {
         self->size = start;
@@ -176,7 +176,7 @@ void json_text_member (struct json_text *self, const char *name, const json_t *v
     json_text_value (self, value);
 }
 
-static void put_tree (struct json_text *self, const json_t *value)
+static void put_container (struct json_text *self, const json_t *value)
 {
     const char *name;
     size_t index;
@@ -206,7 +206,7 @@ void json_text_value (struct json_text *self, const json_t *value)
     switch (json_typeof (value)) {
     case JSON_OBJECT:
     case JSON_ARRAY:
-        put_tree (self, value);
+        put_container (self, value);
         return;
     case JSON_TRUE:
         json_text_raw (self, span_text ("true"));

@@ -15,7 +15,7 @@ static enum envelope envelope_of (struct span first)
 
 // Set code and frames from a description that does not match the frames, or is invalid: as many as
 // have both a type and a frame.
-static void salvage (const struct span *frames, size_t count, struct message *ret)
+static void salvage_frames (const struct span *frames, size_t count, struct message *ret)
 {
     struct span desc = frames[0];
     ret->desc = (struct desc){.code = desc.data[1]};
@@ -38,7 +38,7 @@ void message_read_cut (const struct span *frames, size_t count, struct message *
             ret->envelope = envelope_of (frames[0]);
             ret->sender = frames[0];
         }
-        salvage (frames + at, count - at, ret);
+        salvage_frames (frames + at, count - at, ret);
         return;
     }
     if (count)
@@ -69,7 +69,7 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     if (desc_parse (frames[at], following, &ret->desc, reason)) {
         ret->desc = (struct desc){0};
         if (desc_fits (frames[at], following))
-            salvage (frames + at, count - at, ret);
+            salvage_frames (frames + at, count - at, ret);
         return ZPLAN_EFRAME;
     }
     ret->desc_bytes = frames[at];

@@ -18,8 +18,8 @@ enum shape { SHAPE_VALUE, SHAPE_STRING, SHAPE_ARRAY, SHAPE_MAP };
 static const struct form {
     uint8_t first, last;
     enum shape shape;
-    uint8_t width;       // bytes of the value, or of the count; 0: it is in the first byte
-    const char *refused; // the reason why it is rejected; NULL: it is accepted
+    uint8_t width;           // bytes of the value, or of the count; 0: it is in the first byte
+    const char *rejected_as; // the reason why it is rejected; NULL: it is accepted
 } forms[] = {
     {0x00, 0x7f, SHAPE_VALUE, 0, NULL},  // positive fixint
     {0x80, 0x8f, SHAPE_MAP, 0, NULL},    // fixmap
@@ -64,7 +64,7 @@ bool pack_is (struct span bytes)
     return bytes.size && form_of (bytes.data[0])->shape == SHAPE_MAP;
 }
 
-static void refuse (struct reason *reason, struct span field, const char *what)
+static void set_pack_reason (struct reason *reason, struct span field, const char *what)
 {
     reason_set (reason, "msgpack: %s%s%s", what, field.data ? ", in field " : "",
                 field.data ? quoted (field) : "");
@@ -87,19 +87,19 @@ struct pack_walk {
     struct reason *reason;
 };
 
-static struct pack_level *innermost (struct pack_walk *self)
+static struct pack_level *innermost_level (struct pack_walk *self)
 {
     return self->depth ? &self->levels[self->depth - 1] : NULL;
 }
 
 static bool reject_item (struct pack_walk *self, const char *what)
 {
-    struct pack_level *level = innermost (self);
-    refuse (self->reason, level ? level->field : (struct span){0}, what);
+    struct pack_level *level = innermost_level (self);
+    set_pack_reason (self->reason, level ? level->field : (struct span){0}, what);
     return false;
 }
 
-static uint64_t big_endian (struct span bytes)
+static uint64_t read_big_endian (struct span bytes)
 {
     uint64_t number = 0;
     for (size_t i = 0; i < bytes.size; i++)
@@ -113,7 +113,7 @@ static bool enter_level (struct pack_walk *self, bool is_map, uint64_t items)
         reason_set (self->reason, "msgpack: nested deeper than %d", JSON_DEPTH_MAX);
         return false;
     }
-    struct pack_level *outer = innermost (self);
+    struct pack_level *outer = innermost_level (self);
     self->levels[self->depth++] = (struct pack_level){
         .left = items, .is_map = is_map, .field = outer ? outer->field : (struct span){0}};
     return true;
@@ -121,9 +121,9 @@ static bool enter_level (struct pack_walk *self, bool is_map, uint64_t items)
 
 // Check one item: its first byte, its value or count, and the text of a string. The items inside a
 // map or array are read by the next calls.
-static bool read_item (struct pack_walk *self)
+static bool check_pack_item (struct pack_walk *self)
 {
-    struct pack_level *level = innermost (self);
+    struct pack_level *level = innermost_level (self);
     bool is_name = level && level->is_map && level->left % 2 == 0;
     if (is_name)
         level->field = (struct span){0};
@@ -133,8 +133,8 @@ static bool read_item (struct pack_walk *self)
     const struct form *form = form_of (first);
     if (is_name && form->shape != SHAPE_STRING)
         return reject_item (self, "a field name that is not a string");
-    if (form->refused)
-        return reject_item (self, form->refused);
+    if (form->rejected_as)
+        return reject_item (self, form->rejected_as);
     if (self->bytes.size - self->at < form->width)
         return reject_item (self, "cut short");
     struct span number = span_of (self->bytes.data + self->at, form->width);
@@ -144,7 +144,7 @@ static bool read_item (struct pack_walk *self)
     if (form->shape == SHAPE_VALUE)
         return true;
 
-    uint64_t count = form->width ? big_endian (number) : (uint64_t)(first - form->first);
+    uint64_t count = form->width ? read_big_endian (number) : (uint64_t)(first - form->first);
     if (form->shape == SHAPE_MAP)
         count *= 2;
     // Each counted byte or item needs at least one byte: a larger count is rejected here.
@@ -160,11 +160,11 @@ static bool read_item (struct pack_walk *self)
 
 // The first pass, over a map: check that its bytes are complete and nothing follows. Each step
 // consumes at least one byte, so the walk ends.
-static bool is_whole (struct span bytes, struct reason *reason)
+static bool check_map_bytes (struct span bytes, struct reason *reason)
 {
     struct pack_walk walk = {.bytes = bytes, .reason = reason};
     do {
-        if (!read_item (&walk))
+        if (!check_pack_item (&walk))
             return false;
         while (walk.depth && walk.levels[walk.depth - 1].left == 0)
             walk.depth--;
@@ -181,14 +181,14 @@ struct pack_reading {
 
 static json_t *read_value (struct pack_reading *self, const msgpack_object *value);
 
-static json_t *not_good (struct pack_reading *self, const char *what)
+static json_t *reject_value (struct pack_reading *self, const char *what)
 {
-    refuse (self->reason, self->field, what);
+    set_pack_reason (self->reason, self->field, what);
     return NULL;
 }
 
 // The bytes of a string. msgpack-c may leave the pointer of an empty one unset.
-static struct span text_of (const msgpack_object_str *text)
+static struct span string_bytes (const msgpack_object_str *text)
 {
     return text->size ? span_of (text->ptr, text->size) : span_text ("");
 }
@@ -196,21 +196,22 @@ static struct span text_of (const msgpack_object_str *text)
 static json_t *read_text (struct pack_reading *self, struct span text)
 {
     if (memchr (text.data, 0, text.size))
-        return not_good (self, "a string with a NUL");
+        return reject_value (self, "a string with a NUL");
     json_t *string = json_stringn ((const char *)text.data, text.size);
-    return string ? string : not_good (self, "a string that is not UTF-8");
+    return string ? string : reject_value (self, "a string that is not UTF-8");
 }
 
 static json_t *read_unsigned (struct pack_reading *self, uint64_t number)
 {
     if (number > INT64_MAX)
-        return not_good (self, "an integer over 9223372036854775807");
+        return reject_value (self, "an integer over 9223372036854775807");
     return json_integer ((json_int_t)number);
 }
 
 static json_t *read_real (struct pack_reading *self, double number)
 {
-    return isfinite (number) ? json_real (number) : not_good (self, "a number that is not finite");
+    return isfinite (number) ? json_real (number)
+                             : reject_value (self, "a number that is not finite");
 }
 
 static json_t *read_array (struct pack_reading *self, const msgpack_object_array *items)
@@ -227,10 +228,10 @@ static json_t *read_array (struct pack_reading *self, const msgpack_object_array
 
 static bool read_pair (struct pack_reading *self, const msgpack_object_kv *pair, json_t *object)
 {
-    struct span name = text_of (&pair->key.via.str);
+    struct span name = string_bytes (&pair->key.via.str);
     self->field = name;
     if (json_object_getn (object, (const char *)name.data, name.size)) {
-        not_good (self, "a duplicate name");
+        reject_value (self, "a duplicate name");
         return false;
     }
     json_t *checked = read_text (self, name);
@@ -271,7 +272,7 @@ static json_t *read_value (struct pack_reading *self, const msgpack_object *valu
     case MSGPACK_OBJECT_FLOAT64:
         return read_real (self, value->via.f64);
     case MSGPACK_OBJECT_STR:
-        return read_text (self, text_of (&value->via.str));
+        return read_text (self, string_bytes (&value->via.str));
     case MSGPACK_OBJECT_ARRAY:
         return read_array (self, &value->via.array);
     case MSGPACK_OBJECT_MAP:
@@ -280,16 +281,16 @@ static json_t *read_value (struct pack_reading *self, const msgpack_object *valu
     case MSGPACK_OBJECT_EXT:
         break; // rejected by the walk
     }
-    return not_good (self, "a value without a JSON equivalent");
+    return reject_value (self, "a value without a JSON equivalent");
 }
 
 json_t *pack_read_object (struct span bytes, struct reason *reason)
 {
     if (!pack_is (bytes)) {
-        refuse (reason, (struct span){0}, "want a map");
+        set_pack_reason (reason, (struct span){0}, "want a map");
         return NULL;
     }
-    if (!is_whole (bytes, reason))
+    if (!check_map_bytes (bytes, reason))
         return NULL;
     struct pack_reading reading = {.reason = reason};
     msgpack_unpacked unpacked;
@@ -300,7 +301,7 @@ json_t *pack_read_object (struct span bytes, struct reason *reason)
         MSGPACK_UNPACK_SUCCESS)
         object = read_value (&reading, &unpacked.data);
     else
-        not_good (&reading, "cannot be unpacked");
+        reject_value (&reading, "cannot be unpacked");
     msgpack_unpacked_destroy (&unpacked);
     return object;
 }

@@ -14,7 +14,7 @@ static bool is_plain (uint8_t byte)
 }
 
 // Whether the byte continues a character.
-static bool follows (uint8_t byte)
+static bool is_continuation (uint8_t byte)
 {
     return (byte & 0xC0) == 0x80;
 }
@@ -28,15 +28,16 @@ size_t utf8_size (const uint8_t *at, const uint8_t *end)
     if (first < 0xC2 || first > 0xF4)
         return 0;
     if (first < 0xE0)
-        return left >= 2 && follows (at[1]) ? 2 : 0;
+        return left >= 2 && is_continuation (at[1]) ? 2 : 0;
     if (first < 0xF0) {
-        if (left < 3 || !follows (at[1]) || !follows (at[2]))
+        if (left < 3 || !is_continuation (at[1]) || !is_continuation (at[2]))
             return 0;
         bool overlong = first == 0xE0 && at[1] < 0xA0;
         bool surrogate = first == 0xED && at[1] >= 0xA0;
         return overlong || surrogate ? 0 : 3;
     }
-    if (left < 4 || !follows (at[1]) || !follows (at[2]) || !follows (at[3]))
+    if (left < 4 || !is_continuation (at[1]) || !is_continuation (at[2]) ||
+        !is_continuation (at[3]))
         return 0;
     bool overlong = first == 0xF0 && at[1] < 0x90;
     bool too_great = first == 0xF4 && at[1] >= 0x90;
@@ -55,7 +56,7 @@ struct span utf8_cut (struct span text, size_t most)
 {
     if (text.size <= most)
         return text;
-    while (most && follows (text.data[most]))
+    while (most && is_continuation (text.data[most]))
         most--;
     return span_of (text.data, most);
 }
@@ -74,7 +75,7 @@ size_t utf8_copy_text (struct span text, size_t most, char *out)
 }
 
 // The index of the first byte that is not plain; 8: all are plain.
-static size_t plain_of_eight (uint64_t eight)
+static size_t first_not_plain (uint64_t eight)
 {
     eight = le64toh (eight);
     uint64_t control = eight - EACH (0x20);
@@ -90,7 +91,7 @@ size_t utf8_plain_size (const uint8_t *at, const uint8_t *end)
     uint64_t eight;
     for (size_t plain = 8; end - at >= 8 && plain == 8; at += plain) {
         memcpy (&eight, at, sizeof eight);
-        plain = plain_of_eight (eight);
+        plain = first_not_plain (eight);
     }
     while (at < end && is_plain (*at))
         at++;
@@ -104,7 +105,7 @@ size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out)
         uint64_t eight;
         memcpy (&eight, at, sizeof eight);
         memcpy (out, &eight, sizeof eight);
-        size_t plain = plain_of_eight (eight);
+        size_t plain = first_not_plain (eight);
         if (plain < 8)
             return (size_t)(at - start) + plain;
     }

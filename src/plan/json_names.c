@@ -31,7 +31,7 @@ enum conversion {
     VERDICT,                         // a plan's verdict to its name; omitted if there is none
     FRAMES,                          // a plan's `messages` to `command`, `args` and `frames`
     DROP,                            // omitted
-    LATER // depends on several members: finish_plan and finish_run write it
+    DERIVED // depends on several members: put_plan_derived and put_run_derived write it
 };
 
 // The nested object that a member is moved to; TOP: none.
@@ -64,8 +64,8 @@ static const struct wire_name {
     {PLAN, "plan_value", SPEC, "plan_value", SAME},
     {PLAN, "plan_repet", SPEC, "plan_repet", SAME},
     {PLAN, "real_repet", COUNTS, "runs", SAME},
-    {PLAN, "last_state", LAST, "status", LATER},
-    {PLAN, "plan_time", TOP, "next_at", LATER},
+    {PLAN, "last_state", LAST, "status", DERIVED},
+    {PLAN, "plan_time", TOP, "next_at", DERIVED},
     {PLAN, "exec_time", LAST, "started_at", INSTANT},
     {PLAN, "base_time", TOP, "base_at", INSTANT},
     {PLAN, "plan_state", TOP, "state", STATE},
@@ -95,13 +95,13 @@ static const struct wire_name {
 #include "policy_fields.def"
     {PLAN, "run_with", TOP, "run_with", PARSED},
     // A run's members.
-    {RUN, "id", TOP, "plan", LATER},
-    {RUN, "plan", TOP, "plan", LATER},
-    {RUN, "status", TOP, "status", LATER},
-    {RUN, "code", TOP, "code", LATER},
+    {RUN, "id", TOP, "plan", DERIVED},
+    {RUN, "plan", TOP, "plan", DERIVED},
+    {RUN, "status", TOP, "status", DERIVED},
+    {RUN, "code", TOP, "code", DERIVED},
     {RUN, "key", TOP, "name", SAME},
     {RUN, "nominal", TOP, "nominal_at", INSTANT},
-    {RUN, "fired", TOP, "started_at", LATER},
+    {RUN, "fired", TOP, "started_at", DERIVED},
     {RUN, "ended", TOP, "ended_at", INSTANT},
     {RUN, "state", TOP, "state", STATE},
     {RUN, "missed_first", TOP, "missed_first_at", INSTANT},
@@ -145,23 +145,22 @@ static const struct wire_name {
     {ANY, "le_us", TOP, "le", SECONDS_US}, // upper bounds, in seconds
 };
 
-static bool is_row (const struct wire_name *row, enum json_kind kind, struct span wire)
+static bool row_matches (const struct wire_name *row, enum json_kind kind, struct span wire)
 {
     // The first letter rules out most rows; an empty name has its quote there.
     return row->wire[0] == (char)wire.data[0] && row->kinds & 1U << kind &&
            span_is (wire, row->wire);
 }
 
-// Find a member's row; NULL: it has none. Members are mostly in the order of the table, so `next`,
-// the row after that of the member before, is tried first.
-static const struct wire_name *row_of (enum json_kind kind, struct span wire,
-                                       const struct wire_name **next)
+// Find a member's row, or NULL. Members are mostly in the table's order: `next` is tried first.
+static const struct wire_name *find_wire_row (enum json_kind kind, struct span wire,
+                                              const struct wire_name **next)
 {
     const struct wire_name *end = rows + sizeof rows / sizeof *rows;
-    if (*next < end && is_row (*next, kind, wire))
+    if (*next < end && row_matches (*next, kind, wire))
         return (*next)++;
     for (const struct wire_name *row = rows; row < end; row++) {
-        if (is_row (row, kind, wire)) {
+        if (row_matches (row, kind, wire)) {
             *next = row + 1;
             return row;
         }
@@ -171,35 +170,35 @@ static const struct wire_name *row_of (enum json_kind kind, struct span wire,
 
 // -- plain values
 
-typedef void put_fn (struct json_text *text, struct span value);
+typedef void plain_put_fn (struct json_text *text, struct span value);
 
-static put_fn *const puts_plain[] = {
+static plain_put_fn *const plain_converters[] = {
     [SAME] = json_text_raw,
-    [HEX] = json_put_hex,
+    [HEX] = json_put_id,
     [INSTANT] = json_put_instant,
-    [INSTANT_MS] = json_put_instant_of_ms,
-    [SECONDS_MS] = json_put_seconds_of_ms,
-    [SECONDS_US] = json_put_seconds_of_us,
+    [INSTANT_MS] = json_put_ms_as_instant,
+    [SECONDS_MS] = json_put_ms_as_seconds,
+    [SECONDS_US] = json_put_us_as_seconds,
     [STATE] = json_put_state,
     [PLAN_TYPE] = json_put_plan_type,
-    [PARSED] = json_put_parsed,
+    [PARSED] = json_put_object_text,
     [STOPPED] = json_put_stopped,
 };
 
 // -- an object
 
-struct renamed {
+struct renaming {
     enum json_kind kind;
     struct json_members wire;
     struct json_text *text;
     struct json_text groups[GROUPS]; // begun when they get a member
 };
 
-static bool put_any (enum json_kind kind, struct json_scan *scan, struct json_text *text,
-                     int depth);
+static bool convert_value (enum json_kind kind, struct json_scan *scan, struct json_text *text,
+                           int depth);
 
-// Begin a member with a name in JSON form. Returns the text that its value is appended to.
-static struct json_text *member_named (struct renamed *self, enum group group, struct span name)
+// Append the name of a member, which is in JSON form. Returns the text to append the value to.
+static struct json_text *put_raw_key (struct renaming *self, enum group group, struct span name)
 {
     struct json_text *text = group == TOP ? self->text : &self->groups[group];
     if (!text->bytes) {
@@ -213,56 +212,56 @@ static struct json_text *member_named (struct renamed *self, enum group group, s
     return text;
 }
 
-static struct json_text *member (struct renamed *self, enum group group, const char *name)
+static struct json_text *put_key (struct renaming *self, enum group group, const char *name)
 {
-    return member_named (self, group, span_text (name));
+    return put_raw_key (self, group, span_text (name));
 }
 
 // Convert a value that was scanned: it is valid, and its depth is bounded.
-static void put_nested (enum json_kind kind, struct span value, struct json_text *text)
+static void convert_nested (enum json_kind kind, struct span value, struct json_text *text)
 {
     struct json_scan scan = json_scan_of (value);
-    put_any (kind, &scan, text, 0);
+    convert_value (kind, &scan, text, 0);
 }
 
-static void put_frames (struct renamed *self, struct span value)
+static void put_frames (struct renaming *self, struct span value)
 {
     const char *name;
     json_t *part, *messages = json_value_tree (value), *names = json_object ();
     json_set_frames (names, messages);
-    json_object_foreach (names, name, part) json_text_value (member (self, TOP, name), part);
+    json_object_foreach (names, name, part) json_text_value (put_key (self, TOP, name), part);
     json_decref (names);
     json_decref (messages);
 }
 
-static void put_verdict (struct renamed *self, struct span value)
+static void put_verdict (struct renaming *self, struct span value)
 {
     json_t *verdict = json_value_tree (value);
     const char *name = json_verdict_name (verdict);
     if (name)
-        json_put_word (member (self, TOP, "verdict"), name);
+        json_put_word (put_key (self, TOP, "verdict"), name);
     json_decref (verdict);
 }
 
-static void put_converted (struct renamed *self, const struct wire_name *row, struct span value)
+static void put_by_row (struct renaming *self, const struct wire_name *row, struct span value)
 {
     if (row->conversion < PLAIN_CONVERSIONS) {
-        puts_plain[row->conversion](member (self, row->group, row->name), value);
+        plain_converters[row->conversion](put_key (self, row->group, row->name), value);
         return;
     }
     switch (row->conversion) {
     case PLAN_OBJECT:
         if (json_value_begins (value, '{'))
-            put_nested (JSON_PLAN, value, member (self, TOP, row->name));
+            convert_nested (JSON_PLAN, value, put_key (self, TOP, row->name));
         else
-            json_put_hex (member (self, TOP, row->name), value);
+            json_put_id (put_key (self, TOP, row->name), value);
         return;
     case RUNS:
-        put_nested (JSON_RUN, value, member (self, TOP, row->name));
+        convert_nested (JSON_RUN, value, put_key (self, TOP, row->name));
         return;
     case TARGETS:
-        put_nested (json_value_begins (value, '[') ? JSON_TARGET : self->kind, value,
-                    member (self, TOP, row->name));
+        convert_nested (json_value_begins (value, '[') ? JSON_TARGET : self->kind, value,
+                        put_key (self, TOP, row->name));
         return;
     case VERDICT:
         put_verdict (self, value);
@@ -270,14 +269,13 @@ static void put_converted (struct renamed *self, const struct wire_name *row, st
     case FRAMES:
         put_frames (self, value);
         return;
-    default: // DROP, LATER
+    default: // DROP, DERIVED
         return;
     }
 }
 
-// Whether a plan's converted form has a member of this name, so that a member without a row must
-// not have it too.
-static bool is_made (struct span name)
+// Whether a converted plan has a member of this name, which no other member may get then.
+static bool is_converted_name (struct span name)
 {
     static const char *const more[] = {"spec", "counts", "last", "running", "args", "frames"};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
@@ -290,70 +288,69 @@ static bool is_made (struct span name)
     return false;
 }
 
-// Append a member without a row: its name is unchanged. A plan's may be a field of its policy, or
-// may have been added by an operator.
-static void put_unknown (struct renamed *self, const struct json_member *wire)
+// Append a member without a row, name unchanged. An operator may have added it to a plan.
+static void put_unlisted (struct renaming *self, const struct json_member *wire)
 {
     char name[64] = "";
     if (self->kind != JSON_PLAN) {
-        put_nested (self->kind, wire->value, member_named (self, TOP, wire->name));
+        convert_nested (self->kind, wire->value, put_raw_key (self, TOP, wire->name));
         return;
     }
     if (wire->name.size < sizeof name)
         span_put (name, 0, wire->name);
     bool is_policy = policy_field (name);
-    if (is_policy || !is_made (wire->name))
-        json_text_raw (member_named (self, is_policy ? SPEC : TOP, wire->name), wire->value);
+    if (is_policy || !is_converted_name (wire->name))
+        json_text_raw (put_raw_key (self, is_policy ? SPEC : TOP, wire->name), wire->value);
 }
 
-static struct span wire_of (const struct renamed *self, const char *name)
+static struct span wire_get (const struct renaming *self, const char *name)
 {
     return json_members_get (&self->wire, name);
 }
 
-static uint64_t count_of (const struct renamed *self, const char *name)
+static uint64_t wire_count (const struct renaming *self, const char *name)
 {
-    int64_t count = json_value_integer_or_0 (wire_of (self, name));
+    int64_t count = json_value_integer_or_0 (wire_get (self, name));
     return count > 0 ? (uint64_t)count : 0;
 }
 
 // Append the members of a plan that derive from several of its fields.
-static void finish_plan (struct renamed *self)
+static void put_plan_derived (struct renaming *self)
 {
-    struct span state = wire_of (self, "plan_state"), time = wire_of (self, "plan_time"),
-                last = wire_of (self, "last_state"), repeat = wire_of (self, "plan_repet");
+    struct span state = wire_get (self, "plan_state"), time = wire_get (self, "plan_time"),
+                last = wire_get (self, "last_state"), repeat = wire_get (self, "plan_repet");
     int64_t number = json_value_integer_or_0 (state),
-            type = json_value_integer_or_0 (wire_of (self, "plan_type"));
+            type = json_value_integer_or_0 (wire_get (self, "plan_type"));
     bool runs = number == PLAN_EXECUTE;
     if (number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE)
-        json_put_word (member (self, TOP, "next_at"), NULL);
+        json_put_word (put_key (self, TOP, "next_at"), NULL);
     else if (time.size)
-        json_put_instant (member (self, TOP, "next_at"), time);
+        json_put_instant (put_key (self, TOP, "next_at"), time);
     if (last.size) {
         json_t *status = json_value_tree (last);
         bool ended = !state.size || json_status_ends (status, runs);
-        json_put_word (member (self, LAST, "status"), ended ? json_status_name (status) : NULL);
+        json_put_word (put_key (self, LAST, "status"), ended ? json_status_name (status) : NULL);
         json_decref (status);
     }
     if (!state.size)
         return;
-    json_text_raw (member (self, TOP, "running"), span_text (runs ? "true" : "false"));
+    json_text_raw (put_key (self, TOP, "running"), span_text (runs ? "true" : "false"));
     bool repeats = type > SCHEDULE_TIME;
-    uint64_t used = saturate_add (count_of (self, "real_repet"), count_of (self, "skip_num"));
-    uint64_t all = repeats ? count_of (self, "plan_repet") : 1;
+    uint64_t used = saturate_add (wire_count (self, "real_repet"), wire_count (self, "skip_num"));
+    uint64_t all = repeats ? wire_count (self, "plan_repet") : 1;
     if (repeat.size && repeats && json_value_begins (repeat, '-'))
-        json_put_word (member (self, COUNTS, "left"), NULL); // it repeats for ever
+        json_put_word (put_key (self, COUNTS, "left"), NULL); // it repeats for ever
     else if (repeat.size)
-        json_put_tree (member (self, COUNTS, "left"),
+        json_put_tree (put_key (self, COUNTS, "left"),
                        json_integer (all > used ? (json_int_t)(all - used) : 0));
     // Keep the requested time where `next_at` does not show it.
     if (type == SCHEDULE_TIME && time.size)
-        json_text_raw (member (self, SPEC, "plan_time"), time);
+        json_text_raw (put_key (self, SPEC, "plan_time"), time);
 }
 
 // Append a run's status as a word; an error without a word of its own is "failed", with its name as
 // `code`. On the wire, a status may be text; its number is then in `code`. Returns the number.
-static int64_t put_run_status (struct renamed *self, struct span status, struct span code)
+static int64_t put_run_status (struct renaming *self, struct span status, struct span code)
 {
     char text[JSON_CODE_SIZE];
     int64_t number = 0;
@@ -363,52 +360,52 @@ static int64_t put_run_status (struct renamed *self, struct span status, struct 
         json_decref (word);
     }
     json_t *read = json_integer (number);
-    json_put_word (member (self, TOP, "status"), json_status_name (read));
+    json_put_word (put_key (self, TOP, "status"), json_status_name (read));
     json_decref (read);
     if (!json_status_has_name (number))
-        json_put_word (member (self, TOP, "code"), json_status_code ((uint8_t)number, text));
+        json_put_word (put_key (self, TOP, "code"), json_status_code ((uint8_t)number, text));
     return number;
 }
 
-static void put_took (struct renamed *self, struct span fired)
+static void put_run_duration (struct renaming *self, struct span fired)
 {
     double began, ended;
-    if (!json_value_number (fired, &began) || !json_value_number (wire_of (self, "ended"), &ended))
+    if (!json_value_number (fired, &began) || !json_value_number (wire_get (self, "ended"), &ended))
         return;
     double took = ended - began;
     bool known = took >= 0 && took <= (double)SCHEDULE_TIME_MAX;
-    json_put_tree (member (self, TOP, "took_s"),
+    json_put_tree (put_key (self, TOP, "took_s"),
                    known ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000) : json_null ());
 }
 
-static void finish_run (struct renamed *self)
+static void put_run_derived (struct renaming *self)
 {
-    struct span status = wire_of (self, "status"), code = wire_of (self, "code"),
-                fired = wire_of (self, "fired"), id = wire_of (self, "id"),
-                plan = wire_of (self, "plan");
+    struct span status = wire_get (self, "status"), code = wire_get (self, "code"),
+                fired = wire_get (self, "fired"), id = wire_get (self, "id"),
+                plan = wire_get (self, "plan");
     int64_t number = 0;
     if (status.size)
         number = put_run_status (self, status, code);
     else if (code.size)
-        json_text_raw (member (self, TOP, "code"), code);
+        json_text_raw (put_key (self, TOP, "code"), code);
     if (fired.size && number == ZERO_STATUS_MISSED_ID) {
-        json_put_word (member (self, TOP, "started_at"), NULL); // there was no run
+        json_put_word (put_key (self, TOP, "started_at"), NULL); // there was no run
     } else if (fired.size) {
-        json_put_instant (member (self, TOP, "started_at"), fired);
+        json_put_instant (put_key (self, TOP, "started_at"), fired);
         if (status.size)
-            put_took (self, fired);
+            put_run_duration (self, fired);
     }
     // In a published result `plan` is the plan after its run; in an outcome of the history it is
     // the plan's id.
     if (id.size)
-        json_text_raw (member (self, TOP, "plan"), id);
+        json_text_raw (put_key (self, TOP, "plan"), id);
     else if (plan.size)
-        json_put_hex (member (self, TOP, "plan"), plan);
+        json_put_id (put_key (self, TOP, "plan"), plan);
     if (json_value_begins (plan, '{'))
-        put_nested (JSON_PLAN, plan, member (self, TOP, "after"));
+        convert_nested (JSON_PLAN, plan, put_key (self, TOP, "after"));
 }
 
-static void end_groups (struct renamed *self)
+static void put_groups (struct renaming *self)
 {
     static const char *const names[GROUPS] = {
         [SPEC] = "spec", [COUNTS] = "counts", [LAST] = "last"};
@@ -417,46 +414,46 @@ static void end_groups (struct renamed *self)
         if (!members->bytes)
             continue;
         json_text_raw (members, span_text ("}"));
-        json_text_raw (member (self, TOP, names[group]), span_of (members->bytes, members->size));
+        json_text_raw (put_key (self, TOP, names[group]), span_of (members->bytes, members->size));
         free (members->bytes);
     }
 }
 
 // Consume and convert an object. False: it is invalid.
-static bool put_object (enum json_kind kind, struct json_scan *scan, struct json_text *text)
+static bool convert_object (enum json_kind kind, struct json_scan *scan, struct json_text *text)
 {
-    struct renamed self = {.kind = kind, .text = text};
+    struct renaming self = {.kind = kind, .text = text};
     const struct wire_name *next = rows;
     bool good = json_members_take (&self.wire, scan);
     json_text_raw (text, span_text ("{"));
     for (size_t i = 0; good && i < self.wire.count; i++) {
         const struct json_member *wire = &self.wire.at[i];
-        const struct wire_name *row = row_of (kind, wire->name, &next);
+        const struct wire_name *row = find_wire_row (kind, wire->name, &next);
         if (row)
-            put_converted (&self, row, wire->value);
+            put_by_row (&self, row, wire->value);
         else
-            put_unknown (&self, wire);
+            put_unlisted (&self, wire);
     }
     if (kind == JSON_PLAN)
-        finish_plan (&self);
+        put_plan_derived (&self);
     if (kind == JSON_RUN)
-        finish_run (&self);
-    end_groups (&self);
+        put_run_derived (&self);
+    put_groups (&self);
     json_text_raw (text, span_text ("}"));
     json_members_release (&self.wire);
     return good;
 }
 
 // Consume a list inside `depth` others, and convert its items. False: it is invalid.
-static bool put_list (enum json_kind kind, struct json_scan *scan, struct json_text *text,
-                      int depth)
+static bool convert_list (enum json_kind kind, struct json_scan *scan, struct json_text *text,
+                          int depth)
 {
     json_scan_take (scan, '[');
     json_text_raw (text, span_text ("["));
     if (!json_scan_take (scan, ']')) {
         do {
             json_text_item (text);
-            if (!put_any (kind, scan, text, depth + 1))
+            if (!convert_value (kind, scan, text, depth + 1))
                 return false;
         } while (json_scan_take (scan, ','));
         if (!json_scan_take (scan, ']'))
@@ -466,14 +463,15 @@ static bool put_list (enum json_kind kind, struct json_scan *scan, struct json_t
     return true;
 }
 
-static bool put_any (enum json_kind kind, struct json_scan *scan, struct json_text *text, int depth)
+static bool convert_value (enum json_kind kind, struct json_scan *scan, struct json_text *text,
+                           int depth)
 {
     struct span value;
     json_scan_space (scan);
     if (json_scan_is_next (scan, '{'))
-        return put_object (kind, scan, text);
+        return convert_object (kind, scan, text);
     if (json_scan_is_next (scan, '['))
-        return depth < JSON_DEPTH_MAX && put_list (kind, scan, text, depth);
+        return depth < JSON_DEPTH_MAX && convert_list (kind, scan, text, depth);
     if (!json_scan_value (scan, &value))
         return false;
     json_text_raw (text, value);
@@ -482,7 +480,7 @@ static bool put_any (enum json_kind kind, struct json_scan *scan, struct json_te
 
 bool json_names_take (enum json_kind kind, struct json_scan *scan, struct json_text *text)
 {
-    return put_any (kind, scan, text, 0);
+    return convert_value (kind, scan, text, 0);
 }
 
 json_t *json_names (enum json_kind kind, const json_t *wire)

@@ -62,7 +62,7 @@ void json_put_word (struct json_text *text, const char *word)
         json_text_raw (text, span_text ("null"));
 }
 
-void json_put_hex (struct json_text *text, struct span id)
+void json_put_id (struct json_text *text, struct span id)
 {
     char digits[IDENT_SIZE];
     int64_t number;
@@ -124,7 +124,7 @@ void json_put_instant (struct json_text *text, struct span value)
     }
 }
 
-void json_put_instant_of_ms (struct json_text *text, struct span value)
+void json_put_ms_as_instant (struct json_text *text, struct span value)
 {
     int64_t time_ms;
     put_instant_ms (text, json_value_integer (value, &time_ms) ? time_ms : -1);
@@ -132,7 +132,7 @@ void json_put_instant_of_ms (struct json_text *text, struct span value)
 
 // Append a number, given in 1 / `units` of a second, in seconds; null if it is none. Each item of a
 // list is converted.
-static void put_seconds (struct json_text *text, struct span value, double units)
+static void put_as_seconds (struct json_text *text, struct span value, double units)
 {
     double number;
     struct span item;
@@ -145,20 +145,20 @@ static void put_seconds (struct json_text *text, struct span value, double units
     json_text_raw (text, span_text ("["));
     while (json_scan_value (&scan, &item)) {
         json_text_item (text);
-        put_seconds (text, item, units);
+        put_as_seconds (text, item, units);
         json_scan_take (&scan, ',');
     }
     json_text_raw (text, span_text ("]"));
 }
 
-void json_put_seconds_of_ms (struct json_text *text, struct span value)
+void json_put_ms_as_seconds (struct json_text *text, struct span value)
 {
-    put_seconds (text, value, 1e3);
+    put_as_seconds (text, value, 1e3);
 }
 
-void json_put_seconds_of_us (struct json_text *text, struct span value)
+void json_put_us_as_seconds (struct json_text *text, struct span value)
 {
-    put_seconds (text, value, 1e6);
+    put_as_seconds (text, value, 1e6);
 }
 
 void json_put_state (struct json_text *text, struct span value)
@@ -179,7 +179,7 @@ void json_put_plan_type (struct json_text *text, struct span value)
 
 // Parse "pause by ops at TIME", without "by ops" if the requester is unknown. A new object; NULL:
 // the text has another form.
-static json_t *stopped (const char *text)
+static json_t *parse_stopped (const char *text)
 {
     const char *at = text ? strstr (text, " at ") : NULL;
     const char *by = text ? strstr (text, " by ") : NULL;
@@ -200,14 +200,15 @@ static json_t *stopped (const char *text)
     return ret;
 }
 
-static json_t *parsed (const char *text)
+static json_t *parse_object_text (const char *text)
 {
     struct reason ignored;
     return text ? json_read_object (span_text (text), &ignored) : NULL;
 }
 
 // Append the tree that `read` makes of a string; the value unchanged if `read` returns NULL.
-static void put_read (struct json_text *text, struct span value, json_t *read (const char *))
+static void put_parsed_string (struct json_text *text, struct span value,
+                               json_t *read (const char *))
 {
     json_t *string = json_value_begins (value, '"') ? json_value_tree (value) : NULL;
     json_t *made = read (json_string_value (string));
@@ -220,12 +221,12 @@ static void put_read (struct json_text *text, struct span value, json_t *read (c
 
 void json_put_stopped (struct json_text *text, struct span value)
 {
-    put_read (text, value, stopped);
+    put_parsed_string (text, value, parse_stopped);
 }
 
-void json_put_parsed (struct json_text *text, struct span value)
+void json_put_object_text (struct json_text *text, struct span value)
 {
-    put_read (text, value, parsed);
+    put_parsed_string (text, value, parse_object_text);
 }
 
 // -- the frames of a plan

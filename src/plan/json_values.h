@@ -32,21 +32,21 @@ void json_put_word (struct json_text *text, const char *word);
 void json_put_tree (struct json_text *text, json_t *value);
 
 // Append an id: hex text for a number, null for one below 1; any other value is unchanged.
-void json_put_hex (struct json_text *text, struct span value);
+void json_put_id (struct json_text *text, struct span value);
 
 // Append an instant, given in Unix seconds or as an RFC 3339 string of any offset, as RFC 3339 in
 // UTC. A number that is no instant, such as 0, becomes null; any other string is unchanged.
 void json_put_instant (struct json_text *text, struct span value);
 
 // Append an instant, given in Unix milliseconds, as RFC 3339 in UTC; null if it is none.
-void json_put_instant_of_ms (struct json_text *text, struct span value);
+void json_put_ms_as_instant (struct json_text *text, struct span value);
 
 // Append a duration, given in milliseconds, in seconds; null if it is no number. Each item of a
 // list is converted.
-void json_put_seconds_of_ms (struct json_text *text, struct span value);
+void json_put_ms_as_seconds (struct json_text *text, struct span value);
 
-// Append a duration, given in microseconds, as json_put_seconds_of_ms does.
-void json_put_seconds_of_us (struct json_text *text, struct span value);
+// Append a duration, given in microseconds, as json_put_ms_as_seconds does.
+void json_put_us_as_seconds (struct json_text *text, struct span value);
 
 // Append the word for a plan's state (json_words.h); null if it is unknown.
 void json_put_state (struct json_text *text, struct span value);
@@ -59,7 +59,7 @@ void json_put_plan_type (struct json_text *text, struct span value);
 void json_put_stopped (struct json_text *text, struct span value);
 
 // Append the object that a string contains as JSON text; any other value is unchanged.
-void json_put_parsed (struct json_text *text, struct span value);
+void json_put_object_text (struct json_text *text, struct span value);
 
 // ---- frames
 

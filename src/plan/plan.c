@@ -130,7 +130,7 @@ int64_t plan_due_time (const struct plan *self)
 
 // Replace a text by a copy of `text`, of at most `max` bytes; NULL if it is empty. Bytes that are
 // not UTF-8, and NUL, become question marks, as the text is written as JSON.
-static void set_words (char **words, struct span text, size_t max)
+static void set_plan_text (char **words, struct span text, size_t max)
 {
     free (*words);
     *words = text.size ? memory_new (max + 1) : NULL;
@@ -140,17 +140,17 @@ static void set_words (char **words, struct span text, size_t max)
 
 void plan_set_error (struct plan *self, struct span words)
 {
-    set_words (&self->error_info, words, PLAN_WORDS_MAX);
+    set_plan_text (&self->error_info, words, PLAN_WORDS_MAX);
 }
 
 void plan_set_stopped (struct plan *self, struct span words)
 {
-    set_words (&self->stopped, words, PLAN_WORDS_MAX);
+    set_plan_text (&self->stopped, words, PLAN_WORDS_MAX);
 }
 
 void plan_set_source (struct plan *self, struct span name)
 {
-    set_words (&self->source, name, STATION_NAME_MAX);
+    set_plan_text (&self->source, name, STATION_NAME_MAX);
 }
 
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now)
@@ -164,12 +164,12 @@ void plan_note_stop (struct plan *self, const char *command, struct span who, in
 
 void plan_set_remark (struct plan *self, struct span words)
 {
-    set_words (&self->remark, words, PLAN_WORDS_MAX);
+    set_plan_text (&self->remark, words, PLAN_WORDS_MAX);
 }
 
 void plan_set_run_with (struct plan *self, struct span json)
 {
-    set_words (&self->run_with, json, PLAN_RUN_WITH_MAX);
+    set_plan_text (&self->run_with, json, PLAN_RUN_WITH_MAX);
 }
 
 bool plan_same_schedule (const struct plan *self, const struct schedule *schedule,
@@ -180,21 +180,21 @@ bool plan_same_schedule (const struct plan *self, const struct schedule *schedul
            own->base_time == schedule->base_time && policy_same_schedule (self->policy, policy);
 }
 
-static bool is_open (enum plan_state state)
+static bool is_queued_state (enum plan_state state)
 {
     return state != PLAN_PAUSE && state != PLAN_ERROR && state != PLAN_CLOSE;
 }
 
 // Replace a text by a copy of another plan's text, which may be NULL.
-static void take_words (char **words, const char *other)
+static void copy_plan_text (char **words, const char *other)
 {
-    set_words (words, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
+    set_plan_text (words, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
 }
 
 bool plan_copy_progress (struct plan *self, const struct plan *other)
 {
     bool same = plan_same_schedule (other, &self->schedule, self->policy) && self->skip_set == 0;
-    bool holds = self->state == PLAN_PAUSE && is_open (other->state);
+    bool holds = self->state == PLAN_PAUSE && is_queued_state (other->state);
     self->exec_id = other->exec_id;
     self->exec_time = other->exec_time;
     self->last_state = other->last_state;
@@ -202,7 +202,7 @@ bool plan_copy_progress (struct plan *self, const struct plan *other)
     self->verdict = other->verdict;
     self->poll = other->poll;
     self->flow_run = other->flow_run;
-    take_words (&self->error_info, other->error_info);
+    copy_plan_text (&self->error_info, other->error_info);
     if (same) {
         self->schedule.received = other->schedule.received;
         self->plan_time = other->plan_time;
@@ -216,10 +216,10 @@ bool plan_copy_progress (struct plan *self, const struct plan *other)
     if (holds)
         return false;
     self->extra = other->extra;
-    take_words (&self->run_with, other->run_with);
-    take_words (&self->stopped, other->stopped);
+    copy_plan_text (&self->run_with, other->run_with);
+    copy_plan_text (&self->stopped, other->stopped);
     self->held = 0;
-    bool stays = same || other->extra || !is_open (other->state);
+    bool stays = same || other->extra || !is_queued_state (other->state);
     if (stays) {
         self->state = other->state;
         self->held = other->held;

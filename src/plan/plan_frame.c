@@ -25,7 +25,7 @@ struct value {
     const json_t *tree; // NULL: read without a tree; then `kind` is not OTHER
 };
 
-struct form_field {
+struct frame_field {
     const char *name;
     struct json_name written;
     bool (*read) (struct plan_frame_reading *reading, const char *name, const struct value *value);
@@ -60,8 +60,8 @@ static bool read_description (struct plan_frame_reading *reading, const char *na
     return true;
 }
 
-static bool read_type (struct plan_frame_reading *reading, const char *name,
-                       const struct value *value)
+static bool read_plan_type (struct plan_frame_reading *reading, const char *name,
+                            const struct value *value)
 {
     int64_t type = -1;
     if (value->kind == INTEGER)
@@ -78,22 +78,22 @@ static bool read_type (struct plan_frame_reading *reading, const char *name,
     return true;
 }
 
-static bool read_value (struct plan_frame_reading *reading, const char *name,
-                        const struct value *value)
+static bool read_plan_value (struct plan_frame_reading *reading, const char *name,
+                             const struct value *value)
 {
     reading->has_value = true;
     return read_integer (reading, name, value, &reading->value);
 }
 
-static bool read_repeat (struct plan_frame_reading *reading, const char *name,
-                         const struct value *value)
+static bool read_plan_repet (struct plan_frame_reading *reading, const char *name,
+                             const struct value *value)
 {
     reading->has_repeat = true;
     return read_integer (reading, name, value, &reading->repeat);
 }
 
-static bool read_keep (struct plan_frame_reading *reading, const char *name,
-                       const struct value *value)
+static bool read_no_keep (struct plan_frame_reading *reading, const char *name,
+                          const struct value *value)
 {
     if (value->kind != FLAG) {
         reason_set (reading->reason, "%s: want true or false", name);
@@ -108,8 +108,8 @@ static bool read_keep (struct plan_frame_reading *reading, const char *name,
     return true;
 }
 
-static bool read_time (struct plan_frame_reading *reading, const char *name,
-                       const struct value *value)
+static bool read_plan_time (struct plan_frame_reading *reading, const char *name,
+                            const struct value *value)
 {
     int64_t time;
     if (value->kind == TEXT) {
@@ -135,8 +135,8 @@ static bool read_time (struct plan_frame_reading *reading, const char *name,
     return true;
 }
 
-static bool read_skip (struct plan_frame_reading *reading, const char *name,
-                       const struct value *value)
+static bool read_skip_set (struct plan_frame_reading *reading, const char *name,
+                           const struct value *value)
 {
     if (!read_integer (reading, name, value, &reading->fields->skip_set))
         return false;
@@ -161,7 +161,7 @@ static bool read_remark (struct plan_frame_reading *reading, const char *name,
 }
 
 // Check that only one of the fields hold and paused is given.
-static bool see_hold (struct plan_frame_reading *reading)
+static bool check_hold_once (struct plan_frame_reading *reading)
 {
     if (reading->hold_seen)
         reason_set (reading->reason, "paused: is the same as hold \"pause\"; give only one");
@@ -180,7 +180,7 @@ static bool read_hold (struct plan_frame_reading *reading, const char *name,
         return false;
     }
     *hold = paused ? HOLD_PAUSED : value->flag ? HOLD_MARKED : HOLD_NONE;
-    return see_hold (reading);
+    return check_hold_once (reading);
 }
 
 static bool read_paused (struct plan_frame_reading *reading, const char *name,
@@ -191,7 +191,7 @@ static bool read_paused (struct plan_frame_reading *reading, const char *name,
         return false;
     }
     reading->fields->hold = value->flag ? HOLD_PAUSED : HOLD_NONE;
-    return see_hold (reading);
+    return check_hold_once (reading);
 }
 
 static bool read_vote (struct plan_frame_reading *reading, const char *name,
@@ -201,19 +201,19 @@ static bool read_vote (struct plan_frame_reading *reading, const char *name,
     return vote_rule_read (value->tree, &reading->fields->vote, reading->reason);
 }
 
-static const struct form_field fields[] = {
+static const struct frame_field fields[] = {
 #define FIELD(name, read)                                                                          \
     {                                                                                              \
         name, JSON_NAME (name), read                                                               \
     }
     FIELD ("description", read_description),
-    FIELD ("plan_type", read_type),
-    FIELD ("plan_value", read_value),
-    FIELD ("plan_repet", read_repeat),
-    FIELD ("no_keep", read_keep),
-    FIELD ("no_skip", read_keep),
-    FIELD ("plan_time", read_time),
-    FIELD ("skip_set", read_skip),
+    FIELD ("plan_type", read_plan_type),
+    FIELD ("plan_value", read_plan_value),
+    FIELD ("plan_repet", read_plan_repet),
+    FIELD ("no_keep", read_no_keep),
+    FIELD ("no_skip", read_no_keep),
+    FIELD ("plan_time", read_plan_time),
+    FIELD ("skip_set", read_skip_set),
     FIELD ("vote", read_vote),
     FIELD ("remark", read_remark),
     FIELD ("hold", read_hold),
@@ -238,9 +238,9 @@ void plan_fields_clear (struct plan_fields *self)
 }
 
 // Start a reading: clear `into` apart from the bytes of its texts.
-static struct plan_frame_reading reading_of (struct plan_fields *into,
-                                             const struct plan_limits *limits,
-                                             struct reason *reason)
+static struct plan_frame_reading start_frame_reading (struct plan_fields *into,
+                                                      const struct plan_limits *limits,
+                                                      struct reason *reason)
 {
     into->description_size = 0;
     into->schedule = (struct schedule){0};
@@ -255,7 +255,7 @@ static struct plan_frame_reading reading_of (struct plan_fields *into,
 
 // -- reading a tree: any frame
 
-static struct value value_of (const json_t *tree)
+static struct value value_of_tree (const json_t *tree)
 {
     struct value value = {.kind = OTHER, .tree = tree};
     if (json_is_integer (tree)) {
@@ -271,7 +271,7 @@ static struct value value_of (const json_t *tree)
     return value;
 }
 
-static const struct form_field *field_named (const char *name)
+static const struct frame_field *frame_field_named (const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
         if (strcmp (fields[i].name, name) == 0)
@@ -281,10 +281,10 @@ static const struct form_field *field_named (const char *name)
 
 bool plan_frame_field (const char *name)
 {
-    return field_named (name) || policy_field (name);
+    return frame_field_named (name) || policy_field (name);
 }
 
-static bool refuse_field (struct plan_frame_reading *reading, const char *name)
+static bool reject_frame_field (struct plan_frame_reading *reading, const char *name)
 {
     for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
         if (strcmp (read_only[i], name) == 0) {
@@ -296,10 +296,11 @@ static bool refuse_field (struct plan_frame_reading *reading, const char *name)
     return false;
 }
 
-static bool read_field (struct plan_frame_reading *reading, const char *name, const json_t *tree)
+static bool read_frame_field (struct plan_frame_reading *reading, const char *name,
+                              const json_t *tree)
 {
-    const struct form_field *field = field_named (name);
-    struct value value = value_of (tree);
+    const struct frame_field *field = frame_field_named (name);
+    struct value value = value_of_tree (tree);
     if (!field && policy_field (name)) {
         if (!reading->policy)
             reading->policy = json_object ();
@@ -308,14 +309,18 @@ static bool read_field (struct plan_frame_reading *reading, const char *name, co
         reason_set (reading->reason, "%s: out of memory", name);
         return false;
     }
-    return field ? field->read (reading, name, &value) : refuse_field (reading, name);
+    return field ? field->read (reading, name, &value) : reject_frame_field (reading, name);
 }
 
-static bool read_all (struct plan_frame_reading *reading, json_t *object)
+static bool read_frame_fields (struct plan_frame_reading *reading, json_t *object)
 {
     const char *name;
     json_t *value;
-    json_object_foreach (object, name, value) if (!read_field (reading, name, value)) return false;
+    json_object_foreach (object, name, value)
+    {
+        if (!read_frame_field (reading, name, value))
+            return false;
+    }
     if (json_object_size (reading->policy) > 0) {
         reading->fields->policy = policy_read (reading->policy, reading->reason);
         if (!reading->fields->policy)
@@ -327,8 +332,8 @@ static bool read_all (struct plan_frame_reading *reading, json_t *object)
 int plan_frame_read (json_t *object, const struct plan_limits *limits, struct plan_fields *ret,
                      struct reason *reason)
 {
-    struct plan_frame_reading reading = reading_of (ret, limits, reason);
-    bool read = read_all (&reading, object);
+    struct plan_frame_reading reading = start_frame_reading (ret, limits, reason);
+    bool read = read_frame_fields (&reading, object);
     json_decref (reading.policy);
     if (!read)
         plan_fields_clear (ret);
@@ -347,7 +352,7 @@ struct scan {
 _Static_assert(FIELDS <= 32, "there is a bit for each field");
 
 // The field of the next name, searched from the expected one on. NULL: unknown or a duplicate.
-static const struct form_field *scan_name (struct scan *self)
+static const struct frame_field *scan_frame_name (struct scan *self)
 {
     size_t place = self->next;
     for (size_t i = 0; i < FIELDS; i++, place++) {
@@ -364,7 +369,7 @@ static const struct form_field *scan_name (struct scan *self)
     return NULL;
 }
 
-static bool scan_value (struct scan *self, struct value *ret)
+static bool scan_frame_value (struct scan *self, struct value *ret)
 {
     size_t size;
     *ret = (struct value){.kind = INTEGER};
@@ -381,14 +386,15 @@ static bool scan_value (struct scan *self, struct value *ret)
     return true;
 }
 
-static bool scan_fields (struct scan *self, struct plan_frame_reading *reading)
+static bool scan_frame_fields (struct scan *self, struct plan_frame_reading *reading)
 {
     if (!json_scan_take (&self->left, '{'))
         return false;
     do {
         struct value value;
-        const struct form_field *field = scan_name (self);
-        if (!field || !scan_value (self, &value) || !field->read (reading, field->name, &value))
+        const struct frame_field *field = scan_frame_name (self);
+        if (!field || !scan_frame_value (self, &value) ||
+            !field->read (reading, field->name, &value))
             return false;
     } while (json_scan_take (&self->left, ','));
     return json_scan_take (&self->left, '}') && json_scan_ended (&self->left);
@@ -401,6 +407,6 @@ bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struc
     if (frame.size > DESCRIPTION_ROOM || limits->depth < 1)
         return false;
     struct scan scan = {.left = json_scan_of (frame), .text = text};
-    struct plan_frame_reading reading = reading_of (ret, limits, &ignored);
-    return scan_fields (&scan, &reading) && plan_frame_check (&reading);
+    struct plan_frame_reading reading = start_frame_reading (ret, limits, &ignored);
+    return scan_frame_fields (&scan, &reading) && plan_frame_check (&reading);
 }

@@ -9,7 +9,7 @@ static bool needs_value (const struct schedule *schedule)
     return schedule_repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
 }
 
-static bool check_value (struct plan_frame_reading *reading)
+static bool check_plan_value (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     struct value_range range = schedule_value_range (schedule->type);
@@ -46,7 +46,7 @@ static bool check_iterations (struct plan_frame_reading *reading, int64_t total)
     return true;
 }
 
-static bool check_repeat (struct plan_frame_reading *reading)
+static bool check_plan_repet (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     const struct policy *policy = reading->fields->policy;
@@ -75,7 +75,7 @@ static bool check_repeat (struct plan_frame_reading *reading)
     return true;
 }
 
-static bool check_together (struct plan_frame_reading *reading)
+static bool check_time_and_skips (struct plan_frame_reading *reading)
 {
     const struct schedule *schedule = &reading->fields->schedule;
     if (schedule->type == SCHEDULE_TIME && schedule->base_time == 0) {
@@ -134,8 +134,8 @@ bool plan_frame_check (struct plan_frame_reading *reading)
         return false;
     }
     const struct policy *policy = reading->fields->policy;
-    if (!check_policy (reading) || !check_value (reading) || !check_repeat (reading) ||
-        !check_together (reading))
+    if (!check_policy (reading) || !check_plan_value (reading) || !check_plan_repet (reading) ||
+        !check_time_and_skips (reading))
         return false;
     if (policy && policy->misfire == MISFIRE_ALL)
         reading->fields->schedule.keep = true;

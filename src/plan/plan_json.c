@@ -12,22 +12,22 @@
 enum { ROOM_BASE = 640 };
 
 // Expected bytes of a frame in the text: some need escapes or base64.
-static size_t room_for (struct span frame)
+static size_t frame_room (struct span frame)
 {
     return frame.size + frame.size / 2 + 16;
 }
 
 static size_t public_room (const struct plan *self)
 {
-    return ROOM_BASE + room_for (self->request_id) + room_for (self->station) +
-           room_for (self->caller) + room_for (self->description) + room_for (self->step);
+    return ROOM_BASE + frame_room (self->request_id) + frame_room (self->station) +
+           frame_room (self->caller) + frame_room (self->description) + frame_room (self->step);
 }
 
 static size_t stored_room (const struct plan *self)
 {
     size_t room = public_room (self);
     for (size_t i = 0; i < self->message_count; i++)
-        room += room_for (self->messages[i]);
+        room += frame_room (self->messages[i]);
     return room;
 }
 
@@ -57,8 +57,8 @@ static void write_step (const struct plan *self, const struct json_name *name, b
 }
 
 // Write a field if the plan has it. `stored`: for the stored text, else for the public one.
-static void write_field (const struct plan *self, const struct record_field *field, bool stored,
-                         struct json_text *text)
+static void write_record_field (const struct plan *self, const struct record_field *field,
+                                bool stored, struct json_text *text)
 {
     const uint8_t *member = (const uint8_t *)self + field->offset;
     const char *words;
@@ -116,7 +116,7 @@ static void write_field (const struct plan *self, const struct record_field *fie
     }
 }
 
-static void write_member (struct json_text *text, const char *name, int64_t value)
+static void write_number_member (struct json_text *text, const char *name, int64_t value)
 {
     char member[64];
     snprintf (member, sizeof member, ",\"%s\":%" PRId64, name, value);
@@ -125,17 +125,17 @@ static void write_member (struct json_text *text, const char *name, int64_t valu
 
 // Write current_iteration and current_cycle if the plan has iterations. `ahead`: 1 for a run that
 // begins and is not counted yet.
-static void write_place (const struct plan *self, int64_t ahead, struct json_text *text)
+static void write_run_place (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     int64_t cycle = policy_cycle (self->policy);
     if (!cycle)
         return;
     struct run_place place = policy_place (plan_occurrence (self).used + ahead, cycle);
-    write_member (text, "current_iteration", place.iteration);
-    write_member (text, "current_cycle", place.cycle);
+    write_number_member (text, "current_iteration", place.iteration);
+    write_number_member (text, "current_cycle", place.cycle);
 }
 
-static void write_text (struct json_text *text, const char *name, const char *value)
+static void write_text_member (struct json_text *text, const char *name, const char *value)
 {
     char member[TRACE_SIZE + 32];
     snprintf (member, sizeof member, ",\"%s\":\"%s\"", name, value);
@@ -160,26 +160,26 @@ static void write_trace (const struct plan *self, uint64_t exec_id, int64_t nomi
     char own[TRACE_SIZE];
     if (!plan_trace (self, exec_id, nominal, own))
         return;
-    write_text (text, "traceparent", exec_id ? own : self->policy->traceparent);
+    write_text_member (text, "traceparent", exec_id ? own : self->policy->traceparent);
     if (exec_id && schedule_repeats (self->schedule.type))
-        write_text (text, "trace_link", self->policy->traceparent);
+        write_text_member (text, "trace_link", self->policy->traceparent);
 }
 
 // Write the public text up to the trace; the object is left open.
-static void write_public (const struct plan *self, int64_t ahead, struct json_text *text)
+static void write_public_members (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
     for (size_t i = 0; i < PUBLIC_FIELDS; i++)
-        write_field (self, &plan_record[i], false, text);
+        write_record_field (self, &plan_record[i], false, text);
     if (self->policy)
-        write_place (self, ahead, text);
+        write_run_place (self, ahead, text);
 }
 
 // Write the whole public text. exec_id 0: the traceparent is the submission's.
-static void write_shown (const struct plan *self, uint64_t exec_id, int64_t nominal,
-                         struct json_text *text)
+static void write_public_object (const struct plan *self, uint64_t exec_id, int64_t nominal,
+                                 struct json_text *text)
 {
-    write_public (self, 0, text);
+    write_public_members (self, 0, text);
     if (self->policy)
         write_trace (self, exec_id, nominal, text);
     json_text_raw (text, span_of ("}", 1));
@@ -189,7 +189,7 @@ void plan_write_stored (const struct plan *self, struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
     for (size_t i = 0; i < FIELDS; i++)
-        write_field (self, &plan_record[plan_record_order[i]], true, text);
+        write_record_field (self, &plan_record[plan_record_order[i]], true, text);
     json_text_raw (text, span_of ("}", 1));
 }
 
@@ -206,7 +206,7 @@ char *plan_public_text (const struct plan *self)
     struct json_text text;
     size_t size;
     json_text_start (&text, public_room (self));
-    write_shown (self, 0, 0, &text);
+    write_public_object (self, 0, 0, &text);
     return json_text_end (&text, &size);
 }
 
@@ -215,14 +215,14 @@ char *plan_run_text (const struct plan *self, uint64_t exec_id, int64_t nominal)
     struct json_text text;
     size_t size;
     json_text_start (&text, public_room (self));
-    write_shown (self, exec_id, nominal, &text);
+    write_public_object (self, exec_id, nominal, &text);
     return json_text_end (&text, &size);
 }
 
 void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json_text *text)
 {
     static const struct json_name name = JSON_NAME ("deadline");
-    write_public (self, self->extra ? 0 : 1, text);
+    write_public_members (self, self->extra ? 0 : 1, text);
     if (self->policy)
         write_trace (self, self->exec_id, plan_nominal (self, self->exec_id), text);
     json_text_number (text, &name, deadline, 0);

@@ -34,15 +34,15 @@ enum { ADDITIONS = sizeof additions / sizeof *additions };
 
 // Whether a client's frame is not sent to the target: it was meant for the station, or it is the
 // key, which the station adds last.
-static bool is_dropped (uint8_t type, const struct dispatch_way *way)
+static bool is_frame_dropped (uint8_t type, const struct dispatch_way *way)
 {
     return type == ZERO_FRAME_PLAN || type == ZERO_FRAME_STATION_ID ||
            (type == ZERO_FRAME_SERVICE_KEY && *way->key);
 }
 
 // Whether this frame is added to a client's frames of the types in `client`.
-static bool is_added (const struct addition *addition, const struct desc *client,
-                      const struct dispatch_way *way)
+static bool is_frame_added (const struct addition *addition, const struct desc *client,
+                            const struct dispatch_way *way)
 {
     if (!(way->by_identity ? addition->by_identity : addition->by_frame))
         return false;
@@ -58,15 +58,16 @@ bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way
 {
     size_t frames = *way->key != '\0';
     for (size_t i = 0; i < submitted->count; i++)
-        frames += !is_dropped (submitted->types[i], way);
+        frames += !is_frame_dropped (submitted->types[i], way);
     for (size_t i = 0; i < ADDITIONS; i++)
-        frames += is_added (&additions[i], submitted, way);
+        frames += is_frame_added (&additions[i], submitted, way);
     return frames <= DESC_FRAMES_MAX;
 }
 
 // Set the contents of all additions, which borrow from `texts`.
-static void addition_texts (const struct plan *self, const struct dispatch_way *way,
-                            int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
+static void set_addition_texts (const struct plan *self, const struct dispatch_way *way,
+                                int64_t deadline, struct plan_texts *texts,
+                                struct span ret[ADDITIONS])
 {
     struct json_text *json = &texts->plan_json;
     json_text_clear (json);
@@ -85,8 +86,8 @@ static void addition_texts (const struct plan *self, const struct dispatch_way *
 }
 
 // The frame that is sent by identity for a client's frame: this one, or its replacement.
-static struct span client_frame (uint8_t type, struct span frame,
-                                 const struct span texts[ADDITIONS])
+static struct span frame_by_identity (uint8_t type, struct span frame,
+                                      const struct span texts[ADDITIONS])
 {
     for (size_t i = 0; i < ADDITIONS; i++)
         if (additions[i].type == type && additions[i].replaces &&
@@ -105,7 +106,7 @@ void plan_dispatch_message (const struct plan *self, const struct dispatch_way *
     assert (rc == 0);
     (void)rc;
 
-    addition_texts (self, way, deadline, texts, added);
+    set_addition_texts (self, way, deadline, texts, added);
     message_start (ret, ZERO_BYTE_COMMAND_PROXY);
     if (!way->by_identity) {
         ret->envelope = ENVELOPE_MAILBOX;
@@ -114,11 +115,12 @@ void plan_dispatch_message (const struct plan *self, const struct dispatch_way *
     for (size_t i = 0; i < stored.count; i++) {
         uint8_t type = stored.types[i];
         struct span frame = self->messages[2 + i];
-        if (!is_dropped (type, way))
-            message_add (ret, type, way->by_identity ? client_frame (type, frame, added) : frame);
+        if (!is_frame_dropped (type, way))
+            message_add (ret, type,
+                         way->by_identity ? frame_by_identity (type, frame, added) : frame);
     }
     for (size_t i = 0; i < ADDITIONS; i++)
-        if (is_added (&additions[i], &stored, way))
+        if (is_frame_added (&additions[i], &stored, way))
             message_add (ret, additions[i].type, added[i]);
     if (*way->key)
         message_add (ret, ZERO_FRAME_SERVICE_KEY, span_text (way->key));

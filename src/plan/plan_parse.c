@@ -21,7 +21,7 @@ _Static_assert(FIELDS <= 64, "there is a bit for each field");
 static const uint64_t required = BIT (FIELD_REQUEST_ID) | BIT (FIELD_STATION) | BIT (FIELD_CALLER) |
                                  BIT (FIELD_DESCRIPTION) | BIT (FIELD_MESSAGES);
 
-static bool scan_frame (struct plan_parser *self, struct span *ret)
+static bool scan_record_frame (struct plan_parser *self, struct span *ret)
 {
     uint8_t *at = self->plan->store + self->plan->store_used;
     size_t size;
@@ -32,7 +32,7 @@ static bool scan_frame (struct plan_parser *self, struct span *ret)
     return true;
 }
 
-static bool scan_messages (struct plan_parser *self)
+static bool scan_record_messages (struct plan_parser *self)
 {
     struct plan *plan = self->plan;
     if (!json_scan_take (&self->scan, '['))
@@ -41,14 +41,14 @@ static bool scan_messages (struct plan_parser *self)
         return true;
     do {
         if (plan->message_count == PLAN_MESSAGES_MAX ||
-            !scan_frame (self, &plan->messages[plan->message_count]))
+            !scan_record_frame (self, &plan->messages[plan->message_count]))
             return false;
         plan->message_count++;
     } while (json_scan_take (&self->scan, ','));
     return json_scan_take (&self->scan, ']');
 }
 
-static bool scan_value (struct plan_parser *self, const struct record_field *field)
+static bool scan_record_value (struct plan_parser *self, const struct record_field *field)
 {
     struct span span;
     struct plan_step step;
@@ -61,7 +61,7 @@ static bool scan_value (struct plan_parser *self, const struct record_field *fie
         return true;
     case SPAN:
     case STEP:
-        if (!scan_frame (self, &span))
+        if (!scan_record_frame (self, &span))
             return false;
         memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
         return field->kind != STEP || plan_step_parse (span, &step);
@@ -70,7 +70,7 @@ static bool scan_value (struct plan_parser *self, const struct record_field *fie
     case NO_KEEP:
         return json_scan_flag (&self->scan, &self->plan->schedule.keep);
     case MESSAGES:
-        return scan_messages (self);
+        return scan_record_messages (self);
     case VOTE:
     case WORDS:
     case POLICY:
@@ -80,7 +80,7 @@ static bool scan_value (struct plan_parser *self, const struct record_field *fie
 }
 
 // The field of the next name, searched from the expected one on. False: unknown.
-static bool scan_name (struct plan_parser *self, enum field_name *ret)
+static bool scan_record_name (struct plan_parser *self, enum field_name *ret)
 {
     size_t place = self->next;
     for (size_t i = 0; i < FIELDS; i++, place++) {
@@ -96,14 +96,14 @@ static bool scan_name (struct plan_parser *self, enum field_name *ret)
     return false;
 }
 
-static bool scan_fields (struct plan_parser *self)
+static bool scan_record (struct plan_parser *self)
 {
     if (!json_scan_take (&self->scan, '{'))
         return false;
     do {
         enum field_name name;
-        if (!scan_name (self, &name) || self->seen & BIT (name) ||
-            !scan_value (self, &plan_record[name]))
+        if (!scan_record_name (self, &name) || self->seen & BIT (name) ||
+            !scan_record_value (self, &plan_record[name]))
             return false;
         self->seen |= BIT (name);
     } while (json_scan_take (&self->scan, ','));
@@ -115,7 +115,7 @@ struct plan *plan_scan_stored (uint64_t id, struct span text)
     struct plan *plan = plan_new (text.size);
     struct plan_parser stored = {.scan = json_scan_of (text), .plan = plan};
     plan->id = id;
-    if (!scan_fields (&stored) || (stored.seen & required) != required ||
+    if (!scan_record (&stored) || (stored.seen & required) != required ||
         !record_value_fits (plan) || plan->schedule.type == SCHEDULE_CRON)
         plan_destroy (&plan);
     return plan;
@@ -124,7 +124,7 @@ struct plan *plan_scan_stored (uint64_t id, struct span text)
 // -- by jansson
 
 // Decode a frame value into the plan's own bytes. There is room: the JSON text is always larger.
-static bool read_frame (struct plan *self, const json_t *value, struct span *ret)
+static bool decode_stored_frame (struct plan *self, const json_t *value, struct span *ret)
 {
     uint8_t *at = self->store + self->store_used;
     size_t size;
@@ -135,7 +135,7 @@ static bool read_frame (struct plan *self, const json_t *value, struct span *ret
     return true;
 }
 
-static bool read_spans (struct plan *self, const json_t *object, struct reason *reason)
+static bool read_span_fields (struct plan *self, const json_t *object, struct reason *reason)
 {
     const struct {
         const char *name;
@@ -147,7 +147,7 @@ static bool read_spans (struct plan *self, const json_t *object, struct reason *
         {"description", &self->description},
     };
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
-        if (!read_frame (self, json_object_get (object, spans[i].name), spans[i].span)) {
+        if (!decode_stored_frame (self, json_object_get (object, spans[i].name), spans[i].span)) {
             reason_set (reason, "%s: is missing or not a string", spans[i].name);
             return false;
         }
@@ -159,7 +159,8 @@ static bool read_step (struct plan *self, const json_t *object, struct reason *r
 {
     struct plan_step step;
     const json_t *text = json_object_get (object, "step");
-    if (!text || (read_frame (self, text, &self->step) && plan_step_parse (self->step, &step)))
+    if (!text ||
+        (decode_stored_frame (self, text, &self->step) && plan_step_parse (self->step, &step)))
         return true;
     reason_set (reason, "step: is not the call of a step");
     return false;
@@ -173,7 +174,7 @@ static bool read_messages (struct plan *self, const json_t *object, struct reaso
         return false;
     }
     for (size_t i = 0; i < json_array_size (messages); i++) {
-        if (!read_frame (self, json_array_get (messages, i), &self->messages[i])) {
+        if (!decode_stored_frame (self, json_array_get (messages, i), &self->messages[i])) {
             reason_set (reason, "messages: item %zu is not a frame", i);
             return false;
         }
@@ -205,7 +206,7 @@ static bool read_vote (struct plan *self, const json_t *object, struct reason *r
     return !vote || vote_rule_read (vote, &self->vote, reason);
 }
 
-static bool read_words (struct plan *self, const json_t *object, struct reason *reason)
+static bool read_text_fields (struct plan *self, const json_t *object, struct reason *reason)
 {
     const struct {
         const char *name;
@@ -239,7 +240,8 @@ static bool read_policy (struct plan *self, const json_t *object, struct reason 
 }
 
 // Check what the readers of single fields cannot: the value against the type, and no_keep.
-static bool check_together (const struct plan *self, const json_t *object, struct reason *reason)
+static bool check_value_and_keep (const struct plan *self, const json_t *object,
+                                  struct reason *reason)
 {
     struct value_range range = schedule_value_range (self->schedule.type);
     if (!record_value_fits (self)) {
@@ -263,10 +265,10 @@ struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *re
     struct plan *self = plan_new (text.size);
     self->id = id;
     self->schedule.keep = json_is_true (json_object_get (object, "no_keep"));
-    if (!read_integers (self, object, reason) || !read_spans (self, object, reason) ||
+    if (!read_integers (self, object, reason) || !read_span_fields (self, object, reason) ||
         !read_step (self, object, reason) || !read_messages (self, object, reason) ||
-        !read_vote (self, object, reason) || !read_words (self, object, reason) ||
-        !read_policy (self, object, reason) || !check_together (self, object, reason))
+        !read_vote (self, object, reason) || !read_text_fields (self, object, reason) ||
+        !read_policy (self, object, reason) || !check_value_and_keep (self, object, reason))
         plan_destroy (&self);
     json_decref (object);
     return self;

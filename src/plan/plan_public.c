@@ -11,7 +11,7 @@
 #include "plan_step.h"
 
 // Add the plan's position among its iterations, which is derived and never stored.
-static void show_place (json_t *object)
+static void set_iteration_place (json_t *object)
 {
     struct policy *policy;
     struct reason reason;
@@ -29,7 +29,7 @@ static void show_place (json_t *object)
 }
 
 // The index among `messages` of its first frame of this type; 0: it has none.
-static size_t stored_frame (const json_t *stored, uint8_t type)
+static size_t stored_frame_index (const json_t *stored, uint8_t type)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
     uint8_t bytes[2 * DESC_SIZE_MAX]; // fits the text: base64 is a third longer than the bytes
@@ -52,7 +52,7 @@ static size_t stored_frame (const json_t *stored, uint8_t type)
 // The COMMAND frame's value among `messages`; NULL: there is none.
 static const json_t *stored_command (const json_t *stored)
 {
-    size_t at = stored_frame (stored, ZERO_FRAME_COMMAND);
+    size_t at = stored_frame_index (stored, ZERO_FRAME_COMMAND);
     const json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
     return at ? json_array_get (messages, at) : NULL;
 }
@@ -65,7 +65,7 @@ void plan_mask_stored (json_t *stored)
     if (!callback)
         return;
     struct span text = span_of (json_string_value (callback), json_string_length (callback));
-    size_t at = stored_frame (stored, ZERO_FRAME_PLAN), size = 0;
+    size_t at = stored_frame_index (stored, ZERO_FRAME_PLAN), size = 0;
     object = json_is_string (callback) ? json_read_object (text, &ignored) : json_incref (callback);
     json_t *masked = object ? callback_rule_masked (object) : json_object ();
     json_decref (object);
@@ -81,14 +81,14 @@ void plan_mask_stored (json_t *stored)
 
 void plan_mask_callback (json_t *stored)
 {
-    size_t at = stored_frame (stored, ZERO_FRAME_ARG);
+    size_t at = stored_frame_index (stored, ZERO_FRAME_ARG);
     json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
     if (at)
         json_array_set_new (messages, at, callback_masked_url (json_array_get (messages, at)));
 }
 
 // Replace the stored call of a flow's step by its public form.
-static void show_step (json_t *stored)
+static void replace_stored_step (json_t *stored)
 {
     const json_t *text = json_object_get (stored, plan_record[FIELD_STEP].name);
     struct plan_step step;
@@ -104,7 +104,7 @@ static void show_step (json_t *stored)
     json_object_del (stored, plan_record[FIELD_STEP].name);
 }
 
-static bool is_public (const char *name)
+static bool is_public_field (const char *name)
 {
     for (size_t i = 0; i < PUBLIC_FIELDS; i++)
         if (strcmp (plan_record[i].name, name) == 0)
@@ -114,16 +114,16 @@ static bool is_public (const char *name)
 
 // Convert a stored tree to the public form, and append it: the fields in their order, then all
 // other members.
-static void write_parts (json_t *stored, struct json_text *text)
+static void write_public_tree (json_t *stored, struct json_text *text)
 {
     const char *name;
     json_t *value;
     size_t written = 0;
-    show_step (stored);
+    replace_stored_step (stored);
     json_object_del (stored, plan_record[FIELD_MESSAGES].name);
     policy_show (stored);
     plan_mask_stored (stored);
-    show_place (stored);
+    set_iteration_place (stored);
     json_text_item (text);
     json_text_raw (text, span_of ("{", 1));
     for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
@@ -137,7 +137,7 @@ static void write_parts (json_t *stored, struct json_text *text)
         return;
     json_object_foreach (stored, name, value)
     {
-        if (!is_public (name))
+        if (!is_public_field (name))
             json_text_member (text, name, value);
     }
 }
@@ -154,7 +154,7 @@ bool plan_convert_public (uint64_t id, struct span stored, size_t command_max,
     json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
     json_object_del (plan, "command"); // an operator may have added it
     json_object_del (plan, "progress");
-    write_parts (plan, text);
+    write_public_tree (plan, text);
     if (command && json_string_length (encoded ? encoded : command) <= command_max)
         json_text_member (text, "command", command);
     json_decref (command);
@@ -176,7 +176,7 @@ struct public_parts {
 
 // Whether a field of the policy is copied as it is stored. The others need a conversion: objects
 // that are stored as strings, and cycle and iteration, which add the plan's position in them.
-static bool is_public_policy (struct span name)
+static bool is_copied_policy_field (struct span name)
 {
     static const char *const names[] = {
 #define TEXT(name)
@@ -192,7 +192,7 @@ static bool is_public_policy (struct span name)
 
 // Whether plan_convert_public would accept the value too: a nested one must have no duplicate
 // names, and not be too deep inside the plan's object.
-static bool is_usual (struct span value)
+static bool is_convertible_value (struct span value)
 {
     struct reason ignored;
     if (value.data[0] != '{' && value.data[0] != '[')
@@ -204,7 +204,7 @@ static bool is_usual (struct span value)
 }
 
 // Consume the next member if it is a field of plan_record. False: plan_convert_public must decide.
-static bool split_field (struct public_parts *self, struct json_scan *scan, bool *ret_found)
+static bool take_record_field (struct public_parts *self, struct json_scan *scan, bool *ret_found)
 {
     size_t place = self->next;
     for (size_t i = 0; i < FIELDS; i++, place++) {
@@ -216,20 +216,21 @@ static bool split_field (struct public_parts *self, struct json_scan *scan, bool
         self->next = place + 1;
         return field != FIELD_STEP && !self->fields[field].size &&
                json_scan_value (scan, &self->fields[field]) &&
-               (field == FIELD_MESSAGES || is_usual (self->fields[field]));
+               (field == FIELD_MESSAGES || is_convertible_value (self->fields[field]));
     }
     *ret_found = false;
     return true;
 }
 
 // Consume the next member, a field of the policy. False: plan_convert_public must decide.
-static bool split_policy (struct public_parts *self, struct json_scan *scan)
+static bool take_policy_field (struct public_parts *self, struct json_scan *scan)
 {
     struct span name, value;
     json_scan_space (scan);
     const uint8_t *start = scan->at;
     if (self->more_count == MORE_MAX || !json_scan_any_name (scan, &name) ||
-        !is_public_policy (name) || !json_scan_value (scan, &value) || !is_usual (value))
+        !is_copied_policy_field (name) || !json_scan_value (scan, &value) ||
+        !is_convertible_value (value))
         return false;
     for (size_t i = 0; i < self->more_count; i++) // the name may be duplicate
         if (self->more[i].size > name.size &&
@@ -247,14 +248,15 @@ static bool split_stored (struct public_parts *self, struct span stored)
     if (!json_scan_take (&scan, '{'))
         return false;
     do {
-        if (!split_field (self, &scan, &found) || (!found && !split_policy (self, &scan)))
+        if (!take_record_field (self, &scan, &found) ||
+            (!found && !take_policy_field (self, &scan)))
             return false;
     } while (json_scan_take (&scan, ','));
     return json_scan_take (&scan, '}') && json_scan_ended (&scan);
 }
 
 // Whether a value has the form of a frame: a string, or {"b64": "..."}.
-static bool is_frame (struct span value)
+static bool has_frame_form (struct span value)
 {
     struct span name, text;
     struct json_scan scan = json_scan_of (value);
@@ -279,7 +281,7 @@ static bool find_command (struct span messages, struct span *ret)
         return false;
     do {
         if (count == PLAN_MESSAGES_MAX || !json_scan_value (&scan, &frames[count]) ||
-            !is_frame (frames[count]))
+            !has_frame_form (frames[count]))
             return false;
         count++;
     } while (json_scan_take (&scan, ','));
@@ -295,7 +297,8 @@ static bool find_command (struct span messages, struct span *ret)
     return true;
 }
 
-static void copy_parts (const struct public_parts *parts, uint64_t id, struct json_text *text)
+static void write_public_parts (const struct public_parts *parts, uint64_t id,
+                                struct json_text *text)
 {
     json_text_item (text);
     json_text_raw (text, span_of ("{", 1));
@@ -322,7 +325,7 @@ bool plan_copy_public (uint64_t id, struct span stored, size_t command_max, stru
         return false;
     if (command.size > command_max + 2) // decoded, it may be shorter: plan_convert_public decides
         return false;
-    copy_parts (&parts, id, text);
+    write_public_parts (&parts, id, text);
     if (command.size) {
         json_text_name (text, &name);
         json_text_raw (text, command);

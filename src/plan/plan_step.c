@@ -8,13 +8,13 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
-static size_t put_word (char *out, size_t size, struct span word)
+static size_t put_step_word (char *out, size_t size, struct span word)
 {
     out[size++] = ' ';
     return span_put (out, size, word);
 }
 
-static size_t put_number (char *out, size_t size, int64_t number)
+static size_t put_step_number (char *out, size_t size, int64_t number)
 {
     out[size++] = ' ';
     return size + decimal_text (number, out + size);
@@ -23,23 +23,24 @@ static size_t put_number (char *out, size_t size, int64_t number)
 size_t plan_step_text (const struct plan_step *self, char out[PLAN_STEP_SIZE])
 {
     const int64_t numbers[] = {self->step, self->item, self->generation, self->version},
-                  of_flow[] = {self->fire, self->created, self->batch, self->depth};
+                  flow_numbers[] = {self->fire, self->created, self->batch, self->depth};
     const struct span names[] = {self->flow, self->name};
     char run[IDENT_SIZE];
     size_t size = 0;
     out[size++] = (char)self->kind;
-    size = put_word (out, size, span_text (ident_text (self->run, run)));
+    size = put_step_word (out, size, span_text (ident_text (self->run, run)));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        size = put_number (out, size, numbers[i]);
+        size = put_step_number (out, size, numbers[i]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        size = put_word (out, size, names[i]);
-    for (size_t i = 0; self->kind == STEP_FLOW && i < sizeof of_flow / sizeof *of_flow; i++)
-        size = put_number (out, size, of_flow[i]);
+        size = put_step_word (out, size, names[i]);
+    for (size_t i = 0; self->kind == STEP_FLOW && i < sizeof flow_numbers / sizeof *flow_numbers;
+         i++)
+        size = put_step_number (out, size, flow_numbers[i]);
     return size;
 }
 
 // Take the next word from `rest`. False: it is empty or too long.
-static bool take_word (struct span *rest, struct span *ret)
+static bool take_step_word (struct span *rest, struct span *ret)
 {
     const uint8_t *blank = rest->size ? memchr (rest->data, ' ', rest->size) : NULL;
     *ret = blank ? span_of (rest->data, (size_t)(blank - rest->data)) : *rest;
@@ -48,11 +49,11 @@ static bool take_word (struct span *rest, struct span *ret)
 }
 
 // Take the next word from `rest`, a number. False: it is none, or out of bounds.
-static bool take_number (struct span *rest, int64_t min, int64_t max, int64_t *ret)
+static bool take_step_number (struct span *rest, int64_t min, int64_t max, int64_t *ret)
 {
     char text[NAME_MAX_BYTES + 1] = "", *end;
     struct span word;
-    if (!take_word (rest, &word))
+    if (!take_step_word (rest, &word))
         return false;
     memcpy (text, word.data, word.size);
     *ret = strtoll (text, &end, 10);
@@ -64,22 +65,22 @@ bool plan_step_parse (struct span text, struct plan_step *ret)
     struct span kind, run;
     int64_t step, generation, version, depth = 0;
     *ret = (struct plan_step){.item = -1};
-    if (!take_word (&text, &kind) || kind.size != 1 || !memchr ("cuft", kind.data[0], 4) ||
-        !take_word (&text, &run) || !ident_parse (run, &ret->run) ||
-        !take_number (&text, 0, UINT32_MAX, &step) ||
-        !take_number (&text, -1, INT32_MAX, &ret->item) ||
-        !take_number (&text, 0, UINT16_MAX, &generation) ||
-        !take_number (&text, 1, INT32_MAX, &version) || !take_word (&text, &ret->flow) ||
-        !take_word (&text, &ret->name))
+    if (!take_step_word (&text, &kind) || kind.size != 1 || !memchr ("cuft", kind.data[0], 4) ||
+        !take_step_word (&text, &run) || !ident_parse (run, &ret->run) ||
+        !take_step_number (&text, 0, UINT32_MAX, &step) ||
+        !take_step_number (&text, -1, INT32_MAX, &ret->item) ||
+        !take_step_number (&text, 0, UINT16_MAX, &generation) ||
+        !take_step_number (&text, 1, INT32_MAX, &version) || !take_step_word (&text, &ret->flow) ||
+        !take_step_word (&text, &ret->name))
         return false;
     ret->kind = (enum plan_step_kind)kind.data[0];
     ret->step = (uint32_t)step;
     ret->generation = (unsigned)generation;
     ret->version = (int)version;
-    if (ret->kind == STEP_FLOW && (!take_number (&text, INT64_MIN, INT64_MAX, &ret->fire) ||
-                                   !take_number (&text, INT64_MIN, INT64_MAX, &ret->created) ||
-                                   !take_number (&text, INT64_MIN, INT64_MAX, &ret->batch) ||
-                                   !take_number (&text, 1, UINT8_MAX, &depth)))
+    if (ret->kind == STEP_FLOW && (!take_step_number (&text, INT64_MIN, INT64_MAX, &ret->fire) ||
+                                   !take_step_number (&text, INT64_MIN, INT64_MAX, &ret->created) ||
+                                   !take_step_number (&text, INT64_MIN, INT64_MAX, &ret->batch) ||
+                                   !take_step_number (&text, 1, UINT8_MAX, &depth)))
         return false;
     ret->depth = (int)depth;
     return !text.size;

@@ -5,7 +5,7 @@
 
 // The PLAN frame that would create the plan as it is now. skip_set is not included: those
 // occurrences were skipped already.
-static json_t *present_frame (const struct plan *plan)
+static json_t *frame_of_plan (const struct plan *plan)
 {
     json_t *frame = json_object ();
     json_object_set_new (
@@ -50,7 +50,7 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
 // The fields that an update must not change, and the reason.
 static const struct {
     const char *name, *why;
-} fixed[] = {
+} fixed_fields[] = {
     {"key", "key: cannot be changed, it determines the plan's id"},
     {"hold", "hold: is for a submission; use pause and reset"},
     {"paused", "paused: is for a submission; use pause and reset"},
@@ -61,16 +61,16 @@ static const struct {
 static const char *fixed_reason (const json_t *frame, const char *name, const json_t *value)
 {
     const json_t *current = json_object_get (frame, name);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        if (strcmp (name, fixed[i].name) == 0 &&
+    for (size_t i = 0; i < sizeof fixed_fields / sizeof *fixed_fields; i++)
+        if (strcmp (name, fixed_fields[i].name) == 0 &&
             !(current ? json_equal ((json_t *)current, (json_t *)value) : json_is_null (value)))
-            return fixed[i].why;
+            return fixed_fields[i].why;
     return NULL;
 }
 
 // Delete from the frame the fields that have the same meaning as a field of the update; one that is
 // null deletes nothing.
-static void drop_replaced (json_t *frame, const json_t *update)
+static void drop_replaced_fields (json_t *frame, const json_t *update)
 {
     static const struct {
         const char *by, *field;
@@ -86,7 +86,8 @@ static void drop_replaced (json_t *frame, const json_t *update)
 
 // Merge the update into the frame. Two of its fields with the same meaning are then rejected by the
 // rules of the PLAN frame.
-static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
+static int merge_update (json_t *frame, json_t *update, struct plan_update *ret,
+                         struct reason *reason)
 {
     const char *name;
     json_t *value;
@@ -94,7 +95,7 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
         reason_set (reason, "no_skip: is the same field as no_keep; give only one");
         return ZPLAN_EARGUMENT;
     }
-    drop_replaced (frame, update);
+    drop_replaced_fields (frame, update);
     json_object_foreach (update, name, value)
     {
         if (strcmp (name, "messages") == 0) {
@@ -125,10 +126,10 @@ int plan_update_parse (const struct plan *plan, struct span text, const struct p
     json_t *update = json_read_object (text, reason);
     if (!update)
         return ZPLAN_EARGUMENT;
-    json_t *frame = present_frame (plan);
+    json_t *frame = frame_of_plan (plan);
     int rc = check_revision (plan, update, reason);
     if (!rc)
-        rc = lay_over (frame, update, ret, reason);
+        rc = merge_update (frame, update, ret, reason);
     if (!rc && plan_frame_read (frame, limits, &ret->fields, reason))
         rc = ZPLAN_EARGUMENT;
     json_decref (frame);

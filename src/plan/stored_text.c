@@ -39,7 +39,7 @@ static bool is_digit (uint8_t byte)
 }
 
 // Find the first value of this name that is a number. Returns where its digits begin, or NULL.
-static const uint8_t *number_at (struct span message, const char *name)
+static const uint8_t *find_number (struct span message, const char *name)
 {
     size_t from = 0;
     const uint8_t *at;
@@ -62,7 +62,7 @@ static uint64_t read_digits (const uint8_t *at, const uint8_t *end)
 
 int64_t message_number (struct span message, const char *name)
 {
-    const uint8_t *at = number_at (message, name);
+    const uint8_t *at = find_number (message, name);
     return at ? (int64_t)read_digits (at, message.data + message.size) : 0;
 }
 
@@ -100,22 +100,22 @@ bool message_has_member (struct span message, struct span member)
 static void replace_number (uint8_t **text, size_t *size, const char *name, uint64_t number)
 {
     char digits[24];
-    const uint8_t *at = number_at (span_of (*text, *size), name), *end = *text + *size;
+    const uint8_t *at = find_number (span_of (*text, *size), name), *end = *text + *size;
     if (!at)
         return;
     size_t before = (size_t)(at - *text), old = 0;
     while (at + old < end && is_digit (at[old]))
         old++;
     size_t width = (size_t)snprintf (digits, sizeof digits, "%" PRIu64, number);
-    size_t behind = *size - before - old;
+    size_t rest_size = *size - before - old;
     uint8_t *written = memory_resize (NULL, *size - old + width + 1);
     memcpy (written, *text, before);
     memcpy (written + before, digits, width);
-    memcpy (written + before + width, *text + before + old, behind);
-    written[before + width + behind] = '\0';
+    memcpy (written + before + width, *text + before + old, rest_size);
+    written[before + width + rest_size] = '\0';
     free (*text);
     *text = written;
-    *size = before + width + behind;
+    *size = before + width + rest_size;
 }
 
 uint8_t *message_as_running (struct span message, uint64_t exec_id, size_t *ret_size)

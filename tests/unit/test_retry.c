@@ -54,7 +54,7 @@ static bool read_rule (const char *text, struct retry_policy *ret, struct reason
     json_t *rule = json_loads (text, JSON_DECODE_ANY, NULL);
     if (!rule)
         fail_msg ("no JSON: %s", text);
-    bool read = retry_rule_judge (ret, rule, reason);
+    bool read = retry_rule_read (ret, rule, reason);
     json_decref (rule);
     return read;
 }
@@ -83,7 +83,7 @@ static void a_sequence_has_32_items_at_most (void **state)
         json_t *rule = json_pack ("{s:s, s:[]}", "strategy", "sequence", "sequence");
         for (size_t i = 0; i < items; i++)
             json_array_append_new (json_object_get (rule, "sequence"), json_integer (1));
-        bool read = retry_rule_judge (&policy, rule, &reason);
+        bool read = retry_rule_read (&policy, rule, &reason);
         assert_int_equal (read, items <= RETRY_SEQUENCE_MAX);
         json_decref (rule);
     }

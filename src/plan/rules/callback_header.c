@@ -11,7 +11,7 @@ static const char *const reserved_beginnings[] = {"Content-", "Proxy-", "Sec-", 
                                                   "X-Real-",  "X-Sdk-", "X-Aws-", "Metadata",
                                                   "webhook-", "zplan-"};
 
-static bool is_token (struct span name)
+static bool is_token_name (struct span name)
 {
     for (size_t i = 0; i < name.size; i++) {
         uint8_t byte = name.data[i], low = byte | 0x20;
@@ -22,7 +22,7 @@ static bool is_token (struct span name)
     return name.size > 0;
 }
 
-static bool is_reserved (struct span name)
+static bool is_reserved_name (struct span name)
 {
     const char *text = (const char *)name.data;
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -38,10 +38,10 @@ static bool is_reserved (struct span name)
 
 int callback_header_check (struct span name, struct span value, struct reason *reason)
 {
-    if (name.size > CALLBACK_HEADER_NAME_MAX || !is_token (name))
+    if (name.size > CALLBACK_HEADER_NAME_MAX || !is_token_name (name))
         return reason_set (reason, "want a name of 1..%d letters, digits and -, got %s",
                            CALLBACK_HEADER_NAME_MAX, quoted (name));
-    if (is_reserved (name))
+    if (is_reserved_name (name))
         return reason_set (reason, "%s: is not allowed", quoted (name));
     bool printable = value.size <= CALLBACK_HEADER_VALUE_MAX;
     for (size_t i = 0; printable && i < value.size; i++)

@@ -22,7 +22,7 @@ static bool has_path (struct span url)
     return host && strchr (host + 3, '/');
 }
 
-static bool judge_url (void *none, const json_t *value, struct reason *reason)
+static bool check_url_field (void *none, const json_t *value, struct reason *reason)
 {
     struct span text = span_of_json (value);
     struct callback_url url;
@@ -44,11 +44,12 @@ static bool judge_url (void *none, const json_t *value, struct reason *reason)
     return has_path (text);
 }
 
-static bool judge_end (void *none, const json_t *value, struct reason *reason)
+static bool check_endpoint (void *none, const json_t *value, struct reason *reason)
 {
     static const char *const methods[] = {"POST", "PUT"};
     static const struct json_field fields[] = {
-        {"url", .judge = judge_url}, {"method", AS_WORD, JSON_NOWHERE, 0, 2, .words = methods}};
+        {"url", .read_with_reason = check_url_field},
+        {"method", AS_WORD, JSON_NOWHERE, 0, 2, .words = methods}};
     (void)none;
     if (json_object_get (value, "url"))
         return json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, reason);
@@ -58,7 +59,7 @@ static bool judge_end (void *none, const json_t *value, struct reason *reason)
 
 // -- the other fields
 
-static bool judge_secret (void *none, const json_t *value, struct reason *reason)
+static bool check_secret_name (void *none, const json_t *value, struct reason *reason)
 {
     (void)none;
     if (json_is_string (value) && callback_name_valid (span_of_json (value)))
@@ -67,14 +68,14 @@ static bool judge_secret (void *none, const json_t *value, struct reason *reason
     return false;
 }
 
-static bool judge_retry (void *none, const json_t *value, struct reason *reason)
+static bool check_callback_retry (void *none, const json_t *value, struct reason *reason)
 {
     struct retry_policy retry;
     (void)none;
-    return retry_rule_judge (&retry, value, reason);
+    return retry_rule_read (&retry, value, reason);
 }
 
-static bool judge_headers (void *none, const json_t *value, struct reason *reason)
+static bool check_headers (void *none, const json_t *value, struct reason *reason)
 {
     const char *header;
     json_t *text;
@@ -97,14 +98,14 @@ static bool judge_headers (void *none, const json_t *value, struct reason *reaso
 static const char *const forms[] = {"task", "event"}, *const whens[] = {"final", "each"};
 
 static const struct json_field fields[] = {
-    {"success", .judge = judge_end},
-    {"error", .judge = judge_end},
-    {"secret", .judge = judge_secret},
+    {"success", .read_with_reason = check_endpoint},
+    {"error", .read_with_reason = check_endpoint},
+    {"secret", .read_with_reason = check_secret_name},
     {"form", AS_WORD, JSON_NOWHERE, 0, 2, .words = forms},
     {"when", AS_WORD, JSON_NOWHERE, 0, 2, .words = whens},
     {"timeout", AS_SECONDS, JSON_NOWHERE, 1, CALLBACK_TIMEOUT_MAX},
-    {"retry", .judge = judge_retry},
-    {"headers", .judge = judge_headers},
+    {"retry", .read_with_reason = check_callback_retry},
+    {"headers", .read_with_reason = check_headers},
 };
 
 bool callback_rule_judge (void *none, const json_t *object, struct reason *reason)
@@ -128,7 +129,7 @@ json_t *callback_masked_url (const json_t *text)
     return known ? json_stringn (url.text, url.origin_size) : json_string ("(masked)");
 }
 
-static void mask (json_t *end)
+static void mask_endpoint_url (json_t *end)
 {
     const json_t *text = json_object_get (end, "url");
     if (text)
@@ -138,8 +139,8 @@ static void mask (json_t *end)
 json_t *callback_rule_masked (const json_t *object)
 {
     json_t *copy = json_deep_copy (object);
-    mask (json_object_get (copy, "success"));
-    mask (json_object_get (copy, "error"));
+    mask_endpoint_url (json_object_get (copy, "success"));
+    mask_endpoint_url (json_object_get (copy, "error"));
     return copy;
 }
 

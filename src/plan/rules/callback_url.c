@@ -23,7 +23,7 @@ static bool is_hex (uint8_t byte)
 }
 
 // Whether a path or a query may contain the byte unescaped; a query may also contain '?'.
-static bool is_path (uint8_t byte)
+static bool is_path_byte (uint8_t byte)
 {
     return is_letter (byte) || is_digit (byte) || (byte && strchr ("-._~!$&'()*+,;=:@/", byte));
 }
@@ -32,7 +32,7 @@ static bool is_path (uint8_t byte)
 
 // Whether the host is a name: labels of letters, digits and '-'. The last one begins with a letter,
 // as a resolver would take "0x7f.1" and "2130706433" for addresses.
-static bool is_name (struct span host)
+static bool is_host_name (struct span host)
 {
     size_t label = 0; // offset of the label that is checked
     for (size_t i = 0; i <= host.size; i++) {
@@ -53,7 +53,7 @@ static bool is_name (struct span host)
 
 // Read an IP address, and keep its canonical spelling. inet_pton rejects unusual spellings, such as
 // octal numbers. False: the host is no address.
-static bool read_literal (struct span host, int family, struct callback_url *ret)
+static bool read_ip_address (struct span host, int family, struct callback_url *ret)
 {
     char text[INET6_ADDRSTRLEN];
     uint8_t address[16];
@@ -71,9 +71,9 @@ static int read_host (struct span host, bool bracketed, struct callback_url *ret
                       struct reason *reason)
 {
     ret->literal = false;
-    if (bracketed ? read_literal (host, AF_INET6, ret) : read_literal (host, AF_INET, ret))
+    if (bracketed ? read_ip_address (host, AF_INET6, ret) : read_ip_address (host, AF_INET, ret))
         return 0;
-    if (bracketed || host.size >= sizeof ret->host || !is_name (host))
+    if (bracketed || host.size >= sizeof ret->host || !is_host_name (host))
         return reason_set (reason,
                            "host: want a name of letters, digits and '-', or an IP address, got %s",
                            quoted (host));
@@ -120,7 +120,7 @@ static int read_authority (struct span text, struct callback_url *ret, struct re
 // -- path and query
 
 // Whether the segment is "." or "..", where a dot may be written as "%2e".
-static bool is_dots (struct span segment)
+static bool is_dot_segment (struct span segment)
 {
     size_t dots = 0, i = 0;
     while (i < segment.size) {
@@ -145,7 +145,7 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
                      is_hex (text.data[i + 2]);
         if (byte == '#')
             return reason_set (reason, "a fragment (#) is not allowed");
-        if (!coded && !is_path (byte) && byte != '?')
+        if (!coded && !is_path_byte (byte) && byte != '?')
             return reason_set (reason, "path: %s is not allowed; write it as %%HH",
                                quoted (span_of (&byte, 1)));
         if (in_path && byte == '?')
@@ -154,7 +154,7 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
     for (size_t i = 1; i <= path; i++) {
         if (i < path && text.data[i] != '/')
             continue;
-        if (is_dots (span_of (text.data + segment, i - segment)))
+        if (is_dot_segment (span_of (text.data + segment, i - segment)))
             return reason_set (reason, "path: '.' and '..' are not allowed as segments");
         segment = i + 1;
     }
@@ -165,7 +165,7 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
 // -- the whole URL
 
 // Whether the text begins so, ignoring case. `with` is lower-case.
-static bool begins (struct span text, const char *with)
+static bool begins_ignoring_case (struct span text, const char *with)
 {
     size_t size = strlen (with);
     if (text.size < size)
@@ -178,16 +178,16 @@ static bool begins (struct span text, const char *with)
 
 int callback_url_read (struct span text, struct callback_url *ret, struct reason *reason)
 {
-    struct callback_url url = {.https = begins (text, "https://")};
+    struct callback_url url = {.https = begins_ignoring_case (text, "https://")};
     size_t at = url.https ? 8 : 7, end;
     if (text.size > CALLBACK_URL_MAX)
         return reason_set (reason, "want at most %d bytes, got %zu", CALLBACK_URL_MAX, text.size);
-    if (!url.https && !begins (text, "http://"))
+    if (!url.https && !begins_ignoring_case (text, "http://"))
         return reason_set (reason, "want https://HOST/PATH");
     for (end = at; end < text.size && !strchr ("/?#", text.data[end]); end++) {
     }
     url.port = url.https ? 443 : 80;
-    int usual = url.port;
+    int default_port = url.port;
     if (read_authority (span_of (text.data + at, end - at), &url, reason))
         return -1;
     struct span rest = span_of (text.data + end, text.size - end);
@@ -198,7 +198,7 @@ int callback_url_read (struct span text, struct callback_url *ret, struct reason
     bool bracketed = strchr (url.host, ':');
     int size = snprintf (url.text, sizeof url.text, "http%s://%s%s%s", url.https ? "s" : "",
                          bracketed ? "[" : "", url.host, bracketed ? "]" : "");
-    if (url.port != usual)
+    if (url.port != default_port)
         size += snprintf (url.text + size, sizeof url.text - (size_t)size, ":%d", url.port);
     url.origin_size = (size_t)size;
     snprintf (url.text + size, sizeof url.text - (size_t)size, "%s%.*s", slash ? "/" : "",

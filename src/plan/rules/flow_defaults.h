@@ -8,7 +8,7 @@
 
 // Check {"retry": 0 | 1 | the `retry` of a plan, "on_error": "block" | "continue" | 1 | 0}, both
 // optional. False: the reason names the field and the rule. `none` is unused.
-bool flow_defaults_judge (void *none, const json_t *value, struct reason *reason);
+bool flow_defaults_check (void *none, const json_t *value, struct reason *reason);
 
 // The `retry` of a step without one; NULL: it is not retried. A new reference. `value`: the
 // defaults, or NULL.

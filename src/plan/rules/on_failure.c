@@ -11,7 +11,7 @@ static const struct json_field fields[] = {
     {"title", AS_STRING, FIELD (title), 1, ON_FAILURE_TEXT_MAX},
 };
 
-bool on_failure_judge (void *rule, const json_t *object, struct reason *reason)
+bool on_failure_read (void *rule, const json_t *object, struct reason *reason)
 {
     struct on_failure *self = rule;
     *self = (struct on_failure){0};

@@ -18,4 +18,4 @@ struct on_failure {
 
 // Read the object into `rule`, a struct on_failure, and check it. False: the reason names the field
 // and the rule.
-bool on_failure_judge (void *rule, const json_t *object, struct reason *reason);
+bool on_failure_read (void *rule, const json_t *object, struct reason *reason);

@@ -15,7 +15,7 @@ enum { YEAR_S = 31536000, DAY_S = 86400, PRIORITY_MAX = 255 };
 
 // -- fields with rules of their own
 
-static bool judge_misfire (void *policy, const json_t *value, struct reason *reason)
+static bool read_misfire (void *policy, const json_t *value, struct reason *reason)
 {
     enum { KEEP_MAX = 1000 };
     static const struct {
@@ -39,7 +39,7 @@ static bool judge_misfire (void *policy, const json_t *value, struct reason *rea
     return false;
 }
 
-static bool judge_callback (void *policy, const json_t *value, struct reason *reason)
+static bool read_callback (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
     self->callback = value;
@@ -48,8 +48,8 @@ static bool judge_callback (void *policy, const json_t *value, struct reason *re
 }
 
 // Read a name that becomes a part of Redis keys. `allowed`: its characters.
-static bool read_name (const json_t *value, const char *allowed, char ret[POLICY_NAME_MAX + 1],
-                       struct reason *reason)
+static bool read_policy_name (const json_t *value, const char *allowed,
+                              char ret[POLICY_NAME_MAX + 1], struct reason *reason)
 {
     const char *text = json_string_value (value);
     size_t size = json_string_length (value);
@@ -64,19 +64,19 @@ static bool read_name (const json_t *value, const char *allowed, char ret[POLICY
 static const char letters[] = ":ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 
 // Read `group`. Only groups that the station itself makes contain a colon.
-static bool judge_group (void *policy, const json_t *value, struct reason *reason)
+static bool read_group_field (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
-    return read_name (value, letters + !self->stored, self->group, reason);
+    return read_policy_name (value, letters + !self->stored, self->group, reason);
 }
 
-static bool judge_kind (void *kind, const json_t *value, struct reason *reason)
+static bool read_kind_field (void *kind, const json_t *value, struct reason *reason)
 {
-    return read_name (value, letters + 1, kind, reason);
+    return read_policy_name (value, letters + 1, kind, reason);
 }
 
 // Check `tenant` or `creator`: a number, or a name.
-static bool judge_owner (void *none, const json_t *value, struct reason *reason)
+static bool check_owner (void *none, const json_t *value, struct reason *reason)
 {
     size_t size = json_string_length (value);
     (void)none;
@@ -86,7 +86,7 @@ static bool judge_owner (void *none, const json_t *value, struct reason *reason)
     return false;
 }
 
-static bool judge_ext (void *none, const json_t *value, struct reason *reason)
+static bool check_ext (void *none, const json_t *value, struct reason *reason)
 {
     (void)none;
     if (json_is_object (value) && json_depth (value) <= POLICY_DEPTH_MAX)
@@ -131,7 +131,7 @@ static const struct policy_field {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static const struct policy_field *field_named (const char *name)
+static const struct policy_field *policy_field_named (const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
         if (fields[i].field.name[0] == name[0] && strcmp (fields[i].field.name, name) == 0)
@@ -141,7 +141,7 @@ static const struct policy_field *field_named (const char *name)
 
 bool policy_field (const char *name)
 {
-    return field_named (name) != NULL;
+    return policy_field_named (name) != NULL;
 }
 
 // -- references, and reading a policy
@@ -164,7 +164,7 @@ void policy_destroy (struct policy **self)
     free (policy);
 }
 
-static bool check_together (const struct policy *self, struct reason *reason)
+static bool check_start_and_end (const struct policy *self, struct reason *reason)
 {
     if (!self->end_time || self->end_time >= self->start_time)
         return true;
@@ -172,7 +172,7 @@ static bool check_together (const struct policy *self, struct reason *reason)
     return false;
 }
 
-static struct policy *read_all (const json_t *object, bool stored, struct reason *reason)
+static struct policy *read_policy_fields (const json_t *object, bool stored, struct reason *reason)
 {
     const char *name;
     json_t *value;
@@ -185,7 +185,7 @@ static struct policy *read_all (const json_t *object, bool stored, struct reason
     self->stored = stored;
     json_object_foreach ((json_t *)object, name, value)
     {
-        const struct policy_field *field = field_named (name);
+        const struct policy_field *field = policy_field_named (name);
         if (!field)
             reason_set (reason, "%s: unknown field", quoted (span_text (name)));
         if (!field || !json_field_read (&field->field, value, self, reason)) {
@@ -200,14 +200,14 @@ static struct policy *read_all (const json_t *object, bool stored, struct reason
             return NULL;
         }
     }
-    if (!check_together (self, reason))
+    if (!check_start_and_end (self, reason))
         policy_destroy (&self);
     return self;
 }
 
 struct policy *policy_read (const json_t *object, struct reason *reason)
 {
-    return read_all (object, false, reason);
+    return read_policy_fields (object, false, reason);
 }
 
 bool policy_read_from (const json_t *object, struct policy **ret, struct reason *reason)
@@ -219,7 +219,7 @@ bool policy_read_from (const json_t *object, struct policy **ret, struct reason 
             json_object_set (own, fields[i].field.name, value);
     }
     policy_show (own);
-    *ret = json_object_size (own) ? read_all (own, true, reason) : NULL;
+    *ret = json_object_size (own) ? read_policy_fields (own, true, reason) : NULL;
     bool read = *ret || json_object_size (own) == 0;
     json_decref (own);
     return read;
@@ -233,7 +233,7 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason)
     json_t *value;
     json_object_foreach ((json_t *)object, name, value)
     {
-        const struct policy_field *field = field_named (name);
+        const struct policy_field *field = policy_field_named (name);
         if (field && field->about != ABOUT_RUNS) {
             reason_set (reason, "%s: belongs to a plan, not to a kind", name);
             return NULL;
@@ -273,7 +273,7 @@ void policy_into_schedule (const struct policy *self, struct schedule *ret)
     ret->cron = self->cron;
 }
 
-static const json_t *value_of (const struct policy *self, const char *name)
+static const json_t *policy_value (const struct policy *self, const char *name)
 {
     return self ? json_object_get (self->fields, name) : NULL;
 }
@@ -281,8 +281,8 @@ static const json_t *value_of (const struct policy *self, const char *name)
 bool policy_same_schedule (const struct policy *self, const struct policy *other)
 {
     for (size_t i = 0; i < FIELDS; i++) {
-        const json_t *one = value_of (self, fields[i].field.name);
-        const json_t *two = value_of (other, fields[i].field.name);
+        const json_t *one = policy_value (self, fields[i].field.name);
+        const json_t *two = policy_value (other, fields[i].field.name);
         if (fields[i].about == ABOUT_WHEN && one != two &&
             !json_equal ((json_t *)one, (json_t *)two))
             return false;
@@ -293,9 +293,9 @@ bool policy_same_schedule (const struct policy *self, const struct policy *other
 bool policy_same_but_workers (const struct policy *self, const struct policy *other)
 {
     for (size_t i = 0; i < FIELDS; i++) {
-        const json_t *one = value_of (self, fields[i].field.name);
-        const json_t *two = value_of (other, fields[i].field.name);
-        if (fields[i].field.judge != workers_rule_judge && one != two &&
+        const json_t *one = policy_value (self, fields[i].field.name);
+        const json_t *two = policy_value (other, fields[i].field.name);
+        if (fields[i].field.read_with_reason != workers_rule_read && one != two &&
             !json_equal ((json_t *)one, (json_t *)two))
             return false;
     }
@@ -305,7 +305,7 @@ bool policy_same_but_workers (const struct policy *self, const struct policy *ot
 const char *policy_flow_field (const struct policy *self)
 {
     for (size_t i = 0; i < FIELDS; i++)
-        if (fields[i].about == ABOUT_FLOW && value_of (self, fields[i].field.name))
+        if (fields[i].about == ABOUT_FLOW && policy_value (self, fields[i].field.name))
             return fields[i].field.name;
     return NULL;
 }

@@ -5,7 +5,7 @@
 
 enum { PARAMS_TEXT_MAX = 65536, BATCH_TEXT_MAX = 64 };
 
-bool policy_judge_params (void *none, const json_t *value, struct reason *reason)
+bool policy_check_params (void *none, const json_t *value, struct reason *reason)
 {
     size_t size = json_string_length (value);
     (void)none;

@@ -8,7 +8,9 @@
 enum { POLICY_DEPTH_MAX = 8 };
 
 // Readers of fields (json_fields.h). The reason of `cron` names the expression in its list.
-typedef bool policy_judge_fn (void *value_of_policy, const json_t *value, struct reason *reason);
+typedef bool policy_read_with_reason_fn (void *value_of_policy, const json_t *value,
+                                         struct reason *reason);
 typedef bool policy_read_fn (void *policy, const json_t *value);
-policy_judge_fn policy_judge_cron, policy_judge_cycle, policy_judge_instant, policy_judge_params;
+policy_read_with_reason_fn policy_read_cron, policy_read_cycle, policy_read_instant,
+    policy_check_params;
 policy_read_fn policy_read_gap, policy_read_overlap, policy_read_batch;

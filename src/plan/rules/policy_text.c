@@ -38,7 +38,7 @@ void policy_show (json_t *stored)
 }
 
 // The JSON text of a field's value; free it.
-static char *value_text (const char *name, json_t *value, bool stored)
+static char *field_value_text (const char *name, json_t *value, bool stored)
 {
     char *text = json_write (value);
     if (!stored || !is_stored_as_text (name) || json_is_string (value))
@@ -60,7 +60,7 @@ void policy_write (const struct policy *self, bool stored, struct json_text *tex
             continue; // plan_json.c writes it, as it may be a run's
         bool masked = !stored && value == self->callback;
         json_t *shown = masked ? callback_rule_masked (value) : json_incref (value);
-        char *bytes = value_text (name, shown, stored);
+        char *bytes = field_value_text (name, shown, stored);
         json_decref (shown);
         json_text_raw (text, span_of (",\"", 2));
         json_text_raw (text, span_text (name));

@@ -5,7 +5,7 @@
 #include "policy_private.h"
 #include "rfc3339.h"
 
-bool policy_judge_cron (void *policy, const json_t *value, struct reason *reason)
+bool policy_read_cron (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
     struct span expressions[CRONS_MAX];
@@ -39,7 +39,7 @@ bool policy_read_overlap (void *policy, const json_t *value)
     return overlap >= 0;
 }
 
-bool policy_judge_cycle (void *policy, const json_t *value, struct reason *reason)
+bool policy_read_cycle (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
     size_t count = json_array_size (value);
@@ -68,7 +68,7 @@ bool policy_judge_cycle (void *policy, const json_t *value, struct reason *reaso
     return true;
 }
 
-bool policy_judge_instant (void *instant, const json_t *value, struct reason *reason)
+bool policy_read_instant (void *instant, const json_t *value, struct reason *reason)
 {
     int64_t *ret = instant;
     struct span text = span_of (json_string_value (value), json_string_length (value));

@@ -9,7 +9,7 @@ static const char *const strategies[] = {[RETRY_NONE] = "none",
                                          [RETRY_SEQUENCE] = "sequence",
                                          [RETRY_EXPONENTIAL] = "exponential"};
 
-static bool judge_sequence (void *rule, const json_t *value, struct reason *reason)
+static bool read_sequence (void *rule, const json_t *value, struct reason *reason)
 {
     struct retry_policy *self = rule;
     size_t size = json_array_size (value);
@@ -35,14 +35,14 @@ static bool judge_sequence (void *rule, const json_t *value, struct reason *reas
 static const struct json_field fields[] = {
     {"strategy", AS_WORD, FIELD (strategy), RETRY_NONE, RETRY_EXPONENTIAL + 1, .words = strategies},
     {"interval", AS_NUMBER, FIELD (interval_s), 1, SECONDS_MAX},
-    {"sequence", .judge = judge_sequence},
+    {"sequence", .read_with_reason = read_sequence},
     {"max", AS_NUMBER, FIELD (max), 0, RETRIES_MAX},
     {"jitter", AS_NUMBER, FIELD (jitter_s), 0, JITTER_MAX},
     {"need_manual", AS_FLAG, FIELD (need_manual)},
 };
 
 // Check that the fields are those that the strategy needs, and no others.
-static bool check_together (const struct retry_policy *self, struct reason *reason)
+static bool check_strategy_fields (const struct retry_policy *self, struct reason *reason)
 {
     bool interval = self->strategy == RETRY_FIXED || self->strategy == RETRY_EXPONENTIAL;
     bool sequence = self->strategy == RETRY_SEQUENCE;
@@ -62,7 +62,7 @@ static bool check_together (const struct retry_policy *self, struct reason *reas
     return false;
 }
 
-bool retry_rule_judge (void *ret, const json_t *object, struct reason *reason)
+bool retry_rule_read (void *ret, const json_t *object, struct reason *reason)
 {
     enum { ABSENT = -1 };
     struct retry_policy *self = ret;
@@ -74,5 +74,5 @@ bool retry_rule_judge (void *ret, const json_t *object, struct reason *reason)
     bool read = json_fields_read (object, fields, sizeof fields / sizeof *fields, self, reason);
     if (self->max == ABSENT)
         self->max = self->strategy == RETRY_NONE ? 0 : RETRY_FOREVER;
-    return read && check_together (self, reason);
+    return read && check_strategy_fields (self, reason);
 }

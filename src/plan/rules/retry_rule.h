@@ -11,4 +11,4 @@
 // Read {"strategy": "none" | "fixed" | "sequence" | "exponential", "interval": seconds, "sequence":
 // [seconds, ...], "max": n, "jitter": seconds, "need_manual": flag} into `ret`, a struct
 // retry_policy, and check it. False: the reason names the field and the rule.
-bool retry_rule_judge (void *ret, const json_t *object, struct reason *reason);
+bool retry_rule_read (void *ret, const json_t *object, struct reason *reason);

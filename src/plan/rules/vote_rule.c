@@ -5,7 +5,7 @@
 static const char *const names[] = {
     [VOTE_ALL] = "all", [VOTE_ANY] = "any", [VOTE_MAJORITY] = "majority"};
 
-static bool judge_need (void *rule, const json_t *value, struct reason *reason)
+static bool read_vote_need (void *rule, const json_t *value, struct reason *reason)
 {
     struct vote_rule *self = rule;
     json_int_t count = json_integer_value (value);
@@ -27,7 +27,7 @@ static bool judge_need (void *rule, const json_t *value, struct reason *reason)
 
 bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason *reason)
 {
-    static const struct json_field fields[] = {{"rule", .judge = judge_need},
+    static const struct json_field fields[] = {{"rule", .read_with_reason = read_vote_need},
                                                {"deadline", AS_INT,
                                                 offsetof (struct vote_rule, deadline_s), 1,
                                                 VOTE_DEADLINE_MAX_S, "want seconds, 1..31536000"}};

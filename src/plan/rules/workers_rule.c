@@ -18,7 +18,7 @@ bool worker_name_valid (struct span name)
     return true;
 }
 
-static bool judge_only (void *rule, const json_t *value, struct reason *reason)
+static bool check_only_workers (void *rule, const json_t *value, struct reason *reason)
 {
     size_t size = json_array_size (value);
     bool good = json_is_array (value) && size <= ONLY_MAX;
@@ -40,13 +40,13 @@ static bool judge_only (void *rule, const json_t *value, struct reason *reason)
 
 static const struct json_field fields[] = {
     {"count", AS_INT, FIELD (count), 1, COUNT_MAX},
-    {"only", .judge = judge_only},
+    {"only", .read_with_reason = check_only_workers},
     {"again", AS_FLAG, JSON_NOWHERE},
     {"ping_interval", AS_INT, FIELD (ping_s), 1, SECONDS_MAX},
     {"worker_timeout", AS_INT, FIELD (timeout_s), 1, SECONDS_MAX},
 };
 
-bool workers_rule_judge (void *rule, const json_t *object, struct reason *reason)
+bool workers_rule_read (void *rule, const json_t *object, struct reason *reason)
 {
     struct workers_rule *self = rule;
     *self = (struct workers_rule){.count = 1, .ping_s = PING_S, .timeout_s = TIMEOUT_S};

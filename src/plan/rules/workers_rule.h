@@ -19,7 +19,7 @@ struct workers_rule {
 // Read {"count": n, "only": [names], "ping_interval": seconds, "worker_timeout": seconds, "again":
 // flag} into `rule`, a struct workers_rule; all may be absent. False: the reason names the field
 // and the rule.
-bool workers_rule_judge (void *rule, const json_t *object, struct reason *reason);
+bool workers_rule_read (void *rule, const json_t *object, struct reason *reason);
 
 // A worker's name: 1..64 of A-Z a-z 0-9 _ . : @ -. No braces: core/team_rule.c counts those.
 bool worker_name_valid (struct span name);
