@@ -15,7 +15,7 @@ struct link {
     void (*gather) (void *owner);
     void (*flushed) (void *owner);
     void *owner, *gatherer;
-    struct question *first, **last; // sent; while the link is down, to be sent
+    struct question *first, **last; // questions that were sent, or wait for the link to be up
     size_t pending;
     bool given_up, closing;
     struct asked_command {
@@ -64,7 +64,7 @@ static struct form form_of (const struct link_call *call)
     static const struct {
         const char *command;
         struct form form;
-        int less; // elements than arguments; -1 = another number
+        int less; // the reply has so many elements less than arguments; -1 = any number
     } forms[] = {{"HMGET", {.type = FORM_ARRAY, .exact = true}, 1},
                  {"MGET", {.type = FORM_ARRAY, .exact = true}, 0},
                  {"ZMSCORE", {.type = FORM_ARRAY, .exact = true}, 1},
@@ -127,7 +127,7 @@ static void copy_token (char out[OWNER_TEXT_SIZE], struct span text)
               text.size ? (const char *)text.data : "");
 }
 
-// HSET plan:owner FIELD VALUE ...
+// Note the effect of HSET plan:owner FIELD VALUE ...
 static void note_owner (struct effect *effect, const struct span *words, size_t count)
 {
     if (count < 4 || !span_is (words[0], "HSET") || !span_is (words[1], "plan:owner"))
@@ -157,7 +157,8 @@ static enum form_type batch_form (const struct span *words)
     return looks ? FORM_LOOK : FORM_OK;
 }
 
-// EVAL, the script, 1, the key, token, batch, and of each command its size and words.
+// Note the effect of EVAL: the script, 1, the key, token, batch, and the size and words of each
+// command.
 static void note_script (struct effect *effect, const struct span *words, size_t count)
 {
     enum { ROWS_AT = 6 };
@@ -200,7 +201,7 @@ void link_send (struct link *self, const struct commands *commands, link_reply_f
     }
 }
 
-// -- its life
+// -- the link
 
 struct link *link_new (const struct link_config *config, struct reactor *reactor,
                        link_state_fn *changed, void *owner)
@@ -217,7 +218,7 @@ static void set_state (enum link_state state)
     the_link.changed (the_link.owner, state);
 }
 
-// What may be repeated waits; all else is answered as lost.
+// Answer the pending questions as lost; those that may be repeated wait, unless `all`.
 static void lose_all (bool all)
 {
     struct link *self = &the_link;

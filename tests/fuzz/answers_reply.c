@@ -60,7 +60,7 @@ static redisReply *array_reply (redisReply **elements, size_t count)
     return self;
 }
 
-// What stands in the place of texts, besides what the input says and its words.
+// Texts in replies, besides those of the input and of answers_word.
 static const char *const usual[] = {"",
                                     "plan:msg:jobs:1",
                                     "plan:msg:job:2",
@@ -97,7 +97,7 @@ static const char *const usual[] = {"",
                                     "exec_id"};
 enum { USUAL = sizeof usual / sizeof *usual };
 
-// A word of the list, nil, or what the input says.
+// A text of these lists, nil, or a text of the input.
 static redisReply *some_text (void)
 {
     uint8_t byte = feed_byte (the_database.feed);
@@ -114,7 +114,7 @@ static redisReply *some_text (void)
     return self;
 }
 
-// What hiredis may make of bytes: no element is NULL, every text ends with a NUL.
+// Any reply that hiredis can return: no element is NULL, every text ends with a NUL.
 static redisReply *any_reply (int depth)
 {
     enum { ELEMENTS_MAX = 24, DEPTH_MAX = 4 };
@@ -163,7 +163,7 @@ static redisReply *array_of (const struct form *form)
     return array_reply (elements, count);
 }
 
-// Entries of a stream: a name, and fields.
+// Entries of a stream, each a name and fields.
 static redisReply *some_entries (void)
 {
     redisReply *entries[4];
@@ -186,7 +186,7 @@ static void apply (const struct effect *effect)
     the_database.version++;
 }
 
-// Each of the rows, what became of the owner's key, and the time.
+// The reply to a batch: the result of each row, that of the owner's key, and the time.
 static redisReply *batch_applied (size_t commands)
 {
     redisReply **elements = malloc ((commands + 2) * sizeof *elements), *time[2];
@@ -245,7 +245,8 @@ static redisReply *look_reply (void)
     return array_reply (elements, 2);
 }
 
-// Nobody has the station's token: that is the one thing that cannot be.
+// Change the owner, the last batch or the clock of Redis. No other owner ever has this station's
+// token, as tokens are unique.
 void answers_befall (uint8_t how)
 {
     struct database *self = &the_database;
@@ -274,7 +275,7 @@ void answers_befall (uint8_t how)
     }
 }
 
-// Of the owner, and of batches.
+// A reply to a command about the owner, or to a batch.
 static redisReply *owner_reply (enum form_type type, const struct effect *effect)
 {
     switch (type) {

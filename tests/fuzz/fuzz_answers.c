@@ -1,6 +1,6 @@
-// The store of a station on a Redis that answers anything (answers.h): input is a knob, then what
-// happens, step by step: answers, lost connections, other owners, and calls of each kind, with the
-// words that Redis says. Each caller is answered exactly once, whatever is answered.
+// The store of a station on a Redis that answers anything (answers.h). Input is a byte of settings,
+// then the steps: answers, lost connections, other owners, and calls of each kind, with the texts
+// of Redis. Each caller must be answered exactly once, whatever Redis answers.
 #include "answers.h"
 #include "ident.h"
 #include "json.h"
@@ -13,7 +13,7 @@
 
 enum { ASKERS_MAX = 256, RUNS_MAX = 32, PLANS = 6, STEPS_MAX = 400 };
 
-// Who called.
+// A caller of the store, and how often it was answered.
 struct asker {
     size_t answers;
 };
@@ -64,13 +64,13 @@ static struct plan *some_plan (size_t index)
     return plan;
 }
 
-// Redis has them as they are stored.
+// Make the stored texts of plans, and let Redis use them in its answers.
 static void make_words (void)
 {
     for (size_t i = 0; i < PLANS; i++) {
         size_t size;
         struct plan *plan = some_plan (i);
-        answers_word (plan_stored_text (plan, &size)); // for good
+        answers_word (plan_stored_text (plan, &size)); // never freed
         plan_destroy (&plan);
     }
 }
@@ -230,7 +230,7 @@ static void claim (uint8_t knob)
                  on_claimed, asker_new ());
 }
 
-// The run that is meant, or one that never was.
+// The claimed run that `knob` selects, or one that never existed.
 static struct claimed_run run_of (uint8_t knob)
 {
     size_t known = world.run_count < RUNS_MAX ? world.run_count : RUNS_MAX;
@@ -394,7 +394,7 @@ static void tend (uint8_t knob)
     }
 }
 
-// -- the whole
+// -- the store's states, and the steps of the input
 
 static void on_state (void *owner, enum store_state state)
 {
@@ -420,7 +420,7 @@ static void turn (void)
     answers_settle ();
 }
 
-// Only a station that serves reads or writes plans.
+// Call the store. Only a station that serves reads or writes plans.
 static void call (uint8_t what, uint8_t knob)
 {
     static void (*const calls[]) (uint8_t knob) = {submit, claim, commit, commit,   change,
@@ -450,7 +450,7 @@ static void step (void)
         answers_connect ();
 }
 
-// It connects, becomes the owner, and loads, while Redis answers what the input says.
+// Let the store connect, become the owner and load, with the input's answers of Redis.
 static void begin (void)
 {
     enum { TURNS = 12 };

@@ -1,5 +1,5 @@
-// Votes: input is frames: the voters' names as JSON, then a name and an answer in turn. The counts
-// stay within each other.
+// Votes: input is frames: the voters' names as JSON, then a name and an answer in turn. No count
+// may exceed the one that contains it.
 #include "ballot.h"
 #include "fuzz.h"
 #include "json.h"

@@ -1,4 +1,4 @@
-// What a center says: input is frames, of an answer and of an event.
+// Messages of a MicroZero center: input is frames, of an answer and of an event.
 #include "center_list.h"
 #include "context.h"
 #include "fuzz.h"

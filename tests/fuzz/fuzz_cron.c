@@ -1,5 +1,5 @@
-// Cron expressions: input is up to 16 of them, with newlines between. What is taken has its
-// instants in order, the same forwards and backwards.
+// Cron expressions: input is up to 16 of them, with newlines between. The instants of a valid one
+// must be in order, and be the same forwards and backwards.
 #include "cron.h"
 #include "schedule.h"
 #include "wall.h"
@@ -37,7 +37,8 @@ static void check_from (const struct rule *rule, int64_t from)
     }
 }
 
-// What a plan makes up for, and what it drops, are all that were missed.
+// The missed occurrences that still run and those that are dropped must together be all that were
+// missed.
 static void check_missed (const struct rule *rule, int64_t from, uint64_t random)
 {
     const struct schedule schedule = {.type = SCHEDULE_CRON,

@@ -1,4 +1,5 @@
-// Whole messages: input is frames. What is read is laid out again, in both dialects' numbers.
+// Whole messages: input is frames. A message that is read is laid out again, with the numbers of
+// both dialects.
 #include "dialect.h"
 #include "fuzz.h"
 #include "message.h"
@@ -62,7 +63,7 @@ static void check_status (uint8_t status)
 {
     uint8_t ours = dialect_status_in (DIALECT_MICROZERO, status);
     HOLDS (dialect_status_in (DIALECT_ZERONET, status) == (status ? status : ZERO_STATUS_ERROR_ID));
-    // What came in means the same to who gets it in these numbers again.
+    // A status that is converted to the dialect must be converted back to the same one.
     uint8_t theirs = dialect_status_out (DIALECT_MICROZERO, ours);
     HOLDS (dialect_status_in (DIALECT_MICROZERO, theirs) == ours);
     HOLDS (ours != 0);

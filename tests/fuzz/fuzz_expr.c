@@ -1,5 +1,6 @@
-// Expressions and programs: input is a text up to the first NUL, and behind it an object with the
-// values that it refers to. What compiles ends within its bounds, twice with the same result.
+// Expressions and programs: input is a text up to the first NUL, and after it an object with the
+// values that it refers to. A text that compiles must end within its bounds, twice with the same
+// result.
 #include "expr.h"
 #include "fuzz.h"
 #include "zones.h"
@@ -28,7 +29,7 @@ static void check_error (int rc, const struct expr_error *error)
     check_reason (&error->reason);
 }
 
-// The result as JSON, which is as large as it may be, and is read again; or NULL.
+// The result as JSON, or NULL. It must be within the size limit, and valid JSON.
 static char *evaluate (const struct expr *expr, json_t *values)
 {
     uint32_t steps = EXPR_STEPS_MAX * 2;

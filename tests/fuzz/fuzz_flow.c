@@ -1,5 +1,5 @@
-// Definitions of flows: input is a text up to the first NUL, and behind it a byte an event. What is
-// read runs to its end.
+// Definitions of flows: input is a text up to the first NUL, and after it a byte for each event. A
+// flow that is read must run to its end.
 #include "flow_run.h"
 #include "fuzz.h"
 
@@ -29,7 +29,7 @@ static void carry (const struct flow *flow, struct flow_run *run, const struct f
     flow_effects_clear (&effects);
 }
 
-// Of the call in flight: the ends of older ones are dropped.
+// The generation of the call in flight: the ends of older calls are dropped.
 static unsigned generation_of (const struct flow_run *run, const struct flow_event *event)
 {
     const struct flow_data *data = run->data[event->step];

@@ -1,5 +1,5 @@
-// PLAN frames, as JSON and as msgpack: input is the frame. What one form says the other says too,
-// and the schedule of a frame that is accepted has its occurrences in order.
+// PLAN frames, as JSON and as msgpack: input is the frame. Both forms must have the same result,
+// and the occurrences of an accepted frame must be in order.
 #include "base64.h"
 #include "fuzz.h"
 #include "json.h"
@@ -26,7 +26,7 @@ static void check_same (const struct plan_fields *a, const struct plan_fields *b
     HOLDS (a->vote.deadline_s == b->vote.deadline_s);
 }
 
-// Re-encoding may fail only by exceeding the size limit.
+// Parse a re-encoded frame: it may fail only by exceeding the size limit.
 static void check_form (struct span form, int want, const struct plan_fields *fields)
 {
     struct plan_fields again;
@@ -43,7 +43,7 @@ static void check_form (struct span form, int want, const struct plan_fields *fi
     }
 }
 
-// The same value in both forms is the same value.
+// Re-encode a frame as JSON and as msgpack: both must be parsed to the same fields.
 static void check_forms (struct span frame, int rc, const struct plan_fields *fields)
 {
     struct reason reason = {""};
@@ -79,7 +79,7 @@ static void check_occurrences (const struct plan_fields *fields, const struct zo
     HOLDS (at.time >= 0 && at.time <= SCHEDULE_TIME_MAX && at.used >= fields->skip_set);
     HOLDS (at.time >= now || schedule.keep);
     for (int i = 0; i < 4; i++) {
-        // The run takes a while, then a year.
+        // The first two runs take up to a second, the others a year.
         int64_t ended = at.time + (i < 2 ? i : 31536000);
         if (schedule_skip (&schedule, zone, &at, 2, &skipped))
             HOLDS (skipped.used == at.used + 2 && skipped.time >= at.time &&
@@ -126,8 +126,8 @@ static void check_vote (const struct vote_rule *vote)
         HOLDS (vote_rule_needed (vote, voters) >= 1);
 }
 
-// The way without a tree takes nothing that the other does not, and takes it as the same; what it
-// leaves, the other tells.
+// A frame that the parser without a tree accepts, the parser with a tree must accept with the same
+// fields; the latter gives the reason of each rejection.
 static void check_ways (struct span frame, const struct plan_limits *limits)
 {
     struct plan_fields scanned, parsed, fields;
@@ -159,7 +159,7 @@ static void check_limits (struct span frame)
             check_ways (frame, &limits[i]);
 }
 
-// Any bytes as a frame in JSON.
+// Any bytes must be the same after conversion to a JSON frame and back.
 static void check_base64 (struct span frame)
 {
     json_t *value = json_from_frame (frame);

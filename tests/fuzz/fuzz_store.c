@@ -17,7 +17,7 @@ struct answered {
     redisReply all, *elements[FRAMES], strings[FRAMES], row, *columns[FRAMES];
 };
 
-// A frame of one digit and no more stands for nil, so that not everything is a string.
+// Make a reply of a frame: a single byte 0 is nil, all else a string.
 static void fill (redisReply *reply, struct span frame)
 {
     bool nil = frame.size == 1 && frame.data[0] == 0;
@@ -26,7 +26,7 @@ static void fill (redisReply *reply, struct span frame)
                           .len = nil ? 0 : frame.size};
 }
 
-// hiredis ends every string with a NUL.
+// Make a reply of each frame. As hiredis does, each string ends with a NUL.
 static void fill_all (struct answered *self, struct feed *feed, const struct span *frames,
                       size_t count)
 {
@@ -52,7 +52,7 @@ static void check_entry (struct span text)
     HOLDS (seq_again == seq && sub_again == sub && !memchr (text.data, 0, text.size));
 }
 
-// One outcome; the frames are its columns.
+// Check an outcome, whose columns are the frames.
 static void check_outcome (struct answered *answer)
 {
     enum { HEAD = 5 };
@@ -71,7 +71,7 @@ static void check_outcome (struct answered *answer)
     json_decref (run);
 }
 
-// A record is written without a tree: it is what one would be packed to.
+// A record that is packed without a tree must be the same as a packed tree.
 static void check_packed (const struct outcome_record *record, struct span bytes)
 {
     const struct {
@@ -146,7 +146,7 @@ static void check_key (struct span key)
     HOLDS (strcmp (member, text) == 0);
 }
 
-// What workers answered, as JSON. Their frames are stored as JSON, and not parsed for that.
+// Write the results of workers as JSON. Their frames are stored as JSON, and copied unparsed.
 static void check_results (const struct answered *answer)
 {
     struct store_loaded loaded = {.result = STORE_DONE, .work = &answer->all};
@@ -156,7 +156,7 @@ static void check_results (const struct answered *answer)
     free (store_results_json (&(struct store_loaded){.result = STORE_DONE}, 1));
 }
 
-// Fields of a team. What is read of it is written so that the same is read.
+// Read a team from its fields; written and read again, it must be the same.
 static void check_team (const struct span *frames, size_t count)
 {
     struct team *team = team_new (), *again = team_new ();
@@ -196,7 +196,7 @@ static void check_limit (struct span text)
     HOLDS ((again.rate > 0) == (limit.rate > 0));
 }
 
-// A message, and what is asked of its text; `name` is the name of a member.
+// Search a stored message for members; `name` is the name of one.
 static void check_message (struct span message, struct span value, const char *name)
 {
     size_t size, from = 0;
@@ -212,7 +212,7 @@ static void check_message (struct span message, struct span value, const char *n
     uint8_t *running = message_as_running (message, exec_id, &size);
     HOLDS (running[size] == 0);
     HOLDS (size < message.size + 64);
-    // Of one that has the fields it says so.
+    // A message that has the field shows the run as in progress.
     if (message_exec_id (message) && message_number (message, "exec_id") > 0)
         HOLDS (message_exec_id (span_of (running, size)) == exec_id ||
                message_exec_id (message) == message_exec_id (span_of (running, size)));

@@ -1,6 +1,6 @@
-// Stored messages, which an operator may have edited: input is the text, NUL, and what happens to
-// the plan: events of the engine and admin commands. After each the plan is still one that can
-// be stored and read.
+// Stored messages, which an operator may have edited: input is the text, NUL, and events of the
+// engine and admin commands for the plan. After each of them it must be possible to store the plan
+// and read it back.
 #include "ballot.h"
 #include "codes.h"
 #include "fuzz.h"
@@ -13,7 +13,7 @@
 
 enum { EVENTS_MAX = 8 };
 
-// -- what happens
+// -- events of the engine and admin commands
 
 struct story {
     struct feed *feed;
@@ -71,7 +71,7 @@ static struct decision answer (struct story *self, uint8_t knob)
     return engine_answer (self->plan, &self->run, &answer, self->zone, self->now);
 }
 
-// Fields up to the next NUL.
+// Read an update of the plan from the input up to the next NUL.
 static const struct plan_fields *read_update (struct story *self)
 {
     struct reason reason = {""};
@@ -105,7 +105,7 @@ static void manage (struct story *self, uint8_t knob)
         check_reason (&reason);
 }
 
-// A year, and the day that jitter may add.
+// The longest delay: a year, and a day of jitter.
 #define DELAY_MAX_MS (INT64_C (366) * 86400 * 1000)
 
 static void step (struct story *self)
@@ -143,7 +143,7 @@ static void step (struct story *self)
     HOLDS (engine_poll_end_us (self->plan) >= 0);
 }
 
-// What the station does with any plan it reads.
+// Do what the station does with any plan that it reads, then apply the events of the input.
 static void check_plan (struct feed *feed, struct plan *plan)
 {
     static const struct dispatch_way ways[] = {
@@ -158,8 +158,8 @@ static void check_plan (struct feed *feed, struct plan *plan)
     check_stored (plan);
     check_public (plan);
     HOLDS (engine_poll_end_us (plan) >= 0);
-    plan->revision = 0; // that of every update
-    fire (&story, 0);   // whatever the input says comes after it
+    plan->revision = 0; // as in the updates of the input
+    fire (&story, 0);   // the events of the input follow it
     for (int i = 0; i < EVENTS_MAX && feed->left.size; i++) {
         struct plan *again;
         step (&story);
@@ -172,7 +172,8 @@ static void check_plan (struct feed *feed, struct plan *plan)
         plan_update_clear (&story.update);
 }
 
-// The way without a tree takes nothing that the other does not, and takes it as the same.
+// A text that the parser without a tree accepts, the parser with a tree must accept as the same
+// plan.
 static void check_ways (struct span text, const struct plan *plan)
 {
     struct reason reason = {""};
@@ -190,7 +191,7 @@ static void check_ways (struct span text, const struct plan *plan)
     plan_destroy (&scanned);
 }
 
-// An open object that was appended to a list, closed and parsed.
+// Close and parse a list of one object, which was left open. Returns the object.
 static json_t *take_item (struct json_text *list)
 {
     struct reason reason = {""};
@@ -200,7 +201,7 @@ static json_t *take_item (struct json_text *list)
     return items;
 }
 
-// What is copied for people is what is converted for them.
+// If the public form can be copied, it must be the same as the converted one.
 static void check_shown (struct span text)
 {
     enum { COMMAND_MAX = 8 };
@@ -222,7 +223,7 @@ static void check_shown (struct span text)
     free (converted.bytes);
 }
 
-// An object that is valid has names, which are JSON. Two members may get the same name.
+// The names of any valid object are converted to valid JSON. Two members may get the same name.
 static void check_names (struct span text)
 {
     struct reason reason = {""};

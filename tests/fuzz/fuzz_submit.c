@@ -1,5 +1,5 @@
-// Submissions, from the wire to the store: input is a way of dispatch, and frames. What is taken is
-// a plan that can be stored, read and sent.
+// Submissions, from the wire to the store: input is a way of dispatch, and frames. It must be
+// possible to store, read and dispatch each accepted plan.
 #include "engine.h"
 #include "plans.h"
 #include "zones.h"
@@ -14,7 +14,7 @@ static void check_kept (const struct plan *plan, const struct message *message)
         HOLDS (span_equal (plan->messages[2 + i], message->frames[i]));
 }
 
-// As the station: the frames that it must have, then its first occurrence.
+// Submit a message as the station does: check its frames, then find the first occurrence.
 static void submit (const struct message *message, uint8_t knob)
 {
     static const struct dispatch_way ways[] = {
@@ -47,7 +47,7 @@ static void submit (const struct message *message, uint8_t knob)
                           .now = NOW};
         if (engine_due (plan, &due, &reason).send)
             check_sent (plan, way, NOW);
-        else // too few frames for one to be sent, or a policy that has it passed over
+        else // it has too few frames, or its policy skips the occurrence
             HOLDS (plan->message_count < PLAN_MESSAGES_MIN || plan->policy);
     }
     plan_destroy (&plan);

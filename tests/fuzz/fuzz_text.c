@@ -20,7 +20,7 @@ static void check_station (const char *text)
     }
     HOLDS (station_name_valid (span_text (target.name)));
     HOLDS (!strchr (target.key, ',') && target.origin == ORIGIN_ADDED);
-    if (target.type == TARGET_PULL) { // workers fetch its plans
+    if (target.type == TARGET_PULL) { // it has no endpoint: workers fetch its plans
         HOLDS (!*target.endpoint);
         return;
     }
@@ -30,7 +30,7 @@ static void check_station (const char *text)
               target_type_name (target.type), target.endpoint, dialect_name (target.dialect),
               target.by_identity ? "identity" : "frame", target.key[0] ? ",key=" : "", target.key);
     HOLDS (target_settings_parse (canonical, &again, &reason) == 0);
-    // What that text leaves out.
+    // The canonical text omits these.
     memcpy (again.curve, target.curve, sizeof again.curve);
     memcpy (again.kind, target.kind, sizeof again.kind);
     again.limit = target.limit;
@@ -51,7 +51,7 @@ static void check_address (const char *text)
     HOLDS (address.sentinel_count <= SENTINELS_MAX);
     HOLDS ((address.kind == ADDRESS_SENTINEL) == (address.sentinel_count > 0));
     if (address.kind == ADDRESS_SENTINEL)
-        return; // what people are shown is its name alone
+        return; // its shown text has only the name, and cannot be parsed again
     address_text (&address, shown);
     snprintf (whole, sizeof whole, "%s%s%s", shown, address.password[0] ? ":" : "",
               address.password);
@@ -72,7 +72,7 @@ static void check_center (const char *text)
     HOLDS (center.host[0] && center.port >= 1 && center.port < 65535);
 }
 
-// NAME=VALUE, as of --set: every row of the table.
+// Check NAME=VALUE, as in --set, for every setting.
 static void check_setting (struct feed *feed, struct span text)
 {
     static struct station_settings settings;
@@ -152,7 +152,7 @@ static void check_rule (struct span text)
         int64_t instant = (int64_t)(feed_hash (text, i) >> (i % 2 ? 33 : 22));
         int64_t next = tzrule_next (&rule, instant);
         HOLDS (next > instant);
-        // Until then nothing changes.
+        // Before the next transition the offset does not change.
         if (next != INT64_MAX)
             HOLDS (tzrule_offset (&rule, instant) == tzrule_offset (&rule, next - 1));
     }

@@ -1,5 +1,5 @@
-// What zplan-web reads of a peer before the station is asked: a target, then lines of a header, and
-// behind an empty line a body. And the file of a user.
+// What zplan-web reads before it asks the station: a target, then lines of a header, and after an
+// empty line a body. Also the file of a user.
 #include <stdlib.h>
 
 #include "cursor.h"

@@ -1,9 +1,9 @@
-// Zone files: input is the file. Whatever the file says, the clock of the zone can be asked at any
-// instant, a local time is found where it is, and weeks and months go on.
+// Zone files: input is the file. With any file, the zone must have an offset at every instant, each
+// local time must be found at its instant, and weekly and monthly schedules must advance.
 #include "fuzz.h"
 #include "schedule.h"
 
-// What zone_instant takes.
+// The largest local time, in seconds, that zone_instant accepts.
 #define LOCAL_MAX (INT64_C (1) << 42)
 
 enum { OFFSET_MAX = 26 * 3600, PLACES_MAX = 64, RANDOM = 24 };
@@ -17,7 +17,7 @@ static void check_local (const struct zone *zone, int64_t local)
     HOLDS (instant >= local - OFFSET_MAX && instant <= local + OFFSET_MAX);
     if (clock == local)
         return;
-    // In a gap: the clock jumps over it here.
+    // The local time is in a gap, which must begin at this instant.
     HOLDS (clock > local && instant - 1 + zone_offset (zone, instant - 1) < local);
 }
 
@@ -30,7 +30,7 @@ static void check_instant (const struct zone *zone, int64_t instant)
     int64_t local = instant + offset;
     check_local (zone, local);
     check_local (zone, instant);
-    // It is this instant, or an earlier one that the clock shows as the same.
+    // The result is this instant, or an earlier one with the same local time.
     if (local >= -LOCAL_MAX && local <= LOCAL_MAX)
         HOLDS (zone_instant (zone, local) <= instant);
 }
@@ -43,7 +43,7 @@ static int64_t big_endian (const uint8_t *at, size_t size)
     return (int64_t)number;
 }
 
-// Whatever stands in the file may be a transition: around each is where things go wrong.
+// Check the instants around each number in the file, as it may be a transition.
 static void check_places (const struct zone *zone, struct span file)
 {
     size_t places = 0;
@@ -72,7 +72,7 @@ static void check_weeks_and_months (const struct zone *zone, uint64_t chosen)
         struct occurrence at, next;
         schedule.base_time = (int64_t)(chosen >> 24) % SCHEDULE_TIME_MAX;
         HOLDS (schedule_first (&schedule, zone, now, 0, &at) && at.time >= now);
-        // A month, and as much as a clock can be set back.
+        // At most a month, and two changes of the offset, later.
         HOLDS (at.time <= now + 31 * 86400 + 2 * OFFSET_MAX);
         for (int round = 0; round < 4; round++, at = next)
             HOLDS (schedule_next (&schedule, zone, &at, at.time, &next) && next.time > at.time &&
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         const int64_t edges[] = {0, -LOCAL_MAX, LOCAL_MAX, INT32_MAX, INT32_MIN, 253402300799};
         for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
             check_instant (zone, edges[i]);
-        for (uint64_t i = 0; i < RANDOM; i++) // of our days, and of any
+        for (uint64_t i = 0; i < RANDOM; i++) // instants of our days, and of any time
             check_instant (zone, (int64_t)(feed_hash (file, i) >> (i % 2 ? 33 : 22)));
         check_places (zone, file);
         check_weeks_and_months (zone, feed_hash (file, RANDOM));

@@ -3,7 +3,7 @@
 #include "../../src/station/admin/manage_history.c"
 #include "fuzz.h"
 
-// What is given to forget is whole names, each with its blank.
+// The forgotten names must be whole, each with the blank after it.
 static void fuzz_forget (struct span text)
 {
     struct forgetting forgetting = {0};

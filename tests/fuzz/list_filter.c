@@ -20,7 +20,7 @@ static void check_page (const struct list_filter *filter, struct span message)
     HOLDS (end_of (&listing, &page, &last) && last.plan_id == page.last);
     char *json = page_json (&listing, &page, last);
     json_t *object = json_read_object (span_text (json), &reason);
-    // The message stands two deeper than it was read.
+    // A page nests a message two levels deeper, so it may exceed the depth.
     HOLDS (object || strstr (reason.text, "nested"));
     HOLDS (!object || json_array_size (json_object_get (object, "plans")) <= (size_t)filter->limit);
     json_decref (object);

@@ -1,5 +1,5 @@
-// Runs the seeds of a fuzz target, where no fuzzer is linked: FUZZ_TARGET FOLDER. The sanitizers
-// judge; a seed that breaks it is the last one on stderr.
+// Runs the seeds of a fuzz target without a fuzzer: FUZZ_TARGET FOLDER. The sanitizers report
+// errors; the last seed on stderr is the one that failed.
 #include <dirent.h>
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-// A core and what Redis has of its plans, for tests of single rules: whatever is decided is written
-// and acknowledged at once, unless a test does so itself.
+// A core and a model of its plans in Redis, for tests of single rules: each decision is written and
+// acknowledged at once, unless a test does so itself.
 #pragma once
 
 #include "rows.h"
@@ -20,7 +20,8 @@ static inline struct span text (const char *of)
     return span_text (of);
 }
 
-// What gathers is written and acknowledged, and what is wanted of the queue is read.
+// Write and acknowledge the rows that the core has gathered, and read the pages of the queue that
+// it wants.
 static inline void acked (void)
 {
     const char *why;
@@ -87,7 +88,8 @@ static inline void submit (uint64_t id)
     submit_at (id, "jobs", now_us, "");
 }
 
-// Those that are begun now, as "1 2 3" by their ids; the last of them in `ret`.
+// Begin the runs that are due. Returns the plans' ids in order, as "1 2 3"; `ret` is the last run
+// that was begun.
 static inline const char *take_by (const struct core_wish *wish, struct core_taken *ret)
 {
     static char ids[256];
@@ -118,7 +120,8 @@ static inline const char *take_by (const struct core_wish *wish, struct core_tak
     return ids;
 }
 
-// A claim may meet a former place of a plan; the next one has it where it is now.
+// Begin the runs that are due, for any target. The first attempt may find only former queue entries
+// of plans; it is then repeated.
 static inline const char *take (struct core_taken *ret)
 {
     const struct core_wish wish = {.limit = 32, .lease_us = LEASE_US};

@@ -9,7 +9,7 @@
 #include "expr.h"
 
 struct time_row {
-    const char *name, *text; // of idc: its member
+    const char *name, *text; // the name and value of a member of idc
 };
 
 static const struct time_row time_rows[] = {
@@ -70,8 +70,8 @@ static inline int values_resolve (void *context, const struct expr_ref *ref, str
     return 0;
 }
 
-// The value of an expression as text: JSON, but strings and times without quotes; or "! REASON". To
-// free.
+// The value of an expression as text: JSON, but strings and times without quotes; or "! REASON".
+// Free it.
 static inline char *values_evaluate (json_t *values, struct span text, const struct zone *zone,
                                      uint32_t *steps)
 {

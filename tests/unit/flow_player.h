@@ -1,4 +1,4 @@
-// Plays events to a run of a flow, and compares how its steps stand then.
+// Applies events to a run of a flow, and compares the states of its steps after them.
 #pragma once
 
 #include <setjmp.h>
@@ -18,8 +18,8 @@
 struct row {
     const char *name, *definition, *events, *states;
     enum flow_outcome outcome; // FLOW_OPEN: it has not ended
-    const char *placed;        // the calls in their order
-    const char *refused;       // in the reason of the last event that was rejected; NULL: none was
+    const char *placed;        // the calls in the order in which they were placed
+    const char *refused;       // part of the reason of the last rejected event; NULL: none was
     int dropped;               // events that change nothing
 };
 
@@ -33,7 +33,7 @@ struct player {
     struct flow_run *run;
     char placed[256], refused[256];
     int dropped;
-    int timers; // that were set, and neither removed nor due
+    int timers; // timers that were set, and neither removed nor due
 };
 
 static void carry (struct player *self, struct flow_event *event)

@@ -1,4 +1,4 @@
-// What a run has in Redis, in memory: rows are applied to it, and a run is read from it. For tests.
+// A model in memory of a run's keys in Redis: rows are applied to it, and a run is read from it.
 #pragma once
 
 #include <stdlib.h>
@@ -14,15 +14,15 @@ struct bytes {
 
 struct shelf_hash {
     struct bytes *fields; // field, value, field, value, ...
-    size_t count;         // of both
+    size_t count;         // fields and values together
 };
 
 struct shelf {
     struct shelf_hash run, data;
     struct bytes nodes, input;
-    struct bytes *maps; // a step
+    struct bytes *maps; // one for each step
     uint32_t map_count;
-    size_t rows, written; // of the last write: how many, and bytes of fields and values
+    size_t rows, written; // the last write: its rows, and its bytes of fields and values
 };
 
 static inline void bytes_set (struct bytes *self, struct span value)
@@ -70,7 +70,7 @@ static inline void shelf_del (struct shelf_hash *hash, struct span field)
     hash->fields[at + 1] = hash->fields[hash->count + 1];
 }
 
-// Forget all but the first so many.
+// Delete all but the first `count` fields and values.
 static inline void shelf_cut (struct shelf_hash *hash, size_t count)
 {
     while (hash->count > count)
@@ -239,7 +239,7 @@ static inline bool same_undos (const struct flow_run *a, const struct flow_run *
     return same;
 }
 
-// In which part they differ; NULL: in none.
+// The part in which two runs differ; NULL: in none.
 static inline const char *runs_differ (const struct flow *flow, const struct flow_run *a,
                                        const struct flow_run *b)
 {

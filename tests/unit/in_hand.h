@@ -1,4 +1,4 @@
-// The plan that the engine's tests begin with. For tests only.
+// The plan that the engine's tests begin with.
 #pragma once
 
 #include "engine.h"
@@ -6,7 +6,7 @@
 
 enum { NOW = 1012, EXEC_ID = 77 };
 
-// As the store claims it for a target that takes the mailbox in the envelope.
+// A run as the store claims it for a target that takes the mailbox in the envelope.
 static inline struct due due_now (uint64_t exec_id)
 {
     static const struct dispatch_way way = {false, ""};
@@ -14,7 +14,7 @@ static inline struct due due_now (uint64_t exec_id)
         .key_station = span_text ("api1"), .exec_id = exec_id, .way = &way, .now = NOW};
 }
 
-// A plan of every ten seconds from 1000 on, five times, whose first occurrence (1010) is in hand.
+// A plan for every ten seconds from 1000 on, five times, whose first occurrence (1010) is running.
 static inline struct plan *plan_in_hand (void)
 {
     static const struct span messages[] = {BYTES ("*1f"), BYTES ("\4\2\2$%\5\0"), BYTES ("api1"),

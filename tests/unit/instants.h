@@ -7,7 +7,7 @@
 
 enum { INSTANTS_SIZE = 1024 };
 
-// NULL is UTC.
+// A zone by its name; NULL is UTC.
 static inline struct zone *zone_named (const char *name)
 {
     struct reason reason = {0};
@@ -17,8 +17,8 @@ static inline struct zone *zone_named (const char *name)
     return zone;
 }
 
-// NULL and "" are 0, as for a time that is not given. A date alone is its midnight; ":00Z" may be
-// left out.
+// The Unix seconds of a text. NULL and "" are 0, as for a time that is not given. A date alone is
+// its midnight; ":00Z" may be omitted.
 static inline int64_t instant (const char *text)
 {
     char whole[2 * RFC3339_SIZE];
@@ -48,7 +48,7 @@ static inline void append_word (char text[INSTANTS_SIZE], const char *word)
     snprintf (text + size, INSTANTS_SIZE - size, "%s%s", size ? " " : "", word);
 }
 
-// "2026-01-01T08:30", with ":05" when there are seconds.
+// Append a time as "2026-01-01T08:30", with ":05" if there are seconds.
 static inline void append_instant (char text[INSTANTS_SIZE], int64_t time)
 {
     char word[RFC3339_SIZE];

@@ -1,11 +1,11 @@
-// JSON as msgpack, for tests of who reads it. The station writes none but outcomes.
+// Writes JSON as msgpack, for tests of its readers. The station itself packs only outcomes.
 #pragma once
 
 #include <jansson.h>
 #include <msgpack.h>
 #include <stdlib.h>
 
-// Not 0: no memory.
+// Returns not 0 if memory is exhausted.
 static inline int write_value (msgpack_packer *out, const json_t *value);
 
 static inline int write_object (msgpack_packer *out, const json_t *object)
@@ -62,7 +62,7 @@ static inline char *pack_write (const json_t *value, size_t *ret_size)
     msgpack_sbuffer_init (&buffer);
     msgpack_packer_init (&packer, &buffer, msgpack_sbuffer_write);
     if (write_value (&packer, value))
-        abort (); // only memory can lack
+        abort (); // only exhausted memory makes it fail
     *ret_size = buffer.size;
     return msgpack_sbuffer_release (&buffer);
 }

@@ -1,4 +1,4 @@
-// What the unit tests share: rows, checks that name their row, and bytes. For tests only.
+// Shared by the unit tests: checks that name their row, bytes, and random numbers.
 #pragma once
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
             fail_msg ("%s: not so: %s", name, #condition);                                         \
     } while (0)
 
-// The same for two integers, and what they were.
+// Fail with the name of the row and both integers unless they are equal.
 #define CHECK_INT(name, got, want)                                                                 \
     do {                                                                                           \
         long long got_ = (long long)(got), want_ = (long long)(want);                              \
@@ -29,7 +29,7 @@
             fail_msg ("%s: %s: want %lld, got %lld", name, #got, want_, got_);                     \
     } while (0)
 
-// The same for two texts.
+// Fail with the name of the row and both texts unless they are equal.
 #define CHECK_TEXT(name, got, want)                                                                \
     do {                                                                                           \
         const char *got_ = (got), *want_ = (want);                                                 \
@@ -43,8 +43,8 @@
         (const uint8_t *)(literal), sizeof (literal) - 1                                           \
     }
 
-// The bytes in a block of exactly their size, so that the sanitizer sees a read past them. free ()
-// it. An empty span has a block of its own too.
+// A copy of the bytes in a block of exactly their size, so that the sanitizer sees a read past
+// them; also for an empty span. free () it.
 static inline uint8_t *exact_bytes (struct span bytes)
 {
     uint8_t *copy = malloc (bytes.size ? bytes.size : 1);
@@ -55,7 +55,7 @@ static inline uint8_t *exact_bytes (struct span bytes)
     return copy;
 }
 
-// A small generator with a seed that can be printed: the same numbers everywhere.
+// A small generator of random numbers, whose seed can be printed to repeat a test anywhere.
 static inline uint64_t next_random (uint64_t *state)
 {
     *state ^= *state << 13;
