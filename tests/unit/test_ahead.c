@@ -1,4 +1,4 @@
-// What was skipped is found again, in UTC, whatever the zone was in which it was skipped.
+// Skipped occurrences are counted in UTC, whatever the zone in which they were skipped.
 #include <string.h>
 
 #include "ahead.h"
@@ -19,7 +19,7 @@ static struct zone *load (const char *name)
     return zone;
 }
 
-// Each number of skips, each day that a rule can name, at midnight and later: of this zone.
+// Check in this zone each number of skips, on each day that a rule can name, at midnight and later.
 static void check_zone (const char *name, const struct zone *utc)
 {
     struct zone *zone = load (name);
@@ -55,7 +55,7 @@ static void skips_are_counted (void **state)
     zone_destroy (&utc);
 }
 
-// Rules with a zone of their own, and those that begin later.
+// Skips are also counted for rules with a zone of their own, and for rules that begin later.
 static void skips_of_other_rules_are_counted (void **state)
 {
     struct reason reason;

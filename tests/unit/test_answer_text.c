@@ -1,4 +1,4 @@
-// What an answer says in words.
+// The text of an answer.
 #include "answer_text.h"
 #include "codes.h"
 #include "rows.h"
@@ -59,7 +59,7 @@ static void answers_are_put_into_words (void **state)
     }
 }
 
-// A character that begins before the bound and ends behind it is left out.
+// A character that begins before the bound and ends after it is omitted.
 static void no_character_is_cut_in_two (void **state)
 {
     (void)state;

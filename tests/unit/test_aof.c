@@ -1,4 +1,4 @@
-// Append-only files of Redis: how far one is whole, and whether what is behind was acknowledged.
+// Append-only files of Redis: how far a file is whole, and whether the rest was acknowledged.
 #include "aof.h"
 #include "rows.h"
 
@@ -7,7 +7,7 @@
 #define EXEC  "*1\r\n$4\r\nEXEC\r\n"
 #define ZEROS "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 
-// `good` is a text of as many bytes as are whole.
+// `good` is a text of as many bytes as the whole part of the file has.
 #define FILE_ROW(name, text, good, state)                                                          \
     {                                                                                              \
         name, text, sizeof text - 1, sizeof good - 1, state                                        \
@@ -60,7 +60,7 @@ static void files_are_whole_torn_or_damaged (void **state)
     }
 }
 
-// Wherever a power loss cuts the file, with or without zeros behind, what is whole before stays.
+// Wherever a power loss cuts the file, with or without zeros after it, the whole part is kept.
 static void each_cut_leaves_what_is_whole (void **state)
 {
     static const char text[] = SET MULTI SET "*2\r\n$1\r\nx\r\n$10\r\n0123456789\r\n" EXEC SET;

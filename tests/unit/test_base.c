@@ -71,7 +71,7 @@ static void ident_is_written_as_by_printf (void **state)
     (void)state;
     uint64_t random = 88172645463325252U;
     for (int i = 0; i < 10000; i++) {
-        // Of each length, and 0.
+        // An id of each length, and 0.
         uint64_t id = i < 65 ? (i ? UINT64_MAX >> (i - 1) : 0) : next_random (&random) >> i % 64;
         char text[IDENT_SIZE], want[IDENT_SIZE];
         snprintf (want, sizeof want, "%" PRIx64, id);
@@ -139,7 +139,7 @@ static int compare_keys (const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-// The keys of the nodes that are in, sorted: what the heap must give.
+// The keys of the nodes in the heap, in the order in which the heap must return them.
 static size_t sorted_keys (const struct heap_node *nodes, int64_t keys[HEAP_NODES])
 {
     size_t count = 0;

@@ -1,4 +1,4 @@
-// Receivers that do not work: when their callbacks are held back; Retry-After.
+// Receivers that fail: when callbacks to them are delayed; Retry-After.
 #include "rows.h"
 
 #include "breaker.h"
@@ -10,7 +10,7 @@ static void fail_times (struct breakers *self, int times, int64_t now_ms)
         breaker_end (self, "a", BREAKER_FAILED, now_ms);
 }
 
-// Of a callback that did not ask before.
+// The wait of a callback that asks for the first time.
 static int64_t wait_of (struct breakers *breakers, const char *host, int64_t now_ms)
 {
     bool probes = false;

@@ -1,4 +1,4 @@
-// What a report has of an answer: the secrets that a receiver echoes are blotted.
+// The part of an answer that a report has: secrets that a receiver echoes are masked.
 #include "rows.h"
 
 #include "outcome.h"
@@ -14,7 +14,7 @@ static void reason_of (const char *url, const char *answer, struct delivery_outc
     outcome_of_attempt (&attempt, ret);
 }
 
-// What is in brackets is blotted.
+// The text in brackets must be masked.
 static void a_url_is_blotted (void **state)
 {
     static const struct {
@@ -65,7 +65,7 @@ static void a_url_is_blotted (void **state)
     }
 }
 
-// The kept begin of an answer ends inside the URL, at each of its bytes.
+// The kept start of an answer ends inside the URL, at each of its bytes.
 static void a_cut_url_is_blotted (void **state)
 {
     const char *urls[] = {"https://a.example/hook?t=SECRET123",

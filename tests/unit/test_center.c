@@ -1,4 +1,4 @@
-// What a MicroZero center says, read: the answers of real ones, and what a false one could say.
+// Reading the messages of a MicroZero center: answers of real ones, and malformed ones.
 #include "center.h"
 #include "rows.h"
 
@@ -88,7 +88,7 @@ static void answers_are_read_by_frame_type (void **state)
 
 static const struct station_row {
     const char *name, *json;
-    const char *found; // "name type endpoint", or NULL: left out
+    const char *found; // "name type endpoint"; NULL: the station is ignored
     bool seed;
 } station_rows[] = {
     {"api of 1.0",
@@ -185,7 +185,7 @@ static void stations_that_can_be_targets_are_taken (void **state)
         CHECK_INT (row->name, read_frames (frames, 2, &reason), 0);
         bool same_name = row->found && strncmp (row->found, "Test ", 5) == 0;
         CHECK_INT (row->name, list.count, row->found && !same_name ? 2 : 1);
-        // Whatever stands before it, the other one is read.
+        // The other station is read, whatever precedes it.
         CHECK_TEXT (row->name, list.at[list.count - 1].name, "Test");
         if (!row->found)
             continue;

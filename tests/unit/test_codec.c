@@ -153,7 +153,7 @@ static const struct desc_row {
     const char *name;
     struct span frame;
     size_t following;
-    const char *reason; // a part of it; NULL: it is good
+    const char *reason; // a part of the reason; NULL: the frame is valid
 } desc_rows[] = {
     {"no frames", BYTES ("\0\1\0"), 0, NULL},
     {"no frames, END absent", BYTES ("\0\1"), 0, NULL},
@@ -355,7 +355,7 @@ static void message_read_tells_the_envelopes (void **state)
         struct reason reason = {""};
         CHECK_INT (row->name, message_read (frames, row->count, &message, &reason), row->rc);
         CHECK_INT (row->name, message.envelope, row->envelope);
-        // Of a broken message the frames are given as far as they go.
+        // Of a broken message, the frames are returned as far as they are known.
         CHECK_INT (row->name, message.desc.count, row->frames_read);
         CHECK (row->name, row->rc == 0 || reason.text[0]);
         if (row->rc == 0)

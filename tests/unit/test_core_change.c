@@ -1,4 +1,4 @@
-// What a change does to a plan that waits in the window or runs; and numbers behind a reset.
+// What a change does to a plan that waits in the window or runs; sequence numbers after a reset.
 #include "rows.h"
 
 #include "core.h"

@@ -26,7 +26,7 @@ static void bounds_hold_and_removal_makes_room (void **state)
         CHECK_INT (row->name, try_submit (3, "jobs", "c:me", &refusal), CORE_FULL);
         CHECK_TEXT (row->name, refusal.bound, row->bound);
         CHECK_INT (row->name, refusal.most, 2);
-        // That the id is in use is told first.
+        // An id that is in use is the first reason.
         CHECK_INT (row->name, try_submit (1, "jobs", "c:me", &refusal), CORE_IN_USE);
         CHECK_INT (row->name, try_submit (4, "news", "c:me", &refusal),
                    row->other_target ? CORE_DONE : CORE_FULL);

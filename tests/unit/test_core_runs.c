@@ -9,7 +9,7 @@ static void a_run_without_a_result_is_lost_when_its_lease_ends (void **state)
     (void)state;
     static const struct lost_row {
         const char *name;
-        int end; // -1: nothing is heard
+        int end; // -1: no answer arrives
         bool again, lost;
     } rows[] = {{"nothing was heard", -1, true, true},
                 {"a heartbeat", CORE_LEASE, true, true},
@@ -36,7 +36,7 @@ static void a_run_without_a_result_is_lost_when_its_lease_ends (void **state)
     }
 }
 
-// Whatever becomes of the one after it.
+// A run whose lease ended may still answer: the plan's next runs show it, whatever their outcome.
 static void a_run_that_may_still_answer_is_not_hidden (void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void broadcasts_are_one_series (void **state)
         CHECK_INT (rows[i].name, commit (&how, taken.exec_id, &committed), CORE_DONE);
         CHECK_INT (rows[i].name, committed.seq, rows[i].seq);
     }
-    // What was acknowledged and is lost is not given again: the epoch is another one.
+    // Numbers that were acknowledged and lost are not reused, as the epoch is a new one.
     snprintf (epoch, sizeof epoch, "%s", core_epoch (core));
     core_reset (core);
     struct core_numbers numbers = {.seq = 3, .exec_id = taken.exec_id};

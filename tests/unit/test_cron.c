@@ -1,4 +1,4 @@
-// Rows for cron expressions: what they mean, what is refused and where, and clock changes.
+// Rows for cron expressions: what they mean, which are rejected and where, and clock changes.
 #include <inttypes.h>
 
 #include "cron.h"
@@ -31,7 +31,7 @@ static struct cron *cron_valid (const char *text)
     return cron;
 }
 
-// The instants from `from` on, as many as there are words; "end" behind the last one.
+// The instants from `from` on, as many as are listed; "end" after the last one.
 static const struct cron_row {
     const char *cron, *from, *expected;
 } meaning_rows[] = {
@@ -231,7 +231,7 @@ static int64_t counted_previous (const void *self, int64_t local)
 }
 
 // How often a search asks, whether it finds anything or not. In Berlin 02:30 of the last Sunday in
-// March is left out each year.
+// March is skipped each year.
 static const struct cost_row {
     const char *cron;
     bool found, before;

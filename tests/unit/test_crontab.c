@@ -91,7 +91,7 @@ static void means (void **state)
     }
 }
 
-// What is said of the last line, and no job is made of it.
+// The remark about the last line, of which no job is made.
 static const struct remark {
     const char *name;
     struct span text;

@@ -1,5 +1,5 @@
-// Certificate files: what is taken, what is refused and in which words; keys of every kind survive
-// a file; nothing that is refused shows a key.
+// Certificate files: which are accepted, and the reasons of rejections; keys of every kind are read
+// as they were written; no reason contains a key.
 #include "rows.h"
 
 #include <czmq.h>
@@ -316,7 +316,7 @@ static void no_file_is_written_over (void **state)
     assert_non_null (strstr (reason.text, "once.key_secret: already exists"));
     assert_int_equal (curve_cert_load (secret_path, CURVE_SECRET, &got, &reason), 0);
     assert_string_equal (got.keys.secret_key, first.keys.secret_key);
-    // Where only the public one is there, no secret one is left behind.
+    // If only the public file exists, saving fails and creates no secret file.
     assert_int_equal (unlink (secret_path), 0);
     assert_int_equal (curve_cert_save (folder, &second, public_path, secret_path, &reason), -1);
     assert_non_null (strstr (reason.text, "once.key: already exists"));

@@ -156,8 +156,8 @@ static void due_sends_or_takes_the_right_to_run (void **state)
     }
 }
 
-// Workers fetch it: that a lease has ended without a result is no failure of a plan with `retry`,
-// and what stands offered is not too late, though `end_time` is past.
+// Plans of a pull target: a lease that ended without a result is no failure of a plan with `retry`,
+// and an offered run is not too late, even if `end_time` has passed.
 static const struct pull_row {
     const char *name, *policy;
     bool pull, goes_on, send, reported; // `reported`: a run before it that was lost
@@ -224,7 +224,7 @@ static void due_takes_the_right_to_run_of_impossible_values (void **state)
 
 // -- answers
 
-// NO_WORKER_LATER is the status NOT_WORKER as a result: of a run that its station had taken.
+// NO_WORKER_LATER is the status NOT_WORKER as the result of a run that its target had taken.
 enum kind { LATE, LIFE, STILL_ALIVE, SUCCESS, FAIL, NO_WORKER, NO_WORKER_LATER, PARK };
 
 // What each kind does to plan_in_hand ().
@@ -329,11 +329,11 @@ static void check_answer (const char *name, uint8_t status, struct way way, enum
     if (way.local_id == OTHER_LOCAL_ID)
         answer.exec_id = EXEC_ID - 1;
     struct decision decision = engine_answer (plan, &run, &answer, zone, NOW);
-    // Of a run that is known to be alive a further sign changes the lease alone.
+    // A further heartbeat of a run changes only the lease.
     if (kind == LIFE && way.phase == RUN_RUNNING)
         kind = STILL_ALIVE;
     check_kind (name, kind, plan, &decision, status);
-    // After a heartbeat what comes is a result; nothing else changes that.
+    // After a heartbeat the next answer is a result; nothing else changes that.
     CHECK_INT (name, run.phase, kind == LIFE ? RUN_RUNNING : way.phase);
     CHECK_INT (name, run.exec_id, EXEC_ID);
     plan_destroy (&plan);

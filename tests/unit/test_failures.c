@@ -1,5 +1,5 @@
-// What comes of a run that failed, took too long or was cancelled, by the policy of its plan; the
-// same while management held the plan; and of plans that are claimed too late.
+// The decision after a run that failed, took too long or was cancelled, by the policy of its plan;
+// also while the plan was paused or closed; and for plans that are claimed too late.
 // Source: proto 6.3, 7.4; features C023, C024, C026, C041, C042, C043, D004, E018.
 #include "codes.h"
 #include "engine.h"
@@ -38,8 +38,8 @@ static void set_policy (struct plan *plan, const char *policy)
     policy_into_schedule (plan->policy, &plan->schedule);
 }
 
-// What may come of a run. A status is the first message of the run's connection. LOST: its lease
-// ended; the plan was claimed again.
+// What may happen to a run. A status is the first message of the run's connection. LOST: its lease
+// ended, and the plan was claimed again.
 enum event { STATUS, RESULT, NOT_SENT, NO_STATUS, TIME_OVER, CANCEL, LOST, DUE };
 
 static struct decision happen (struct plan *plan, enum event event, uint8_t status)
@@ -159,7 +159,7 @@ static void each_failure_has_its_end (void **state)
         check_failure (&failure_rows[i]);
 }
 
-// What a worker says of the next try.
+// What a worker requests for the next try.
 // clang-format off
 static const struct advice_row {
     const char *name, *policy;
@@ -236,7 +236,7 @@ static void max_is_how_many_retries_there_are (void **state)
     plan_destroy (&plan);
 }
 
-// What was missed meanwhile is told with the run after which the plan goes on, and only then.
+// Occurrences missed meanwhile are reported with the run that ends the retries, and only then.
 static void a_failure_for_good_tells_what_was_missed (void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void what_management_did_stays (void **state)
         CHECK_INT (row->name, plan->error_count, row->error_count);
         CHECK_INT (row->name, plan->tries, 0);
         CHECK_INT (row->name, plan->verdict, row->verdict);
-        // A failure for good moves it to its next time, or stops it for a person to decide.
+        // A permanent failure moves the plan to its next time, or stops it for manual action.
         CHECK_INT (row->name, decision.exhausted,
                    !row->extra && row->event == RESULT &&
                        (row->plan_time == 1020 || row->verdict == VERDICT_PENDING));
@@ -413,7 +413,7 @@ static void what_is_too_late_is_passed_over (void **state)
     }
 }
 
-// A retry does not begin behind the end either.
+// No retry begins after end_time.
 static void a_retry_ends_with_the_window (void **state)
 {
     (void)state;
@@ -429,7 +429,7 @@ static void a_retry_ends_with_the_window (void **state)
     plan_destroy (&plan);
 }
 
-// When the time of a run is over: by its timeout, or that of its vote.
+// The timeout of a run, or of its vote, ends it.
 static void a_run_ends_with_its_time (void **state)
 {
     (void)state;
@@ -448,7 +448,7 @@ static void a_run_ends_with_its_time (void **state)
     }
 }
 
-// Of a plan that another station kept, which knows the beginning of its run, and not its end.
+// The plan was stored by another station: the start of its last run is known, but not its end.
 static void a_retry_is_at_about_the_same_time (void **state)
 {
     static const struct {

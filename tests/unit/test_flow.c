@@ -1,4 +1,4 @@
-// Flows: rows of a definition, what happens, and how the steps and the run stand then.
+// Flows: rows of a definition, events, and the states of the steps and the run after them.
 #include "flow_player.h"
 
 #define LET_Q(value) ", \"let\": {\"q\": \"" value "\"}"
@@ -302,8 +302,8 @@ static const struct row flow_rows[] = {
      "a+ w* b+", "FFF", FLOW_WELL, "a b"},
 };
 
-// B096, B098: joins of all, any, n and a majority over all that sources come to; and which failures
-// fail the run.
+// B096, B098: joins of all, any, n and a majority with all outcomes of their sources; and which
+// failures fail the run.
 static void test_steps (void **state)
 {
     (void)state;
@@ -328,7 +328,7 @@ static void test_flows (void **state)
     }
 }
 
-// Errors: all of a definition, each by its path. Features B014, B040.
+// All errors of a definition are reported, each by its path. Features B014, B040.
 static const struct {
     const char *definition, *paths;
 } error_rows[] = {
@@ -473,7 +473,7 @@ static void test_version_rejected_with_items (void **state)
     flow_destroy (&newer);
 }
 
-// What a step counted for those behind it goes by the definition that it had then.
+// Whether a step counts for those after it depends on the definition that it ran with.
 static void test_version_of_counts (void **state)
 {
     (void)state;
@@ -497,7 +497,7 @@ static void test_version_of_counts (void **state)
     flow_destroy (&newer);
 }
 
-// Undo comes anew after a restart, whatever stood still before.
+// After a restart undo begins again, whatever was suspended before.
 static void test_undo_again (void **state)
 {
     (void)state;

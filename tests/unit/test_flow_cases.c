@@ -7,7 +7,7 @@
 #define BOTH(join)   ", \"after\": [\"a\", \"b\"], \"join\": " join
 
 static const struct row rows[] = {
-    // a source that ends behind a join that has started
+    // a source that ends after its join has started
     {"a late source keeps its state, and the join does not start again",
      "\"a\": " CALL () ", \"b\": " CALL () ", \"c\": " CALL (BOTH ("\"any\"")), "a+ c+ b+", "FFF",
      FLOW_WELL, "a b c"},

@@ -261,8 +261,8 @@ static void test_more (void **state)
 
 enum { OF_RUN, OF_DATA, OF_NODES, OF_MAP, OF_INPUT };
 
-// Of a run with a: for_each of three that is in progress, b: a call in flight, c: a signal that
-// waits, d: behind b.
+// Damage to a run with a: a for_each of three that is in progress, b: a call in flight, c: a signal
+// that waits, d: after b.
 static const struct {
     const char *name;
     int where;

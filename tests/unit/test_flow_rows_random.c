@@ -443,7 +443,7 @@ static void play (struct world *self)
     while (self->events < EVENTS_MAX && over < 12) {
         struct flow_event event = {.kind = FLOW_CHECK, .item = -1};
         if (self->kept->undo_parked && chance (self, 30)) {
-            event.kind = FLOW_UNDO_DONE; // else it stands still
+            event.kind = FLOW_UNDO_DONE; // else the undo stays parked
             self->last = "undo resolved";
         } else {
             choose (self, &event);

@@ -12,7 +12,7 @@ struct step {
     enum happens happens;
     int64_t seq;
     const char *epoch;
-    enum gap_sort sort; // of what is heard; it is passed on where that is right
+    enum gap_sort sort; // how the result is classified; the right ones are passed on
     int64_t last;       // afterwards
     int64_t exec_id;    // of the run
 };
@@ -108,8 +108,8 @@ static const struct script {
       {HEAR, INT64_MAX, "a", GAP_AGAIN, INT64_MAX, 0}}},
 };
 
-// Of two connections, as when another station has taken over: what one of them sends is behind what
-// the other one has, or what the history told.
+// Two connections, as after a takeover: results of one of them are older than those of the other,
+// or of the history.
 static const struct script of_two[] = {
     {"the last one behind the first of the next station",
      {{BEGIN, 4, "a", 0, 4, 0},

@@ -5,8 +5,8 @@
 #include "instants.h"
 #include "zone.h"
 
-// What the local time (written as if it were UTC) stands for under each rule; "" is nothing, and of
-// the overlap the first and the last.
+// The instant of a local time (written as if it were UTC) under each rule; "": there is none. In an
+// overlap, the first and the last.
 static const struct rule_row {
     const char *zone, *local, *shift, *skip;
     const char *first, *last; // of an overlap

@@ -142,7 +142,7 @@ static void json_is_read_strictly (void **state)
     }
 }
 
-// What the parser says has no escapes, and nothing of the text that is not ASCII.
+// The parser's reason has no escapes, and no bytes of the text that are not ASCII.
 static void a_reason_is_plain (void **state)
 {
     static const struct {
@@ -208,7 +208,7 @@ static void json_of_a_megabyte_of_brackets_is_refused (void **state)
     free (text);
 }
 
-// Plain texts are read without jansson: with it, the same is read and the same is refused.
+// Texts are read without jansson, and must be accepted and rejected as by jansson.
 static void texts_are_read_as_jansson_reads_them (void **state)
 {
     static const char *const texts[] = {

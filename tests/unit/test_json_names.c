@@ -1,4 +1,4 @@
-// The names of JSON: a row for each name of the wire, and what becomes of it.
+// The names of JSON: a row for each name of the wire, and its converted form.
 #include "rows.h"
 
 #include <jansson.h>

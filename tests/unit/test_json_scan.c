@@ -1,9 +1,9 @@
-// JSON read without a tree: what is taken is what jansson reads there.
+// JSON read without a tree: each token that is accepted, jansson reads alike.
 #include "json.h"
 #include "json_scan.h"
 #include "rows.h"
 
-// What jansson reads of a text that is one value; NULL: it is none.
+// The value that jansson reads from a text; NULL: the text is not one value.
 static json_t *parse (struct span text)
 {
     return json_loadb ((const char *)text.data, text.size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
@@ -12,7 +12,7 @@ static json_t *parse (struct span text)
 
 // -- strings
 
-// Both take it, as the same, or none of the two.
+// Either both readers accept the string, with the same result, or neither does.
 static void check_string (struct span text)
 {
     uint8_t *bytes = exact_bytes (text), *out = malloc (text.size + 1);
@@ -112,7 +112,7 @@ static void every_byte_and_code_is_read_as_by_jansson (void **state)
     }
 }
 
-// Texts of these parts.
+// Make a random text of these parts. Returns its size.
 static size_t random_text (const char *const *parts, size_t count, uint64_t *random, uint8_t *out)
 {
     size_t size = 0;
@@ -173,7 +173,7 @@ static void check_integer (struct span text)
     CHECK (quoted (text), taken || number == 77);
     taken = taken && json_scan_ended (&scan);
     json_t *value = parse (text);
-    // jansson loses a NUL behind a number.
+    // jansson ignores a NUL after a number.
     bool lost = text.size && memchr (text.data, 0, text.size);
     CHECK_INT (quoted (text), taken, json_is_integer (value) && !lost);
     if (taken)
@@ -289,7 +289,7 @@ static void names_are_known_as_they_are_written (void **state)
     }
 }
 
-// What is taken, json_to_frame reads as the same. Whether it was taken.
+// If the frame is accepted, json_to_frame must read the same. Returns whether it was accepted.
 static bool check_frame (struct span text)
 {
     uint8_t *bytes = exact_bytes (text), *out = malloc (text.size + 1);

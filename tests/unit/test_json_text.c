@@ -1,4 +1,4 @@
-// JSON without a tree: what is written is what jansson would write.
+// JSON written without a tree: each text is the one that jansson would write.
 #include <inttypes.h>
 
 #include "json.h"
@@ -100,7 +100,7 @@ static void commas_stand_between (void **state)
 
 // -- frames
 
-// In a block of just their size, into a text that has to grow.
+// Write a frame in a block of just its size to a text that has to grow.
 static void check_frame (struct span frame)
 {
     struct json_text text;
@@ -133,7 +133,7 @@ static void frames_are_written_as_jansson_writes_them (void **state)
     }
 }
 
-// Whether it is written as a string, as json_stringn judges it. `text` is used again and again.
+// Bytes must be written as a string if json_stringn accepts them. `text` is reused by all calls.
 static void check_utf8 (struct json_text *text, const uint8_t *bytes, size_t size)
 {
     json_t *string = json_stringn ((const char *)bytes, size);
@@ -161,7 +161,7 @@ static void utf8_of_three_bytes_is_judged_as_by_jansson (void **state)
 static void utf8_of_four_bytes_is_judged_as_by_jansson (void **state)
 {
     (void)state;
-    // The bounds of what may follow, and others.
+    // The bounds of continuation bytes, and other bytes.
     static const uint8_t others[] = {0,    'x',  0x7F, 0x80, 0x8F, 0x90, 0x9F,
                                      0xA0, 0xBF, 0xC0, 0xC2, 0xE0, 0xF0, 0xFF};
     enum { OTHERS = sizeof others };
@@ -183,7 +183,7 @@ static void utf8_of_four_bytes_is_judged_as_by_jansson (void **state)
     free (text.bytes);
 }
 
-// Long enough for the run of eight bytes, and every place in it.
+// Frames with an escape at each place of the eight bytes that are tested at once.
 static void long_frames_are_written_as_jansson_writes_them (void **state)
 {
     (void)state;

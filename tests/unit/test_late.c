@@ -1,4 +1,4 @@
-// Rows for what is missed: what is made up for, what is dropped, and what is counted.
+// Rows for missed occurrences: which still run, which are dropped, and which are counted.
 #include <inttypes.h>
 
 #include "instants.h"
@@ -8,7 +8,7 @@
 
 enum call { AFTER, STILL, CALLS };
 
-// What was dropped: a count, and the first and the last with "..": "3 2026-01-01 .. 2026-01-03".
+// The dropped occurrences are a count, the first and the last: "3 2026-01-01 .. 2026-01-03".
 struct late_row {
     const char *name;
     enum call call;
@@ -190,7 +190,7 @@ static void check_by_list (const char *name, const struct schedule *plan, const 
     struct occurrence got = {-1, -1};
     (still ? schedule_at_or_after : schedule_after) (plan, zone, &all[at], now, &catch_up, &missed,
                                                      &got);
-    if (kept == count) // what lies behind the list is not known
+    if (kept == count) // occurrences after the list are unknown
         return;
     CHECK_INT (name, got.time, all[kept].time);
     CHECK_INT (name, missed.count, (int64_t)(kept - first));

@@ -27,8 +27,8 @@ static const char *const command_names[MANAGE_COMMANDS] = {
     [MANAGE_SKIP] = "skip",   [MANAGE_RUN] = "run",          [MANAGE_UPDATE] = "update",
     [MANAGE_DONE] = "done",   [MANAGE_AT_ONCE] = "redeliver"};
 
-// The engine's answer: where the plan is queued, or REFUSED; then the plan is as it was, and there
-// is a reason.
+// The engine's answer: where the plan is queued, or REFUSED. If it is rejected, the plan is
+// unchanged, and there is a reason.
 static int manage (const char *name, struct plan *plan, const struct manage_request *request,
                    struct reason *reason)
 {
@@ -182,7 +182,7 @@ static void words_change_what_they_say (void **state)
         CHECK_INT (row->name, plan->extra, row->want_extra);
         CHECK_INT (row->name, plan->last_state, row->want_last_state);
         CHECK_INT (row->name, plan->error_count, row->want_errors);
-        // Neither the schedule nor how far it has come.
+        // Neither the schedule nor its progress.
         CHECK_INT (row->name, plan->plan_time, 1030);
         CHECK_INT (row->name, plan->real_repet, 1);
         CHECK_INT (row->name, plan->skip_num, 1);
@@ -252,7 +252,7 @@ static void skip_goes_on_behind_those_skipped (void **state)
         plan->plan_time = row->plan_time;
         plan->real_repet = row->used;
         plan->skip_num = 0;
-        // What is skipped does not depend on the moment in which it is asked for.
+        // Which occurrences are skipped does not depend on the time of the request.
         struct manage_request request = {
             .command = MANAGE_SKIP, .count = row->count, .now = 2 * WEEK};
         int requeue = manage (row->name, plan, &request, &reason);
@@ -270,7 +270,7 @@ static void skip_goes_on_behind_those_skipped (void **state)
     }
 }
 
-// Of plan_at_1030, ten times: 1030 is in hand or the next, seven are behind it.
+// Skips of plan_at_1030 with ten occurrences: 1030 is running or next, seven follow it.
 // clang-format off
 static const struct skip_case {
     const char *name;
@@ -329,8 +329,8 @@ static void a_run_that_is_out_is_none_of_those_skipped (void **state)
         check_skip (&skip_cases[i]);
 }
 
-// A run failed after a skip behind it was asked for: its retry is the next, and those behind it are
-// still to be skipped.
+// A run failed after a skip of occurrences after it was requested: its retry is next, and those
+// occurrences are still to be skipped.
 // clang-format off
 static const struct skip_case skip_again_cases[] = {
     {"three wait, the retry too", PLAN_RETRY, 0, false, 3, 1, REQUEUE_TIME, PLAN_QUEUE, 1070, 5, 0, 0},
@@ -373,7 +373,7 @@ static void skips_that_wait_can_be_stored (void **state)
 
 enum anew { KEPT, ANEW };
 
-// Of plan_at_1030, at 1032.
+// Updates of plan_at_1030 at 1032.
 // clang-format off
 static const struct update_row {
     const char *name;
@@ -381,7 +381,7 @@ static const struct update_row {
     int64_t skip_set;
     enum plan_state state, extra;
     int want_requeue; // or REFUSED
-    enum anew anew;   // the counts begin anew
+    enum anew anew;   // the counts are reset
     int64_t want_time, want_num;
     enum plan_state want_state;
     const char *field; // that the reason names; NULL: any
@@ -487,7 +487,7 @@ static void update_changes_the_title_and_the_vote_alone (void **state)
     plan_destroy (&plan);
 }
 
-// They run once whatever their plan_repet says: it is usually not given.
+// Schedules that run once, whatever their plan_repet is: it is usually not given.
 static const struct schedule once_rows[] = {
     {SCHEDULE_NONE, 0, 0, false, 0, 0},
     {SCHEDULE_NONE, 0, -2, false, 0, 0},
@@ -519,7 +519,7 @@ static void update_changes_the_title_of_a_plan_that_runs_once (void **state)
     }
 }
 
-// What a run besides the schedule is given is for that run only. Features B061.
+// The input of a run outside the schedule is for that run only. Feature B061.
 static void what_a_run_is_given_goes_with_it (void **state)
 {
     static const struct {

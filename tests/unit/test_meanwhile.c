@@ -1,6 +1,6 @@
-// What management did to a plan while its run was out, and runs besides the schedule: whatever
-// comes of the run, the plan stays what it was made. And skips behind a run, carried out at its
-// success. Source: proto 6.3 and 9.2.
+// Admin commands on a plan while its run is in flight, and runs outside the schedule: whatever the
+// outcome of the run, the plan keeps the state that the command set. And skips after a run, which
+// take effect at its success. Source: proto 6.3 and 9.2.
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"
@@ -19,7 +19,7 @@ enum {
     RECV_ERROR = 0x8D
 };
 
-// What may come of a run. A status is the first message of the run's connection.
+// What may happen to a run. A status is the first message of the run's connection.
 enum event { STATUS, RESULT, OTHER_RUN, NOT_SENT, NO_STATUS, KEPT, LEASE_OVER };
 
 static struct decision happen (struct plan *plan, struct run *run, enum event event, uint8_t status)
@@ -127,7 +127,7 @@ static void a_paused_plan_ends_with_its_last_run (void **state)
     }
 }
 
-// It is out of the queue either way; what its target said of it is what is to be known.
+// The plan is out of the queue either way; the target's reason is the one that is kept.
 static void a_paused_plan_that_is_refused_is_parked (void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void a_paused_plan_that_is_refused_is_parked (void **state)
     }
 }
 
-// Its target has too many runs: that is no failure of the plan.
+// The run is re-queued as its target has too many runs: that is no failure of the plan.
 // clang-format off
 static const struct put_back_row {
     const char *name;
@@ -405,7 +405,7 @@ static void an_extra_run_that_is_unfit_is_over (void **state)
     }
 }
 
-// -- skips behind a run, at its success
+// -- skips after a run, at its success
 
 // clang-format off
 static const struct wait_row {

@@ -1,5 +1,5 @@
-// Occurrences that are missed: each kind of schedule under each policy, whether it is seen when a
-// run is over (misses_next) or when a plan is claimed late (misses_present, misses_after_end).
+// Missed occurrences: each kind of schedule under each policy, found when a run ends (misses_next)
+// or when a plan is claimed late (misses_present, misses_after_end).
 // Source: proto 6.3; features D004, D007.
 #include "misses.h"
 #include "plan_json.h"
@@ -255,7 +255,7 @@ static void at_a_claim (void **state)
     zone_destroy (&zone);
 }
 
-// What jitter puts off is not late.
+// An occurrence that jitter delays is not late.
 static void jitter_is_not_late (void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void an_offset_longer_than_the_interval_loses_nothing (void **state)
     zone_destroy (&zone);
 }
 
-// -- behind end_time; feature D004
+// -- after end_time; feature D004
 
 // clang-format off
 static const struct rest_row {

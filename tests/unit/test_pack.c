@@ -1,4 +1,4 @@
-// msgpack: what is written, what is read, and the reason of each refusal.
+// msgpack: writing, reading, and the reason of each rejection.
 #include "json.h"
 #include "pack.h"
 #include "pack_write.h"
@@ -16,7 +16,7 @@ static json_t *read_exact (struct span bytes, struct reason *reason)
     return object;
 }
 
-// The bytes are read as this JSON text.
+// Check that the bytes are read as this JSON text.
 static void check_read (const char *name, struct span bytes, const char *want)
 {
     struct reason reason = {""};
@@ -121,7 +121,7 @@ static void any_value_is_written (void **state)
     }
 }
 
-// Strings, arrays and maps at the sizes where their form changes.
+// Strings, arrays and maps at the sizes at which their form changes.
 static const struct size_row {
     size_t size;
     struct span string, array, map; // what they begin with
@@ -422,7 +422,7 @@ static void a_frame_of_one_byte_again_and_again_is_refused (void **state)
         struct reason reason = {""};
         assert_null (pack_read_object (span_of (bytes, SIZE), &reason));
         assert_memory_equal (reason.text, "msgpack: ", 9);
-        // The same as the value of a field.
+        // These bytes as the value of a field.
         memcpy (bytes, MAP_A, 3);
         assert_null (pack_read_object (span_of (bytes, SIZE), &reason));
         assert_memory_equal (reason.text, "msgpack: ", 9);
@@ -454,7 +454,7 @@ static json_t *random_value (uint64_t *random, unsigned depth)
 {
     char text[64];
     size_t size;
-    // Shifted, so that each size of an integer is met.
+    // Shifted, so that integers of each size occur.
     int64_t number = (int64_t)next_random (random) >> (next_random (random) % 64);
     switch (next_random (random) % (depth < 5 ? 7 : 5)) {
     case 0:
@@ -495,11 +495,11 @@ static void random_objects_come_back (void **state)
 
 enum { NOISE_MAX = 256 };
 
-// One byte changed, put in or taken out, or the end cut; the new size.
+// Change, insert or remove one byte, or cut the end. Returns the new size.
 static size_t mutate (uint8_t *bytes, size_t size, uint64_t *random)
 {
     size_t at = next_random (random) % (size + 1);
-    // Half of the new bytes are of the forms behind c0, where the counts are.
+    // Half of the new bytes are c0 or larger: most of these forms have counts.
     uint64_t drawn = next_random (random) >> 16;
     uint8_t byte = (uint8_t)(drawn & 0x100 ? 0xc0 | (drawn & 0x1f) : drawn);
     switch (next_random (random) % 8) {
@@ -522,7 +522,8 @@ static size_t mutate (uint8_t *bytes, size_t size, uint64_t *random)
     }
 }
 
-// What was read can be written and read again, and is the same; what was not has a reason.
+// If the bytes are read, the value must be the same after writing and reading; else there is a
+// reason.
 static void check_noise (int round, struct span bytes, unsigned counts[2])
 {
     struct reason reason = {""};

@@ -1,4 +1,4 @@
-// The plan record: its stored JSON, which an operator may edit, and the messages it becomes.
+// The plan record: its stored JSON, which an operator may edit, and the messages made of it.
 // Source: proto 7.2 and 8; proto/redis.md 3.
 #include <inttypes.h>
 
@@ -10,7 +10,7 @@
 static const uint8_t plan_desc[] = "\6\2\2$%\5\4B"; // and its NUL is END
 static const uint8_t binary[] = {0, 0xFF, '"', '\\'};
 
-// A plan as a client submits it, and as far as a few runs have brought it.
+// A plan that a client submitted, after a few runs.
 static struct plan *sample_plan (void)
 {
     const struct span frames[] = {span_of (plan_desc, sizeof plan_desc),
@@ -33,7 +33,7 @@ static struct plan *sample_plan (void)
     return plan;
 }
 
-// Two stations may make the same id: the second takes another one for the plan it has made.
+// Two stations may choose the same id: the second then gives its new plan another one.
 static void submitted_plan_can_be_numbered_anew (void **state)
 {
     static const uint64_t ids[] = {0x20, INT64_MAX, 1, 0x1f};
@@ -129,7 +129,7 @@ static void stored_json_has_the_fields_of_the_protocol (void **state)
     plan_destroy (&plan);
 }
 
-// The scripts know the places: proto/redis.md 3.
+// Scripts rely on the offsets of the head: proto/redis.md 3.
 static const struct head_row {
     const char *name;
     uint64_t exec_id;
@@ -218,7 +218,7 @@ static void stored_json_comes_back_as_it_was (void **state)
     plan_destroy (&plan);
 }
 
-// The greatest counters that a message may have, and one failure or run more.
+// The greatest counters that a message may have, after one failure or run more.
 static void a_counter_at_its_bound_stays_readable (void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void a_counter_at_its_bound_stays_readable (void **state)
     }
 }
 
-// What few plans have is written for those alone.
+// Rare fields are written only for plans that have them.
 static const struct rare_row {
     const char *name;
     int64_t skip_wait;
@@ -291,7 +291,8 @@ static void rare_fields_are_written_when_they_are_set (void **state)
     }
 }
 
-// What the first way takes, the second reads as the same plan. Whether the first has taken it.
+// A text that plan_scan_stored accepts, plan_parse_stored must read as the same plan. Returns
+// whether the first accepted it.
 static bool check_ways (struct span text)
 {
     struct reason reason = {""};
@@ -314,7 +315,7 @@ static bool check_ways (struct span text)
     return taken;
 }
 
-// The stored message with one field changed by hand; the value NULL takes the field out.
+// The stored message with one field edited; the value NULL removes the field.
 static const struct edit_row {
     const char *field, *value;
     bool good;
@@ -417,7 +418,8 @@ static const struct edit_row {
      false}, // 35
 };
 
-// A flag of another type is not silently false: the plan would skip what it was to keep.
+// A flag of another type is rejected, and not read as false: the plan would skip occurrences that
+// it must run.
 static const struct edit_row flag_rows[] = {
     {"no_keep", "1", false},
     {"no_keep", "\"true\"", false},
@@ -565,7 +567,7 @@ static void random_counters (struct plan *plan, uint64_t *random)
     plan->exec_time = (int64_t)(next_random (random) % SCHEDULE_TIME_MAX);
 }
 
-// Frames that are parts of these bytes.
+// Set random frames, each a part of these bytes.
 static void random_frames (struct plan *plan, struct span bytes, uint64_t *random)
 {
     plan->message_count = next_random (random) % (PLAN_MESSAGES_MAX + 1);
@@ -611,7 +613,7 @@ static void earlier_versions_are_read_without_a_tree (void **state)
     assert_true (check_ways (span_text (" {\n\t" PUBLIC_FIELDS " , " MESSAGES " }\r\n")));
 }
 
-// What an edit by hand, or a fault, may put anywhere.
+// Texts that an edit, or a fault, may insert anywhere.
 static const char *const splices[] = {
     "",
     " ",
@@ -742,7 +744,7 @@ static void dispatch_keeps_the_clients_global_id (void **state)
     plan_destroy (&plan);
 }
 
-// Submitted frames in all, PLAN and STATION_ID (and GLOBAL_ID) among them.
+// Numbers of submitted frames, including PLAN and STATION_ID (and GLOBAL_ID).
 static const struct fits_row {
     const char *name;
     size_t count;

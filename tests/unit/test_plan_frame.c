@@ -1,11 +1,11 @@
-// The PLAN frame: a row for every rule about its fields, and the reason of each refusal, as JSON
+// The PLAN frame: a row for every rule about its fields, and the reason of each rejection, as JSON
 // and as msgpack. Source: proto 5.2.
 #include "pack_write.h"
 #include "plan_frame.h"
 #include "rows.h"
 #include "status.h"
 
-// What a JSON text says, as msgpack; free () it. NULL: the text says nothing that msgpack could.
+// The msgpack form of a JSON text; free () it. NULL: the text is no JSON.
 static uint8_t *packed (struct span text, size_t *ret_size)
 {
     json_t *value = json_loadb ((const char *)text.data, text.size,
@@ -33,7 +33,8 @@ static bool same_fields (const struct plan_fields *a, const struct plan_fields *
            a->vote.deadline_s == b->vote.deadline_s;
 }
 
-// What is read without a tree is read by one, and as the same. Whether it was.
+// A frame that plan_frame_scan accepts, plan_frame_parse_tree must read alike. Returns whether the
+// first accepted it.
 static bool check_ways (const char *name, struct span frame, const struct plan_limits *limits)
 {
     struct plan_fields scanned, parsed;
@@ -294,7 +295,7 @@ static void bad_plan_frames_are_refused_as_msgpack (void **state)
     for (size_t i = 0; i < ROWS (bad_rows); i++) {
         size_t size = 0;
         uint8_t *bytes = packed (bad_rows[i].text, &size);
-        // What is no JSON at all, and no rule about a field, has its rows below.
+        // Rows that are no JSON have no msgpack form; msgpack has its own below.
         CHECK (bad_rows[i].name, bytes || strcmp (bad_rows[i].reason, "PLAN: ") == 0);
         if (bytes)
             check_bad (&bad_rows[i], span_of (bytes, size));
@@ -338,8 +339,7 @@ static void bad_packs_are_refused (void **state)
     }
 }
 
-// A plan frame with `size` bytes of description, and the frame padded to `total` bytes if that is
-// more.
+// Parse a PLAN frame with `size` bytes of description, padded to `total` bytes if that is more.
 static int parse_sized (size_t size, size_t total, struct plan_fields *fields,
                         struct reason *reason)
 {
@@ -374,7 +374,7 @@ static void plan_frames_are_bounded (void **state)
     assert_string_equal (reason.text, "PLAN: at most 4096 bytes, got 4097");
 }
 
-// Every start of the frame is refused, and the frame is good.
+// Check that the frame is accepted, and every shorter start of it rejected.
 static void check_cut (struct span frame)
 {
     struct plan_fields fields;
@@ -438,12 +438,12 @@ static const struct way_row {
     {BYTES (NAMED "\"\"}"), true},
     {BYTES (NAMED "\"\\u8ba1\\ud83d\\ude00\\n\\\"\\\\\"}"), true},
     {BYTES (NAMED "\"\xe8\xae\xa1\xf0\x9f\x98\x80\x7f\"}"), true},
-    // Good, and a tree's.
+    // Valid, but only the parser with a tree reads them.
     {BYTES ("{\"plan_type\":0,\"vote\":{}}"), false},
     {BYTES ("{\"plan_\\u0074ype\":0}"), false},
     {BYTES ("{\"plan_type\" :0}"), false},
     {BYTES ("\x81\xa9plan_type\0"), false},
-    // Not good.
+    // Invalid.
     {BYTES ("{\"plan_type\":0,}"), false},
     {BYTES ("{,\"plan_type\":0}"), false},
     {BYTES ("{\"plan_type\":00}"), false},
@@ -472,7 +472,7 @@ static void the_usual_frames_are_read_without_a_tree (void **state)
     }
 }
 
-// The description counts as it is decoded, and the limits are those of the station.
+// The limit of the description applies to its decoded bytes, and the station's limits are used.
 static void limits_hold_without_a_tree (void **state)
 {
     (void)state;
@@ -484,7 +484,7 @@ static void limits_hold_without_a_tree (void **state)
     limits = (struct plan_limits){.bytes = 4096, .description = 3, .depth = 0};
     assert_false (check_ways ("no object allowed", text, &limits));
 
-    // As large as there is room, and one more.
+    // As large as the buffer, and one byte more.
     char large[DESCRIPTION_ROOM + 1];
     memset (large, 'a', sizeof large);
     memcpy (large, NAMED "\"", strlen (NAMED "\""));
@@ -539,7 +539,7 @@ static void random_frames_are_read_as_by_a_tree (void **state)
         size_t size = 0;
         const char *before = "{";
         for (uint64_t left = 1 + next_random (&random) % 5; left; left--, before = ",") {
-            // Most often good ones: few of the others make a whole frame refused.
+            // Mostly valid values, as one invalid value rejects the whole frame.
             bool any = next_random (&random) % 8 == 0;
             size += (size_t)snprintf (text + size, sizeof text - size, "%s\"%s\":%s", before,
                                       names[next_random (&random) % (any ? ROWS (names) : 8)],
@@ -551,7 +551,7 @@ static void random_frames_are_read_as_by_a_tree (void **state)
     assert_in_range (taken, 1000, 200000);
 }
 
-// An update takes the fields of a PLAN frame and no others.
+// An update accepts the fields of a PLAN frame and no others.
 static void the_fields_of_a_plan_frame_have_names (void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// The public form of a stored plan: what is copied from the text is what is converted by a tree.
+// The public form of a stored plan: copied from the text, it is the same as converted by a tree.
 #include "plan_public.h"
 #include "rows.h"
 
@@ -88,7 +88,7 @@ static char *written (const struct shown_row *row, bool copies, bool *ret_done)
     return json_text_end (&text, &size);
 }
 
-// Escapes are as they were written: both are compared as what they say.
+// A copy keeps the escapes of the stored text, so both forms are compared decoded.
 static void check_same (const struct shown_row *row, const char *text)
 {
     char closed[1024];

@@ -1,6 +1,6 @@
-// What a plan may say beyond the fields of the plan document: a row for every rule about a field,
-// with the reason of each refusal, alone and beside the plan type; how it is stored, updated, and
-// what of it makes another schedule. Source: proto 5.2; features D005, D012, D018.
+// The fields of a plan's policy: a row for every rule, with the reason of each rejection, alone and
+// together with the plan type; how a policy is stored and updated, and which fields make another
+// schedule. Source: proto 5.2; features D005, D012, D018.
 #include "plan_json.h"
 #include "plan_update.h"
 #include "rows.h"
@@ -390,8 +390,8 @@ static void words_are_cut_at_a_character (void **state)
 
 static const struct update_row {
     const char *fields, *update;
-    const char *holds;  // what is said then
-    const char *reason; // NULL: it is taken
+    const char *holds;  // the policy after the update; NULL: none
+    const char *reason; // NULL: the update is accepted
     bool keep;
 } update_rows[] = {
     {"\"timeout\":5", "\"timeout\":6", "{\"timeout\":6}", NULL, false},
@@ -523,7 +523,8 @@ static void a_run_has_a_place_among_iterations (void **state)
     assert_int_equal (policy_cycle (NULL), 0);
 }
 
-// Jitter: the same each time, within its bound, and not the same of all plans; proto 6.3.
+// Jitter is the same for each run of a plan, within its bound, and not the same for all plans.
+// Source: proto 6.3.
 static void jitter_is_of_the_plan_and_stays (void **state)
 {
     (void)state;

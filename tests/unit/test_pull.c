@@ -1,5 +1,5 @@
-// Runs that workers fetch, as the core decides on them; in random order:
-// tests/sim/test_core_pull.c.
+// The core's decisions on runs that workers fetch. tests/sim/test_core_pull.c makes them in random
+// order.
 #include "rows.h"
 
 #include <string.h>
@@ -318,8 +318,8 @@ static size_t count_rows (const struct rows *rows, const char *command, const ch
     return found;
 }
 
-// Rows of a team are made as the batch is closed, behind the deletion: they would make the key
-// anew.
+// Rows of a team are made when the batch is closed, after the deletion: they would create the key
+// again.
 static void what_a_batch_deletes_it_does_not_write (void **state)
 {
     (void)state;
@@ -346,7 +346,7 @@ static const char whole[] =
     "{\"exec_id\":0               ,\"exec_time\":0         ,\"plan_state\":1"
     ",\"revision\":1,\"plan_time\":1,\"error_count\":0}";
 
-// SETRANGE goes behind SET, and would write over what an admin decided later.
+// SETRANGE follows SET in a batch, and would overwrite what an admin command changed later.
 static void the_last_that_is_decided_on_a_message_is_written (void **state)
 {
     (void)state;
@@ -463,7 +463,7 @@ static void submit_of (uint64_t id, int priority)
     acked ();
 }
 
-// How many are offered now, after what was ready was.
+// Offer all that is ready. Returns how many runs are offered then.
 static int64_t offered_now (void)
 {
     const struct core_slots slots = {.target = jobs (), .free_slots = 100, .pull = true};
@@ -476,7 +476,7 @@ static int64_t offered_now (void)
     return core_pull_offers (core, jobs ());
 }
 
-// The others wait as ready ones; what goes first is offered all the same.
+// The other plans wait as ready ones; a plan of higher priority is offered nevertheless.
 static void so_many_are_offered (void **state)
 {
     struct core_job given[1];
@@ -507,7 +507,7 @@ static void so_many_are_offered (void **state)
     core_destroy (&core);
 }
 
-// A lease that ends is looked at though no more may be offered.
+// A lease that ends is handled even if no more runs may be offered.
 static void an_offer_is_renewed_where_no_more_are_offered (void **state)
 {
     (void)state;

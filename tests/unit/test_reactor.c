@@ -1,5 +1,5 @@
-// The reactor, and ZeroMQ sockets in it: who is called, in which turn, and who is not. A row that
-// waits for what does not come is failed by the guard.
+// The reactor, and ZeroMQ sockets in it: which callbacks are called, in which turn, and which are
+// not. A guard fails rows that wait too long.
 #include "rows.h"
 
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static void on_turn (void *owner)
         task_set (&self->task, reactor);
 }
 
-// Look at the descriptors so many times, and stop.
+// Run the reactor for `count` turns, and stop.
 static void pass_turns (int count)
 {
     struct turns turns = {.task = {.call = on_turn, .owner = &turns}, .left = count};
@@ -93,7 +93,7 @@ static void run_for (int64_t ms)
 
 // -- descriptors
 
-// A pipe with a byte in it, whose end to read is watched.
+// A pipe with a byte in it, whose read end is watched.
 struct full_pipe {
     struct source source, *other; // other: ended or changed in the call, NULL: none
     int fds[2];
@@ -173,7 +173,7 @@ static void a_descriptor_ends_the_wait (void **state)
     pipe_close (&pipe);
 }
 
-// Of a socket that has a byte to read and room to write.
+// Events of a socket that has a byte to read and room to write.
 static const struct event_row {
     const char *name;
     uint32_t asked, given;
@@ -484,7 +484,7 @@ static void the_timer_that_stops_is_the_last_and_the_rest_is_called_in_the_next_
     timer_set (&first, reactor, 0);
     timer_set (&second, reactor, 1);
     task_set (&task, reactor);
-    // Both are late.
+    // Wait until both are due.
     while (clock_mono_us () < second.node.at) {
     }
     reactor_run (reactor);
@@ -549,7 +549,7 @@ static void tasks_are_called_in_the_order_of_setting (void **state)
     task_set (&a.task, reactor);
     task_set (&b.task, reactor);
     task_end (&a.task);
-    task_set (&a.task, reactor); // is behind now
+    task_set (&a.task, reactor); // it is last in the list now
     pass_turns (1);
     assert_string_equal (calls, "cabba");
 }
@@ -585,7 +585,7 @@ static void a_task_that_a_task_sets_is_called_in_the_next_turn (void **state)
     pipe_close (&pipe);
 }
 
-// The first of three ends one of them, and sets another one behind: the list must hold together.
+// The first of three tasks ends one of them, and adds another one: the list must stay intact.
 static void a_task_that_another_ends_is_not_called (void **state)
 {
     (void)state;
@@ -796,7 +796,7 @@ static void get_answers (struct service *self)
     }
 }
 
-// Take what the descriptor says, as a send or a look at ZMQ_EVENTS does.
+// Consume the descriptor's event, as a send or a read of ZMQ_EVENTS does.
 static void eat_edge (void *socket)
 {
     int events;

@@ -1,4 +1,4 @@
-// Who is run next: priorities, groups in turn, due times; and limits of runs and of their rate.
+// Which plan runs next: priorities, groups in turn, due times; and limits of runs and their rate.
 #include "rows.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static void plans_are_taken_in_their_order (void **state)
     }
 }
 
-// When the plan that is taken was due; -1: none is.
+// Take the next plan. Returns when it was due; -1: there is none.
 static int64_t due_of_taken (struct ready *ready, int64_t now_us)
 {
     const struct ready_group *group;
@@ -70,7 +70,7 @@ static int64_t due_of_taken (struct ready *ready, int64_t now_us)
     return any ? taken.due_us : -1;
 }
 
-// A plan that was moved to an earlier time stands twice, and both are given out in their order.
+// A plan that was moved to an earlier time has two entries, and both are returned in their order.
 static void a_plan_that_was_moved (void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Schedules of plans, as the command line says them.
+// Schedules of plans, as the command line prints them.
 #include "rows.h"
 
 #include <jansson.h>

@@ -138,7 +138,7 @@ static const struct info_row {
     const char *name;
     struct span info;
     enum info_verdict verdict, accepting; // as a rule, and with --accept-loss
-    const char *reason;                   // a part of it
+    const char *reason;                   // a part of the reason
 } info_rows[] = {
     {"good", BYTES (INFO ("7.0.15", "0", "master", "1", "noeviction")), INFO_GOOD, INFO_GOOD, ""},
     {"newer", BYTES (INFO ("10.1", "0", "master", "1", "noeviction")), INFO_GOOD, INFO_GOOD, ""},
@@ -198,7 +198,7 @@ static void info_tells_whether_redis_may_hold_plans (void **state)
 static void info_cut_anywhere_is_never_good (void **state)
 {
     (void)state;
-    // All that the verdict rests on stands before the last line.
+    // The result depends only on lines before the last one.
     const char *whole = info_rows[0].info.data ? (const char *)info_rows[0].info.data : "";
     size_t end = (size_t)(strstr (whole, "role:master") - whole) + strlen ("role:master");
     for (size_t size = 0; size < end; size++) {
@@ -248,7 +248,7 @@ static void entry_is_parsed_or_refused (void **state)
 
 // -- outcomes
 
-// The same by a tree.
+// Pack an outcome by a tree.
 static char *packed_by_tree (const struct outcome_record *record, size_t *ret_size)
 {
     json_t *object = json_object ();
@@ -345,7 +345,7 @@ static void outcomes_of_any_size_are_packed_as_by_a_tree (void **state)
 
 // -- the commands of a batch
 
-// All words of the commands, separated by spaces; of packed outcomes their number alone.
+// All words of the commands, separated by spaces; packed outcomes are shown as "*".
 static char *commands_text (const struct commands *commands)
 {
     char *text = calloc (1, 4000);

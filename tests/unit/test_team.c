@@ -1,4 +1,4 @@
-// Teams: what the message says of them, and what Redis keeps of them.
+// Teams: their rule in a plan's message, and their fields in Redis.
 #include "rows.h"
 
 #include <string.h>

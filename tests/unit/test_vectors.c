@@ -65,7 +65,7 @@ static int free_kept (void **state)
     return 0;
 }
 
-// A frame: hex digits, or {"text": "..."}.
+// Read a frame: hex digits, or {"text": "..."}.
 static struct span frame_of (const json_t *value)
 {
     const json_t *text = json_object_get (value, "text");
@@ -201,7 +201,7 @@ static void statuses_are_turned_as_the_vectors_say (void **state)
         CHECK_INT (name, dialect_status_in (DIALECT_ZERONET, (uint8_t)i),
                    i ? i : ZERO_STATUS_ERROR_ID);
         CHECK_INT (name, dialect_status_out (DIALECT_ZERONET, (uint8_t)i), i);
-        // What is no status of MicroZero is an ERROR, as is what its workers call a defect.
+        // A number that is no status of MicroZero becomes ERROR, and so does a bug in a worker.
         bool defect = i == 0xD0 || i == 0xF0;
         CHECK (name, dialect_status_known (DIALECT_MICROZERO, (uint8_t)i) ==
                          (in.data[i] != ZERO_STATUS_ERROR_ID || defect));
@@ -254,7 +254,7 @@ static void messages_are_told_as_the_vectors_say (void **state)
     json_decref (file);
 }
 
-// What the station sent in a story is what it writes for the message that was read.
+// A message that a station sent in a vector, read and written again, must be the same.
 static void check_step (const json_t *step)
 {
     struct span frames[FRAMES], written[MESSAGE_FRAMES_MAX];
@@ -495,8 +495,8 @@ static void dispatches_are_those_of_the_vectors (void **state)
 
 // -- votes
 
-// Count a message in its vote, by the rules of README 7.5 beside those that the engine has. False:
-// nothing comes of it.
+// Count a message in its vote, by the rules of README 7.5 that the engine does not have. False: it
+// has no effect.
 static bool count (struct ballot *ballot, const struct message *message, struct vote_tally *ret)
 {
     bool named, counted = true;
@@ -518,7 +518,7 @@ static bool count (struct ballot *ballot, const struct message *message, struct 
     return counted;
 }
 
-// How the vote stands: the status that it ended with, 0 = it goes on.
+// The status that the vote ended with; 0: it has not ended.
 static int vote_step (struct plan *plan, struct run *run, struct ballot *ballot, const json_t *step)
 {
     struct span frames[FRAMES];

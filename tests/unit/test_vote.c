@@ -257,7 +257,7 @@ static void check_over (const char *name, const struct plan *plan, const struct 
     CHECK_INT (name, plan->error_count, !well);
 }
 
-// What the store has of an earlier vote is replaced with the first that it is told of this one.
+// The first write of a vote replaces the votes of an earlier one in the store.
 static void check_poll (const struct poll_row *row, enum run_phase phase, bool stored)
 {
     struct plan *plan = plan_in_hand ();
@@ -289,7 +289,7 @@ static void a_vote_ends_as_soon_as_it_is_decided (void **state)
     }
 }
 
-// What a voter says is a vote, whatever it would be as the answer of a worker.
+// Each answer of a voter is a vote, whatever it would be as the answer of a worker.
 static void a_vote_is_no_result (void **state)
 {
     (void)state;
@@ -469,8 +469,8 @@ static void a_vote_is_over_when_its_deadline_is_past (void **state)
     }
 }
 
-// A station that starts anew reads the votes of a run from Redis: they count for the bound of their
-// bytes as those that it took itself.
+// A restarted station reads the votes of a run from Redis: their bytes count for the bound like
+// those of votes that it received itself.
 static void votes_from_redis_count_with_their_bytes (void **state)
 {
     (void)state;

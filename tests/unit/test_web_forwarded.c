@@ -1,4 +1,4 @@
-// zplan-web: who asks, behind proxies.
+// zplan-web: the client's address when requests come through proxies.
 #include "rows.h"
 
 #include "forwarded.h"

@@ -1,4 +1,4 @@
-// The times of a plan as people say them: what they mean, and how they are refused.
+// The times of a plan as people write them: what they mean, and why they are rejected.
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -383,7 +383,7 @@ static const struct good {
      "{\"retry\":{\"need_manual\":true,\"strategy\":\"none\"}}"},
 };
 
-// What the PLAN frame says beyond the rule.
+// Check the members of the PLAN frame besides the schedule.
 static void check_members (const struct good *row, const struct when *when)
 {
     char *text = json_dumps (when->members, JSON_COMPACT | JSON_SORT_KEYS);
