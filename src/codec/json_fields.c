@@ -27,6 +27,8 @@ static void derive_rule (const struct json_field *field, struct reason *ret)
     }
 }
 
+// -- readers for single types; `out` NULL: the value is only checked
+
 static bool read_text (const struct json_field *field, const json_t *value, void *out)
 {
     size_t size = json_string_length (value);

@@ -37,6 +37,7 @@ static json_t *read_json_number (struct json_reader *self)
     return json_loadb ((const char *)start, (size_t)(self->scan.at - start), JSON_DECODE_ANY, NULL);
 }
 
+// Read true, false or null.
 static json_t *read_literal_name (struct json_reader *self)
 {
     bool flag;
@@ -79,6 +80,8 @@ static bool read_object_members (struct json_reader *self, json_t *object)
     return json_scan_take (&self->scan, '}') && json_object_size (object) == count;
 }
 
+// Read the items or members of `made` by `read`. Returns `made`; NULL: it was invalid, and
+// released.
 static json_t *read_container (struct json_reader *self, json_t *made,
                                bool read (struct json_reader *, json_t *))
 {
@@ -92,6 +95,7 @@ static json_t *read_container (struct json_reader *self, json_t *made,
     return NULL;
 }
 
+// Read the next value. NULL: it is unusual or wrong.
 static json_t *read_json_value (struct json_reader *self)
 {
     json_scan_space (&self->scan);
@@ -184,6 +188,7 @@ const char *json_error_words (json_error_t *error)
     return error->text;
 }
 
+// Parse a text that is not deeper than JSON_DEPTH_MAX by jansson. NULL with a reason.
 static json_t *read_by_jansson (struct span text, struct reason *reason)
 {
     if (is_too_deep (text)) {

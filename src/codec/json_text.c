@@ -176,6 +176,7 @@ void json_text_member (struct json_text *self, const char *name, const json_t *v
     json_text_value (self, value);
 }
 
+// Write an object or an array.
 static void put_container (struct json_text *self, const json_t *value)
 {
     const char *name;

@@ -64,6 +64,7 @@ bool pack_is (struct span bytes)
     return bytes.size && form_of (bytes.data[0])->shape == SHAPE_MAP;
 }
 
+// Set the reason: `what`, and the field that it is in, if any.
 static void set_pack_reason (struct reason *reason, struct span field, const char *what)
 {
     reason_set (reason, "msgpack: %s%s%s", what, field.data ? ", in field " : "",
@@ -107,6 +108,7 @@ static uint64_t read_big_endian (struct span bytes)
     return number;
 }
 
+// Enter a map or array. False: it is nested too deep.
 static bool enter_level (struct pack_walk *self, bool is_map, uint64_t items)
 {
     if (self->depth == JSON_DEPTH_MAX) {

@@ -130,22 +130,22 @@ int64_t plan_due_time (const struct plan *self)
 
 // Replace a text by a copy of `text`, of at most `max` bytes; NULL if it is empty. Bytes that are
 // not UTF-8, and NUL, become question marks, as the text is written as JSON.
-static void set_plan_text (char **words, struct span text, size_t max)
+static void set_plan_text (char **ret, struct span text, size_t max)
 {
-    free (*words);
-    *words = text.size ? memory_new (max + 1) : NULL;
-    if (*words)
-        utf8_copy_text (text, max, *words);
+    free (*ret);
+    *ret = text.size ? memory_new (max + 1) : NULL;
+    if (*ret)
+        utf8_copy_text (text, max, *ret);
 }
 
-void plan_set_error (struct plan *self, struct span words)
+void plan_set_error (struct plan *self, struct span text)
 {
-    set_plan_text (&self->error_info, words, PLAN_WORDS_MAX);
+    set_plan_text (&self->error_info, text, PLAN_WORDS_MAX);
 }
 
-void plan_set_stopped (struct plan *self, struct span words)
+void plan_set_stopped (struct plan *self, struct span text)
 {
-    set_plan_text (&self->stopped, words, PLAN_WORDS_MAX);
+    set_plan_text (&self->stopped, text, PLAN_WORDS_MAX);
 }
 
 void plan_set_source (struct plan *self, struct span name)
@@ -155,16 +155,16 @@ void plan_set_source (struct plan *self, struct span name)
 
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now)
 {
-    char when[RFC3339_SIZE], words[PLAN_WORDS_MAX];
+    char when[RFC3339_SIZE], text[PLAN_WORDS_MAX];
     rfc3339_format (now, when);
-    snprintf (words, sizeof words, "%s%s%.*s at %s", command, who.size ? " by " : "", (int)who.size,
+    snprintf (text, sizeof text, "%s%s%.*s at %s", command, who.size ? " by " : "", (int)who.size,
               who.size ? (const char *)who.data : "", when);
-    plan_set_stopped (self, span_text (words));
+    plan_set_stopped (self, span_text (text));
 }
 
-void plan_set_remark (struct plan *self, struct span words)
+void plan_set_remark (struct plan *self, struct span text)
 {
-    set_plan_text (&self->remark, words, PLAN_WORDS_MAX);
+    set_plan_text (&self->remark, text, PLAN_WORDS_MAX);
 }
 
 void plan_set_run_with (struct plan *self, struct span json)
@@ -186,15 +186,15 @@ static bool is_queued_state (enum plan_state state)
 }
 
 // Replace a text by a copy of another plan's text, which may be NULL.
-static void copy_plan_text (char **words, const char *other)
+static void copy_plan_text (char **ret, const char *other)
 {
-    set_plan_text (words, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
+    set_plan_text (ret, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
 }
 
 bool plan_copy_progress (struct plan *self, const struct plan *other)
 {
     bool same = plan_same_schedule (other, &self->schedule, self->policy) && self->skip_set == 0;
-    bool holds = self->state == PLAN_PAUSE && is_queued_state (other->state);
+    bool stays_paused = self->state == PLAN_PAUSE && is_queued_state (other->state);
     self->exec_id = other->exec_id;
     self->exec_time = other->exec_time;
     self->last_state = other->last_state;
@@ -213,18 +213,18 @@ bool plan_copy_progress (struct plan *self, const struct plan *other)
         self->error_count = other->error_count;
         self->tries = other->tries;
     }
-    if (holds)
+    if (stays_paused)
         return false;
     self->extra = other->extra;
     copy_plan_text (&self->run_with, other->run_with);
     copy_plan_text (&self->stopped, other->stopped);
     self->held = 0;
-    bool stays = same || other->extra || !is_queued_state (other->state);
-    if (stays) {
+    bool keeps_place = same || other->extra || !is_queued_state (other->state);
+    if (keeps_place) {
         self->state = other->state;
         self->held = other->held;
     }
-    return stays;
+    return keeps_place;
 }
 
 struct occurrence plan_occurrence (const struct plan *self)

@@ -129,13 +129,13 @@ int64_t plan_due_time (const struct plan *self);
 // The setters of texts. Each stores a copy, cut at its limit; an empty text clears the field.
 
 // Set error_info, at most PLAN_WORDS_MAX bytes.
-void plan_set_error (struct plan *self, struct span words);
+void plan_set_error (struct plan *self, struct span text);
 
 // Set remark, at most PLAN_WORDS_MAX bytes.
-void plan_set_remark (struct plan *self, struct span words);
+void plan_set_remark (struct plan *self, struct span text);
 
 // Set stopped, at most PLAN_WORDS_MAX bytes.
-void plan_set_stopped (struct plan *self, struct span words);
+void plan_set_stopped (struct plan *self, struct span text);
 
 // Set source, at most STATION_NAME_MAX bytes.
 void plan_set_source (struct plan *self, struct span name);

@@ -75,6 +75,8 @@ static bool check_plan_repet (struct plan_frame_reading *reading)
     return true;
 }
 
+// Check that type time has plan_time, and that skip_set leaves an occurrence and is within its
+// bound.
 static bool check_time_and_skips (struct plan_frame_reading *reading)
 {
     const struct schedule *schedule = &reading->fields->schedule;

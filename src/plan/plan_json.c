@@ -17,12 +17,14 @@ static size_t frame_room (struct span frame)
     return frame.size + frame.size / 2 + 16;
 }
 
+// Expected bytes of the public text.
 static size_t public_room (const struct plan *self)
 {
     return ROOM_BASE + frame_room (self->request_id) + frame_room (self->station) +
            frame_room (self->caller) + frame_room (self->description) + frame_room (self->step);
 }
 
+// Expected bytes of the stored text.
 static size_t stored_room (const struct plan *self)
 {
     size_t room = public_room (self);
@@ -42,6 +44,7 @@ static void write_vote (const struct plan *self, const struct json_name *name,
     json_decref (vote);
 }
 
+// Write the call of a flow's step: for the stored text as a string, else as the object "flow".
 static void write_step (const struct plan *self, const struct json_name *name, bool stored,
                         struct json_text *text)
 {

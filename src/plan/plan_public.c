@@ -297,6 +297,7 @@ static bool find_command (struct span messages, struct span *ret)
     return true;
 }
 
+// Append the public form from its parts; the object is left open.
 static void write_public_parts (const struct public_parts *parts, uint64_t id,
                                 struct json_text *text)
 {

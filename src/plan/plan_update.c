@@ -32,6 +32,7 @@ static json_t *frame_of_plan (const struct plan *plan)
     return frame;
 }
 
+// Check that the update was made for the plan's present revision, and delete the field from it.
 static int check_revision (const struct plan *plan, json_t *update, struct reason *reason)
 {
     const json_t *revision = json_object_get (update, "revision");

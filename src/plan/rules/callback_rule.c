@@ -22,6 +22,7 @@ static bool has_path (struct span url)
     return host && strchr (host + 3, '/');
 }
 
+// Check `url`: a URL with a path, or @NAME.
 static bool check_url_field (void *none, const json_t *value, struct reason *reason)
 {
     struct span text = span_of_json (value);
@@ -44,6 +45,7 @@ static bool check_url_field (void *none, const json_t *value, struct reason *rea
     return has_path (text);
 }
 
+// Check `success` or `error`: an object with url, and maybe method.
 static bool check_endpoint (void *none, const json_t *value, struct reason *reason)
 {
     static const char *const methods[] = {"POST", "PUT"};

@@ -15,6 +15,7 @@ enum { YEAR_S = 31536000, DAY_S = 86400, PRIORITY_MAX = 255 };
 
 // -- fields with rules of their own
 
+// Read `misfire`: a word, or how many of the newest missed occurrences run.
 static bool read_misfire (void *policy, const json_t *value, struct reason *reason)
 {
     enum { KEEP_MAX = 1000 };
@@ -86,6 +87,7 @@ static bool check_owner (void *none, const json_t *value, struct reason *reason)
     return false;
 }
 
+// Check `ext`: an object of any members, bounded in depth.
 static bool check_ext (void *none, const json_t *value, struct reason *reason)
 {
     (void)none;
@@ -172,6 +174,7 @@ static bool check_start_and_end (const struct policy *self, struct reason *reaso
     return false;
 }
 
+// Read and check a policy from an object without other members. NULL with a reason.
 static struct policy *read_policy_fields (const json_t *object, bool stored, struct reason *reason)
 {
     const char *name;

@@ -5,6 +5,7 @@
 
 enum { PARAMS_TEXT_MAX = 65536, BATCH_TEXT_MAX = 64 };
 
+// Check `params`: an object, or a text of lines NAME = EXPRESSION.
 bool policy_check_params (void *none, const json_t *value, struct reason *reason)
 {
     size_t size = json_string_length (value);

@@ -5,6 +5,7 @@
 #include "policy_private.h"
 #include "rfc3339.h"
 
+// Read `cron`: an expression, or a list of them.
 bool policy_read_cron (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
@@ -39,6 +40,7 @@ bool policy_read_overlap (void *policy, const json_t *value)
     return overlap >= 0;
 }
 
+// Read `cycle`: the number of runs in an iteration, or a list of durations between them.
 bool policy_read_cycle (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
@@ -68,6 +70,7 @@ bool policy_read_cycle (void *policy, const json_t *value, struct reason *reason
     return true;
 }
 
+// Read `start_time` or `end_time`: Unix seconds, or an RFC 3339 string.
 bool policy_read_instant (void *instant, const json_t *value, struct reason *reason)
 {
     int64_t *ret = instant;

@@ -9,6 +9,7 @@ static const char *const strategies[] = {[RETRY_NONE] = "none",
                                          [RETRY_SEQUENCE] = "sequence",
                                          [RETRY_EXPONENTIAL] = "exponential"};
 
+// Read `sequence`: a list of delays in seconds.
 static bool read_sequence (void *rule, const json_t *value, struct reason *reason)
 {
     struct retry_policy *self = rule;

@@ -5,6 +5,7 @@
 static const char *const names[] = {
     [VOTE_ALL] = "all", [VOTE_ANY] = "any", [VOTE_MAJORITY] = "majority"};
 
+// Read `rule`: a word, or a number of voters.
 static bool read_vote_need (void *rule, const json_t *value, struct reason *reason)
 {
     struct vote_rule *self = rule;

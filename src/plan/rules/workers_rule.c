@@ -18,6 +18,7 @@ bool worker_name_valid (struct span name)
     return true;
 }
 
+// Check `only`: a list of workers' names.
 static bool check_only_workers (void *rule, const json_t *value, struct reason *reason)
 {
     size_t size = json_array_size (value);
