@@ -31,7 +31,7 @@ void json_put_word (struct json_text *text, const char *word);
 // Append a tree and release it.
 void json_put_tree (struct json_text *text, json_t *value);
 
-// Append an id: hex text for a number, null for one below 1; any other value is unchanged.
+// Append an id: hex text for an integer, null for one below 1; any other value is unchanged.
 void json_put_id (struct json_text *text, struct span value);
 
 // Append an instant, given in Unix seconds or as an RFC 3339 string of any offset, as RFC 3339 in

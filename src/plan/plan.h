@@ -56,7 +56,7 @@ struct plan {
     uint8_t last_state;       // status of the last run; 0 before the first
     enum plan_state state;
     enum plan_state extra; // state to return to after a manual run; PLAN_NONE = no such run
-    struct vote_rule vote; // for plans of vote targets
+    struct vote_rule vote; // used only by plans of vote targets
     struct policy *policy; // NULL = none; `schedule` borrows from it
     uint8_t held;          // 1: paused by its submission, and no operator has changed that
     int64_t missed;        // occurrences that were never run because their time had passed

@@ -13,7 +13,7 @@ enum { PLAN_WORDS_MAX = 512 };    // bytes of a remark, and of other texts that 
 
 // Limits of a PLAN frame; settings of the station (proto 11).
 struct plan_limits {
-    int64_t bytes;       // of the whole frame
+    int64_t bytes;       // size of the whole frame
     int64_t description; // bytes, at most DESCRIPTION_ROOM
     int64_t depth;       // levels of nesting, at most JSON_DEPTH_MAX
 };

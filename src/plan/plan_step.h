@@ -18,7 +18,7 @@ struct plan_step {
     int64_t item; // index in a for_each; -1: the step has none
     unsigned generation;
     enum plan_step_kind kind;
-    int version;      // of the flow
+    int version;      // version of the flow
     struct span flow; // name of the flow
     struct span name; // name of the step
     // STEP_FLOW: what the sub-flow's run inherits; local seconds, as in struct flow_run

@@ -24,14 +24,14 @@ enum {
 
 // What happens to occurrences that were missed.
 enum misfire {
-    MISFIRE_UNSAID, // not given: no_keep determines it
-    MISFIRE_SKIP,   // skipped
-    MISFIRE_ALL,    // each is run
-    MISFIRE_NEWEST  // the newest `misfire_keep` are run
+    MISFIRE_UNSET, // not given: no_keep determines it
+    MISFIRE_SKIP,  // skipped
+    MISFIRE_ALL,   // each is run
+    MISFIRE_NEWEST // the newest `misfire_keep` are run
 };
 
 // What happens to occurrences that come due during a run.
-enum overlap_policy { OVERLAP_UNSAID, OVERLAP_SKIP, OVERLAP_QUEUE };
+enum overlap_policy { OVERLAP_UNSET, OVERLAP_SKIP, OVERLAP_QUEUE };
 
 // What the history records of a plan's runs.
 enum log_mode {
@@ -46,10 +46,10 @@ enum if_exists { EXISTS_KEEP, EXISTS_UPDATE, EXISTS_REPLACE, EXISTS_REFUSE };
 
 struct policy {
     unsigned kept;  // references taken by policy_keep
-    json_t *fields; // as they were given
+    json_t *fields; // the fields as they were given
     bool stored;    // read from a stored plan, not from a submission or a kind
 
-    // when
+    // schedule
     struct cron *cron;
     char timezone[ZONE_NAME_MAX + 1]; // "" = the station's
     enum zone_gap gap;
@@ -59,16 +59,16 @@ struct policy {
     struct cycle cycle;
     int64_t start_time, end_time; // Unix seconds; 0 = not given
 
-    // misses
+    // missed occurrences, and delays
     enum misfire misfire;
-    int64_t misfire_keep;     // for MISFIRE_NEWEST
+    int64_t misfire_keep;     // number of occurrences for MISFIRE_NEWEST
     int64_t misfire_window_s; // 0 = not given
     int64_t jitter_s;
     enum overlap_policy overlap_policy;
 
     // runs
     struct retry_policy retry;
-    struct workers_rule workers; // for plans of pull targets
+    struct workers_rule workers; // used only by plans of pull targets
     int64_t timeout_s;           // 0 = none
     struct on_failure on_failure;
     const json_t *callback; // callback_rule.h; borrowed from `fields`; NULL = none
@@ -80,7 +80,7 @@ struct policy {
     char kind[POLICY_NAME_MAX + 1];
     char key[POLICY_TEXT_MAX + 1];
     enum if_exists if_exists;
-    char traceparent[TRACE_SIZE]; // of the submission; "" = none
+    char traceparent[TRACE_SIZE]; // the submission's; "" = none
     bool trace_dropped;           // the submission's traceparent was invalid
 
     bool has_batch; // a flow plan's `batch` is given

@@ -90,10 +90,10 @@ bool policy_read_instant (void *instant, const json_t *value, struct reason *rea
 struct catch_up policy_misfires (const struct policy *self, const struct schedule *schedule,
                                  int64_t now)
 {
-    enum misfire misfire = self ? self->misfire : MISFIRE_UNSAID;
+    enum misfire misfire = self ? self->misfire : MISFIRE_UNSET;
     int64_t window_s = self ? self->misfire_window_s : 0;
     int64_t oldest = window_s && window_s < now ? now - window_s : 0;
-    if (misfire == MISFIRE_UNSAID && schedule->keep && !schedule_is_calendar (schedule))
+    if (misfire == MISFIRE_UNSET && schedule->keep && !schedule_is_calendar (schedule))
         misfire = MISFIRE_ALL;
     if (misfire == MISFIRE_ALL)
         return (struct catch_up){INT64_MAX, oldest};
