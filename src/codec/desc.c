@@ -4,7 +4,7 @@
 
 #include "codes.h"
 
-enum { TAG_FIRST = 0xFE }; // END, and bytes from this one on, may follow the types
+enum { TAG_FIRST = 0xFE }; // after the types only END and bytes from this one on are allowed
 
 // Frame types that may occur only once: a bit for each. Of several duplicates, the one with the
 // lowest bit is reported.

@@ -69,7 +69,7 @@ struct plan {
     bool first_run;    // the run in flight is its first; not stored
     bool as_claimed;   // claimed in a batch, and nothing of the run was written since; not stored
     uint64_t flow_run; // a flow plan's: the last run of its flow; 0 = none
-    uint64_t poll;     // the run whose voters are the participants in the store; 0 = none
+    uint64_t poll;     // the vote's run that the stored participants belong to; 0 = none
 
     // These spans point into `store`, the record's own bytes.
     struct span station;
