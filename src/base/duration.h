@@ -4,8 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DURATION_MAX_S                                                                             \
-    INT64_C (253402300799) // as many seconds as there are from 1970 to the end of 9999
+#define DURATION_MAX_S INT64_C (253402300799) // the seconds from 1970 to the end of 9999
 
 struct duration {
     int64_t seconds;
@@ -16,16 +15,17 @@ struct duration {
 // DURATION_MAX_S. False: invalid.
 bool duration_parse (const char *text, struct duration *ret);
 
-// As duration_parse, but a bare number of seconds is valid, too.
+// Parse a text as duration_parse does, or a bare number of seconds. `ret` is in seconds.
 bool duration_seconds (const char *text, int64_t *ret);
 
-// As duration_parse, or "500ms", or a bare number in units of `unit_ms` (1 or 1000). `ret` is in
-// these units. False: invalid, or not a whole number of units.
+// Parse a text as duration_parse does, or one like "500ms", or a bare number in units of `unit_ms`
+// (1 or 1000) milliseconds. `ret` is in these units. False: invalid, or not a whole number of
+// units.
 bool duration_count (const char *text, int64_t unit_ms, int64_t *ret);
 
-// "90 s", "2 min", "1 h 30 min", in `out`.
+// The duration for people: "30 s", "2 min", "1 h 30 min". Returns `out`.
 enum { DURATION_SIZE = 64 };
 const char *duration_text (int64_t seconds, char out[DURATION_SIZE]);
 
-// "90s", "2m", "1h30m": as duration_parse reads it, in `out`.
+// The duration in the form that duration_parse reads: "30s", "2m", "1h30m". Returns `out`.
 const char *duration_option (int64_t seconds, char out[DURATION_SIZE]);

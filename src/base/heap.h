@@ -15,9 +15,10 @@ struct heap {
     struct heap_node **nodes;
     size_t count;
     size_t capacity;
-    uint32_t turns; // nodes that were set so far
+    uint32_t turns; // number of heap_set calls so far
 };
 
+// Release the heap's memory. The nodes are the owner's.
 void heap_free (struct heap *self);
 
 // Insert the node with this key, or move it if it is in the heap.

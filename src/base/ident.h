@@ -6,13 +6,14 @@
 
 enum { IDENT_SIZE = 17 }; // 16 hex digits and the NUL
 
-// 1 to 16 hex digits of either case, not 0, at most 7fffffffffffffff. False: `ret` is untouched.
+// Parse 1 to 16 hex digits of either case: not 0, at most 7fffffffffffffff. False: invalid, `ret`
+// is unchanged.
 bool ident_parse (struct span text, uint64_t *ret);
 
-// The canonical text. Returns `out`.
+// The id as text, in lower case without padding. Returns `out`.
 const char *ident_text (uint64_t id, char out[IDENT_SIZE]);
 
-// The REQUEST_ID for submitting a plan under this id: a resubmission of the same plan has the same
-// bytes. Returns `out`.
+// The REQUEST_ID with which to submit a plan under this id, given as text. It depends only on the
+// id, so a resubmission has the same one. Returns `out`.
 enum { IDENT_REQUEST_SIZE = 38 };
 const char *ident_request (const char *id, char out[IDENT_REQUEST_SIZE]);

@@ -10,8 +10,8 @@ static void *checked (void *block)
     return block;
 }
 
-// Small blocks: malloc and memset, as glibc's calloc does not reuse the blocks that were freed
-// last, which malloc does. Large ones calloc gets already zeroed.
+// Small blocks use malloc and memset, as malloc reuses the blocks that were freed last, and glibc's
+// calloc does not. Large blocks use calloc, which can get zeroed memory from the system.
 void *memory_new (size_t size)
 {
     enum { SMALL = 1024 };

@@ -7,14 +7,15 @@
 // Zeroed memory; free with free ().
 void *memory_new (size_t size);
 
-// Like realloc, but never NULL; the grown part is not zeroed.
+// Like realloc, but never returns NULL; the grown part is not zeroed.
 void *memory_resize (void *block, size_t size);
 
 // Grow an array of `*room` items of `size` bytes, `count` of them in use, if it has no room for one
 // more. Returns the array.
 void *memory_room (void *array, size_t count, size_t *room, size_t size);
 
-// A copy of these bytes, which may be none, and a NUL after them.
+// A copy of these bytes, followed by a NUL; `bytes` may be NULL if `size` is 0. Free it.
 void *memory_copy (const void *bytes, size_t size);
 
+// A copy of the text. Free it.
 char *memory_text (const char *text);

@@ -14,7 +14,8 @@ static size_t least (size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// The edit distance with swaps of neighbours; both words are at most NEAREST_WORD_MAX long.
+// The edit distance of two words, where a swap of neighbours counts as one edit. Both words are at
+// most NEAREST_WORD_MAX long.
 static size_t distance_of (const char *a, size_t a_size, const char *b, size_t b_size)
 {
     size_t rows[3][NEAREST_WORD_MAX + 1];

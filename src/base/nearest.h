@@ -7,21 +7,22 @@ enum { NEAREST_WORD_MAX = 32 };
 
 struct nearest {
     const char *word;                // the unknown word
-    char best[NEAREST_WORD_MAX + 1]; // so far; "" = none is near enough
-    size_t distance;                 // of `best`
+    char best[NEAREST_WORD_MAX + 1]; // the nearest known word so far; "" = none is near enough
+    size_t distance;                 // edit distance between `word` and `best`
     char hint[NEAREST_WORD_MAX + 32];
 };
 
-// `word` is borrowed.
+// Begin a search for the word, which is borrowed.
 struct nearest nearest_to (const char *word);
 
-// Compare with one known word. It is near if it differs by at most one letter in three (changed,
-// missing, extra or swapped with its neighbour), or if the unknown word is its beginning of three
-// letters or more. The first of equally near words wins.
+// Compare with one known word, and keep it if it is the nearest so far; the first of equally near
+// words wins. A word is near if at most one letter in three differs (is changed, missing, extra or
+// swapped with its neighbour), or if it begins with the unknown word and that has at least three
+// letters.
 void nearest_try (struct nearest *self, const char *known);
 
-// The same for each word of a list separated by spaces.
+// Call nearest_try with each word of a list separated by spaces.
 void nearest_try_list (struct nearest *self, const char *words);
 
-// "; did you mean WORD?", or "". Lives in `self`.
+// The hint "; did you mean WORD?", or "" if no word is near. The text is stored in `self`.
 const char *nearest_hint (struct nearest *self);

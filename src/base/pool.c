@@ -24,7 +24,8 @@ struct pool_place {
 struct pool_page {
     struct pool_page *previous, *next; // in the list of pages with a free slot
     struct pool_place *freed;          // slots that were used and freed
-    size_t used, count;                // slots used so far; objects in them now
+    size_t used;                       // slots used at least once: those after them are new
+    size_t count;                      // objects in the page
 };
 
 static size_t place_bytes (const struct pool *pool)

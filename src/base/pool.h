@@ -1,5 +1,5 @@
-// Objects of one size, packed into pages. Scattered over the heap, long-lived objects would keep
-// the freed blocks between them from being returned to the system.
+// Objects of one size, packed into pages. If long-lived objects were scattered over the heap, the
+// freed blocks between them could not be returned to the system.
 #pragma once
 
 #include <stddef.h>

@@ -14,7 +14,7 @@ struct reason {
 int reason_set (struct reason *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
-// A span as printable ASCII inside quotes: control bytes, quotes, backslashes and all bytes above
-// 7E become \xHH. The text lives in one of eight rotating buffers of the thread: use it at once. At
-// most 64 bytes of the span are shown, the rest is "...".
+// A span as printable ASCII in single quotes: control bytes, quotes, backslashes and all bytes
+// above 7E become \xHH. At most 64 bytes of the span are shown, followed by "..." if there are
+// more. The text is in one of eight buffers of the thread that are used in turn: use it at once.
 const char *quoted (struct span bytes);

@@ -1,5 +1,5 @@
-// All keys in Redis. Those that end with a colon are prefixes of one key per object. Source:
-// proto/redis.md, 2.
+// The names of all keys in Redis. A name that ends with a colon is a prefix, followed by the name
+// of an object. Source: proto/redis.md, 2.
 #pragma once
 
 #define KEY_START "plan:"
@@ -53,5 +53,5 @@
 #define KEY_FORMER_SENT   "plan:sent:"
 #define KEY_FORMER_TOLD   "plan:told"
 
-// Of a planted bug (plant.h): the token in a key of its own.
+// The owner's token in a key of its own, for the planted bug TOKEN_WATCHED (plant.h).
 #define KEY_PLANTED_TOKEN "plan:token"

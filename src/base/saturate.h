@@ -1,4 +1,4 @@
-// Arithmetic that stops at the greatest number.
+// Saturating arithmetic: instead of overflowing, a result is UINT64_MAX.
 #pragma once
 
 #include <stdint.h>

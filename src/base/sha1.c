@@ -6,7 +6,7 @@ struct sha1 {
     uint32_t state[SHA1_SIZE / 4];
     uint8_t block[BLOCK_SIZE];
     size_t used;   // bytes of the block in use
-    uint64_t size; // bytes so far
+    uint64_t size; // total of bytes added so far
 };
 
 static uint32_t rotate_left (uint32_t value, int bits)

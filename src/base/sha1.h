@@ -1,5 +1,5 @@
-// SHA-1, where the formats promised in Redis require it: digests of callers and reports. Not for
-// security.
+// SHA-1, only where the documented formats in Redis require it: digests of callers and reports. Not
+// for security.
 #pragma once
 
 #include "span.h"

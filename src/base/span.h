@@ -1,4 +1,4 @@
-// A span is a borrowed run of bytes: peers send bytes, never strings.
+// A span is a borrowed sequence of bytes. Data from peers are spans, as they may contain NULs.
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +21,8 @@ static inline struct span span_text (const char *text)
     return (struct span){(const uint8_t *)text, strlen (text)};
 }
 
-// Copy the text to offset `at` of `out`, which has room, without a NUL. Returns the offset after
-// it. For the texts of each run, where snprintf would take a tenth of the time.
+// Copy the text to offset `at` of `out`, which must have room for it, without a NUL. Returns the
+// offset after it. Used for the texts that each run needs, as snprintf would take too long.
 static inline size_t span_put (char *out, size_t at, struct span text)
 {
     if (text.size)

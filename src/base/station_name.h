@@ -5,10 +5,12 @@
 
 enum { STATION_NAME_MAX = 64 };
 
-// 1 to 64 of A-Z a-z 0-9 _ . -, as the name becomes part of keys, titles and logs.
+// Whether the name has 1 to 64 of the characters A-Z a-z 0-9 _ . - only, as it becomes part of
+// keys, titles and logs.
 bool station_name_valid (struct span name);
 
 enum { COMMAND_NAMES_MAX = 4096 };
 
-// Comma-separated command names: 1 to 256 bytes each without a NUL, COMMAND_NAMES_MAX in total.
+// Whether this is a comma-separated list of command names of 1 to 256 bytes each without a NUL, and
+// at most COMMAND_NAMES_MAX bytes long.
 bool command_names_valid (struct span names);

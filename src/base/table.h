@@ -14,24 +14,26 @@ struct table_node {
     uint64_t hash;
 };
 
-// Zeroed is empty.
+// A zeroed table is empty.
 struct table {
     struct table_node **slots;
-    size_t size; // slots: a power of two
-    size_t count;
+    size_t size;  // number of slots, a power of two
+    size_t count; // number of nodes
 };
 
 uint64_t table_hash (struct span key);
 uint64_t table_hash_number (uint64_t key);
 
 void table_add (struct table *self, struct table_node *node, uint64_t hash);
+
+// Remove the node, which must be in the table.
 void table_remove (struct table *self, struct table_node *node);
 
-// The first node with this hash, or NULL; then the next one, or NULL.
+// The first node with this hash, or NULL; table_next returns the next one with it, or NULL.
 struct table_node *table_find (const struct table *self, uint64_t hash);
 struct table_node *table_next (const struct table_node *node);
 
-// Any node, or NULL if the table is empty; for emptying the table.
+// Some node, or NULL if the table is empty. Repeated with table_remove, it empties the table.
 struct table_node *table_any (const struct table *self);
 
 // Call `call` for every node, in no particular order. It may remove that node, but change nothing

@@ -6,8 +6,8 @@
 // Monotonic: never steps. Used for every wait.
 int64_t clock_mono_us (void);
 
-// The same, but also counts while the machine is suspended: for leases that others watch.
+// Monotonic, and counts also while the machine is suspended: for leases that other stations watch.
 int64_t clock_boot_us (void);
 
-// Unix time, for the log and for people. Due times are judged by Redis' clock, not by this one.
+// Unix time, for the log and for people. Due times are compared with Redis' clock instead.
 int64_t clock_wall_us (void);

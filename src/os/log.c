@@ -35,7 +35,7 @@ static bool log_is_json;
 static struct rate rates[EVENTS_MAX];
 static uint64_t dropped;
 
-// Returns the index; below 0: not found.
+// The index of the name, or -1.
 static int find_name (const char *const *names, const char *name)
 {
     for (int i = 0; names[i]; i++)
@@ -79,7 +79,8 @@ static struct rate *rate_of (const char *event)
     return &rates[at];
 }
 
-// Whether the event may be written now, and how many lines were dropped before it.
+// Whether the rate of the event allows a line now; then also the number of its lines dropped
+// before.
 static bool may_write (const char *event, uint64_t *ret_left_out)
 {
     struct rate *rate = rate_of (event);
@@ -100,7 +101,7 @@ static void write_line (const char *line, size_t size)
 {
     struct pollfd item = {.fd = STDERR_FILENO, .events = POLLOUT};
     bool takes = poll (&item, 1, 0) == 1 && item.revents & POLLOUT;
-    // One write a line: lines of several processes on one stderr do not mix.
+    // One write call per line, so that lines of several processes on one stderr do not mix.
     if (!takes || write (STDERR_FILENO, line, size) != (ssize_t)size)
         dropped++;
 }

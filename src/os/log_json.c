@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-// CLOSING: bytes that end the last string and the object; ESCAPED_MAX: size of \\xNN.
-enum { CLOSING = 2, ESCAPED_MAX = 5, KEY_QUOTES = 6 };
+enum {
+    CLOSING = 2,     // bytes that end the last string and the object: "}
+    ESCAPED_MAX = 5, // size of an escaped byte: \\xNN
+    KEY_QUOTES = 6   // bytes around a key: "," before it, ":" after it
+};
 
 struct log_writer {
     char *out;
@@ -41,7 +44,7 @@ static void put_text (struct log_writer *self, const char *text, size_t size)
     }
 }
 
-// The end of the word at `at`; an opening quote is at its start or after its `=`.
+// The end of the word at `at`: a blank or, if its value is quoted, the closing quote.
 static const char *word_end (const char *at, const char *end)
 {
     const char *blank = memchr (at, ' ', (size_t)(end - at));

@@ -20,7 +20,7 @@ static struct {
     int fd; // 0 = there is none
     struct sockaddr_un address;
     socklen_t size;
-    int64_t pause_us; // between two watchdog pings; 0 = none are wanted
+    int64_t pause_us; // time between two watchdog pings; 0 = the manager wants none
     int64_t alive_us; // when the last watchdog ping was sent
 } manager;
 
@@ -31,7 +31,8 @@ static void send_lines (const char *lines)
                        (struct sockaddr *)&manager.address, manager.size);
 }
 
-// The name is a path, or '@' and a name in the abstract namespace, where the '@' stands for a NUL.
+// Set the manager's address. The name is a path, or '@' and a name in the abstract namespace; the
+// '@' stands for a NUL. -1: invalid.
 static int read_address (const char *name)
 {
     size_t size = strlen (name);

@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-// These signals have no meaning here, and would end the process.
+// Signals that are ignored: they have no meaning here, and would end the process.
 static const int ignored[] = {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM};
 
 static bool is_ignored (int number)

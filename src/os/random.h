@@ -1,4 +1,4 @@
-// Random numbers for code that may be in any thread, or after a fork.
+// Random numbers for code that may run in any thread, or after a fork.
 #pragma once
 
 #include <stdint.h>

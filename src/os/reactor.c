@@ -16,7 +16,7 @@ struct reactor {
     struct heap timers;
     struct task *tasks, **tasks_end;
     uint64_t turn;
-    struct epoll_event ready[READY_MAX]; // data.ptr NULL: the source was ended meanwhile
+    struct epoll_event ready[READY_MAX]; // events of this turn; data.ptr NULL: the source was ended
     int ready_count;
 };
 
@@ -49,7 +49,7 @@ void source_end (struct source *self)
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms)
 {
     self->reactor = reactor;
-    // + 1: in a later turn, even with 0 ms.
+    // + 1: a timer of 0 ms set in a timer callback must not be called in the same turn.
     heap_set (&reactor->timers, &self->node, clock_mono_us () + ms * 1000 + 1);
 }
 

@@ -1,10 +1,10 @@
-// One thread waits for descriptors and timers, and calls their owners. An owner embeds its source,
-// timer or task, and keeps the memory until it has ended it. In any callback it may end it, or free
-// itself.
+// The event loop: one thread waits for descriptors and timers, and calls their owners. An owner
+// embeds its source, timer or task, and keeps the memory until it has ended that (source_end and so
+// on). In any callback the owner may end its source, timer or task, or free itself.
 //
-// For ZeroMQ sockets see wire/watch.h. zloop of czmq does the same with zmq_poll, but that checks
-// every socket twice per turn, with three system calls each: more than all the work of the station
-// for a single plan.
+// For ZeroMQ sockets see wire/watch.h. zloop of czmq would do the same with zmq_poll, but that
+// checks every socket twice per turn, with three system calls each: more than all the work of the
+// station for a single plan.
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ struct reactor;
 
 // -- a descriptor
 
-// Called in each turn in which the descriptor is ready. `events`: EPOLLIN, EPOLLOUT, EPOLLERR and
-// EPOLLHUP of epoll(7).
+// Called in each turn in which the descriptor is ready. `events` is a mask of EPOLLIN, EPOLLOUT,
+// EPOLLERR and EPOLLHUP (epoll(7)).
 typedef void source_fn (void *owner, uint32_t events);
 
 struct source {
@@ -31,7 +31,7 @@ struct source {
 // from the next turn on. Call source_end before closing the descriptor.
 void source_set (struct source *self, struct reactor *reactor, int fd, uint32_t events);
 
-// Stop watching. Does nothing if it is not watched.
+// Stop watching the descriptor. Does nothing if it is not watched.
 void source_end (struct source *self);
 
 // -- timers
@@ -39,13 +39,14 @@ void source_end (struct source *self);
 typedef void timer_fn (void *owner);
 
 struct timer {
-    struct heap_node node; // in monotonic microseconds
+    struct heap_node node; // its key is the deadline, monotonic microseconds
     struct reactor *reactor;
     timer_fn *call;
     void *owner;
 };
 
-// Call once, in `ms` milliseconds (0 or more), in a later turn. Replaces the time set before.
+// Call the timer once, in `ms` milliseconds (0 or more), in a later turn. If it is set already, the
+// new time replaces the former one.
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms);
 
 // Cancel the timer. Does nothing if it is not set.
@@ -65,7 +66,8 @@ struct task {
     void *owner;
 };
 
-// Call once in the next turn, which then begins without waiting.
+// Call the task once in the next turn, which then begins without waiting. Does nothing if it is
+// set.
 void task_set (struct task *self, struct reactor *reactor);
 
 // Cancel the task. Does nothing if it is not set.
@@ -82,5 +84,5 @@ void reactor_destroy (struct reactor **self);
 // Run the loop until reactor_stop. Signals do not end it: receive them through a descriptor.
 void reactor_run (struct reactor *self);
 
-// Call within a callback: no other callback follows it.
+// End reactor_run. Call within a callback: no other callback follows it.
 void reactor_stop (struct reactor *self);

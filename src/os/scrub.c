@@ -8,7 +8,7 @@ static void write_over (char *text, size_t size)
         text[i] = '*';
 }
 
-// HOST:PORT:PASSWORD
+// Overwrite the password in HOST:PORT:PASSWORD.
 static void scrub_address (char *text)
 {
     char *colon = strchr (text, ':');

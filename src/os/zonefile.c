@@ -1,5 +1,5 @@
-// A zone name is a path below the folder, so it is checked before it is used: names with dots are
-// not allowed, so none leads out of the folder.
+// A zone name is a path below the folder. It is checked before it is used: as a name may not
+// contain dots, no path leads out of the folder.
 #include "zonefile.h"
 
 #include <errno.h>

@@ -12,15 +12,16 @@
 
 #include "span.h"
 
-// Pack at most `keep` bytes of the text, cut between UTF-8 characters. Free it.
+// Pack at most `keep` bytes of the text, cut between UTF-8 characters. Free the result.
 char *output_make (struct span station, uint64_t plan_id, uint64_t exec_id, struct span text,
                    size_t keep, size_t *ret_size);
 
 // The output of this run as {"size": N, "head": TEXT}, with "tail" if the middle was cut out; bytes
-// that are not UTF-8 as {"b64"}. NULL: the output of another run, or not a valid output.
+// that are not UTF-8 as {"b64"}. A new reference. NULL: it is the output of another run, or
+// invalid.
 json_t *output_json (struct span output, uint64_t exec_id);
 
-// Pack the result of output_json again, for another station's store. Free it. NULL: `output` is not
-// valid.
+// Pack what output_json of another station returned, to store it here. Free the result. NULL:
+// `output` is invalid.
 char *output_from_json (struct span station, uint64_t plan_id, uint64_t exec_id,
                         const json_t *output, size_t *ret_size);

@@ -11,7 +11,7 @@
 #include "state_folder.h"
 #include "store_private.h"
 
-// -- calls that wait until it serves
+// -- calls that wait until the store serves
 
 struct later {
     struct later *next;
@@ -29,7 +29,7 @@ void store_when_serving (struct store *self, enum waiter_kind kind,
     self->last_later = &later->next;
 }
 
-// Run the waiting calls of this kind and later kinds, but not calls that these add.
+// Run the waiting calls whose kind is at least `first`, but not calls that these add.
 static void call_later (struct store *self, enum waiter_kind first, bool serves)
 {
     struct later *later = self->later;
@@ -63,7 +63,7 @@ static void on_link_state (void *owner, enum link_state state)
 {
     struct store *self = owner;
     if (!self->writer)
-        return; // first attempt, before link_new has returned
+        return; // called within link_new
     if (state == LINK_UP) {
         writer_opened (self->writer, clock_boot_us ());
     } else if (state == LINK_OPENING) {
@@ -77,7 +77,7 @@ static void on_link_state (void *owner, enum link_state state)
         store_claim_reset (self);
         call_later (self, WAITER_CLIENT, false);
     }
-    // The store serves again when the writer has found its token.
+    // After LINK_UP the store serves again when the writer has found its token (OWNER_HOLDS).
     if (state == LINK_UP)
         set_state (self, STORE_STANDBY);
     else if (state == LINK_REFUSED)
@@ -91,7 +91,7 @@ bool store_serves (const struct store *self)
     return self->state == STORE_SERVING;
 }
 
-// -- what the writer asks for
+// -- callbacks of the writer
 
 static void on_answer (void *owner, const redisReply *reply)
 {
@@ -110,7 +110,7 @@ static void send_commands (void *owner, const struct commands *commands)
 static void open_link (void *owner, const char *why)
 {
     struct store *self = owner;
-    if (link_state (self->link) == LINK_UP) // otherwise it reconnects anyway
+    if (link_state (self->link) == LINK_UP) // in other states the link connects by itself
         link_renew (self->link, why);
 }
 
@@ -153,7 +153,7 @@ static void on_news (void *owner, enum owner_news news)
                    "reason=\"Redis has a batch of this station that it never sent: is there a copy "
                    "of this process?\"");
         abort ();
-    case OWNER_HOLDS: // its token is unchanged since the connection was lost
+    case OWNER_HOLDS: // reconnected, and this station's token is unchanged
         set_state (self, STORE_SERVING);
         break;
     default:
@@ -174,14 +174,15 @@ void store_loaded (struct store *self)
     set_state (self, STORE_SERVING);
 }
 
-// A reading of Redis' clock, taken between `asked_us` and now.
+// Update the offset between the clocks by a reading of Redis' clock, taken between `asked_us` and
+// now.
 static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
 {
-    enum { STEP_US = 2000000 }; // a clock that differs by more was set
+    enum { STEP_US = 2000000 }; // a larger correction means that Redis' clock was set
     struct store *self = owner;
-    // A fast answer bounds the offset more tightly than a slow one and corrects it. A step of the
-    // clock is detected in both directions. The first offset is the least possible one, so that no
-    // plan is sent early.
+    // A reading bounds the offset from both sides: the faster the answer, the more tightly. The
+    // offset changes only if it is outside these bounds. The first one is the least possible, so
+    // that no plan is sent early.
     if (redis_us <= 0 || redis_us > (int64_t)SCHEDULE_TIME_MAX * 1000000)
         return; // not a valid time
     int64_t least = redis_us - clock_mono_us ();
@@ -230,7 +231,7 @@ static void arm_timer (struct store *self)
     timer_set (&self->timer, self->reactor, ms > 0 ? ms : 1);
 }
 
-// The end of a turn, called first by link_flush.
+// Called by link_flush at the end of a turn, before it writes: hands over the calls of this turn.
 static void flush (void *owner)
 {
     struct store *self = owner;
@@ -247,7 +248,8 @@ static void flush (void *owner)
     arm_timer (self);
 }
 
-// In a test build the station may be killed after a batch was sent, before its answer is read.
+// Called by link_flush after it wrote. In a test build the station may be killed here: a batch was
+// sent, and its answer not read.
 static void on_flushed (void *owner)
 {
     struct store *self = owner;
@@ -283,7 +285,7 @@ bool store_owns (const struct store *self)
 
 // -- life
 
-enum { TEXT_ROOM = 4096 }; // initial size
+enum { TEXT_ROOM = 4096 }; // initial size of the buffer for writing plans
 
 static struct core_bounds core_bounds_of (const struct store_bounds *bounds)
 {
@@ -362,7 +364,7 @@ void store_destroy (struct store **self_p)
     store_migrate_end (self);
     store_claim_reset (self);
     writer_destroy (&self->writer);
-    call_later (self, WAITER_SURE, false); // those that began to wait meanwhile
+    call_later (self, WAITER_SURE, false); // again, for calls added by the callbacks above
     core_destroy (&self->core);
     state_folder_close (&self->state_folder);
     free (self->spare_claim);
@@ -376,10 +378,11 @@ size_t store_pending (const struct store *self)
     return link_pending (self->link) + writer_pending (self->writer);
 }
 
-enum { BATCH_BYTES = 1048576 }; // at which what comes then waits for the next batch
+enum { BATCH_BYTES = 1048576 }; // the store is busy when the batch being collected is this large
 
 // While the link is down the store is not busy: waiting calls are bounded by the runs in flight,
-// and requests must be rejected at once. While plans are loading, for some ms, requests wait.
+// and new requests must be rejected at once. While plans are loading it is busy, so that requests
+// wait: that takes only some ms.
 bool store_busy (const struct store *self)
 {
     bool soon = self->state == STORE_LOADING ||
@@ -425,7 +428,7 @@ const char *store_trouble (struct store *self)
     if (!self->link)
         return ""; // the store is being destroyed, and answers waiting callers
     const char *refusal = writer_refusal (self->writer);
-    // While Redis' memory is full, plans can still run and be removed.
+    // A full memory of Redis (OOM) does not count: plans can still run and be removed.
     if (*link_trouble (self->link) || !*refusal || strncmp (refusal, "OOM", 3) == 0)
         return link_trouble (self->link);
     reason_set (&self->trouble, "Redis: %s", refusal);

@@ -1,4 +1,5 @@
-// Stores a plan that an admin command changed, if it is still the one that was read; removes plans.
+// Stores a plan that an admin command changed, if it was not changed since it was read; removes
+// plans.
 #include <stdlib.h>
 
 #include "memory.h"
@@ -52,8 +53,8 @@ static void change_in_core (struct changing *self)
     changing_free (self);
 }
 
-// The plan is read from Redis first, as it may have been edited or replaced. If the core has its
-// message, that is newer.
+// Compare the plan with the stored one, which is read from Redis as it may have been edited or
+// replaced. If the core has its message, that is newer.
 static void on_message (void *owner, const redisReply *reply)
 {
     struct changing *self = owner;

@@ -1,5 +1,5 @@
-// Starts the runs of due plans: the core chooses plans, those it does not have in memory are read,
-// and the claim is answered when the start of the runs is written.
+// Starts the runs of due plans: the core chooses plans, the messages that it does not have in
+// memory are read, and the claim is answered when the start of the runs is written.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -12,7 +12,7 @@ enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256 };
 
 struct claim_call {
     struct waiter waiter;
-    struct store *store; // NULL: the claim was abandoned, and its choices dropped
+    struct store *store; // NULL: the claim was aborted (store_claim_reset)
     store_claim_fn *reply;
     bool (*is_pull) (void *owner, struct span target);
     void *owner;
@@ -21,8 +21,8 @@ struct claim_call {
     char names[STORE_TARGETS_MAX][STATION_NAME_MAX + 1];
     struct core_choice choices[CLAIM_MAX];
     size_t count;
-    size_t reads, answered; // reads without an answer; reads answered
-    size_t read[CLAIM_MAX]; // indexes of the choices to read
+    size_t reads, answered; // how many reads have no answer yet; how many have
+    size_t read[CLAIM_MAX]; // indexes of the choices to be read from Redis
     size_t read_count;
     struct store_claim answer;
     struct store_claimed taken[CLAIM_MAX];
@@ -53,9 +53,9 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 
 // -- runs whose lease ended
 
-// Record the outcome of a run whose lease expired without a result, unless the engine reports one.
-// It must be done here, in the same step. Plans that workers fetch are excluded, as they were not
-// offered yet, and so are flow runs that had not begun: nobody ran them.
+// Record the outcome of a run whose lease expired without a result, unless the engine will report
+// one. It must be written in the same batch as the new run. Nothing is recorded of runs that nobody
+// has begun: plans that workers fetch, as they were not offered yet, and flow runs.
 static void remember_lost (const struct claim_call *call, const struct core_taken *taken)
 {
     struct store *self = call->store;
@@ -79,7 +79,7 @@ static void remember_lost (const struct claim_call *call, const struct core_take
                                     .worker = taken->target,
                                     .reason = TEXT ("no result within the lease")};
     outcome_set_flow (&record, plan, step);
-    if (plan->policy && plan->policy->log == LOG_TRIGGER) { // only that it was sent
+    if (plan->policy && plan->policy->log == LOG_TRIGGER) { // this policy records only the dispatch
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};
     }
@@ -140,7 +140,7 @@ static void take_all (struct claim_call *self)
         writer_wait_turn (store->writer, &self->waiter);
 }
 
-// -- reading: messages, scores, and runs that may still answer
+// -- reading the chosen plans: messages, scores, and runs that may still answer
 
 void store_claim_reset (struct store *self)
 {
@@ -149,7 +149,9 @@ void store_claim_reset (struct store *self)
     self->claim = NULL;
 }
 
-// Read messages, scores and, if earlier runs may still answer, plan:run: up to three commands.
+// Send up to three commands that read messages, scores and, if earlier runs may still answer,
+// fields of plan:run. `which` has the indexes of the choices to read; NULL: all. `found` has the
+// functions for the answers.
 static void ask_plans (struct store *self, const struct core_choice *choices, const size_t *which,
                        size_t count, link_reply_fn *reply, void *owner)
 {
@@ -194,7 +196,7 @@ static void found_runs (const struct core_choice *choices, const size_t *which, 
         core_found_run (&choices[which ? which[i] : i], reply_text (reply->element[i]));
 }
 
-// Functions for the answers, in order.
+// The functions for the answers to ask_plans, in their order.
 typedef void found_fn (const struct core_choice *choices, const size_t *which, size_t count,
                        const redisReply *reply);
 static found_fn *const found[] = {found_messages, found_scores, found_runs};
@@ -204,7 +206,7 @@ static void on_plans (void *owner, const redisReply *reply)
     struct claim_call *self = owner;
     size_t index = self->answered++;
     if (self->store && (!reply || reply->type == REDIS_REPLY_ERROR)) {
-        // A read failed: put all choices back for a later claim.
+        // A read failed: leave all choices to a later claim.
         for (size_t i = 0; i < self->count; i++)
             core_unchoose (self->store->core, &self->choices[i]);
         store_claim_reset (self->store);
@@ -223,7 +225,7 @@ static void on_plans (void *owner, const redisReply *reply)
 
 struct read_ahead {
     struct store *store;
-    uint64_t resets; // core_resets at the start: a reset drops the choices
+    uint64_t resets; // core_resets at the start: if it differs later, the choices are invalid
     struct core_choice choices[AHEAD_MAX];
     size_t count;
     size_t reads, answered;

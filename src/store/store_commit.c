@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-// A waiting caller. When a vote is closed, its commit is kept here until all votes are read.
+// A commit whose caller waits. If it closes a vote, the commit is kept until all votes are read.
 struct commit_call {
     struct waiter waiter;
     struct store *store;
@@ -15,18 +15,18 @@ struct commit_call {
     void *owner;
     struct store_committed answer;
     char epoch[24];
-    uint8_t *message; // STORE_CHANGED
-    char full[40];
-    enum stop_state stop_state; // of the plan afterwards
-    bool was_stopped;           // it was stopped before the run, or may have been
-    struct span failure;        // the record, if the run is one of the plan's last failures
-    int64_t ended_ms;           // of that failure, as in its outcome
-    // when a vote is closed
+    uint8_t *message;           // STORE_CHANGED: the message that is stored
+    char full[40];              // name of the limit that rejected `called`; "" = none did
+    enum stop_state stop_state; // stop state of the plan after the commit
+    bool was_stopped;           // the plan was stopped before the run, or may have been
+    struct span failure;        // record for the plan's last failures; empty = it did not fail
+    int64_t ended_ms;           // time of the commit, as in its outcome; Unix milliseconds
+    // the rest is used only while a vote is closed
     struct core_commit commit;
     struct plan *called;
     void (*then) (void *owner);
     char *texts[5];
-    size_t unplaced_size; // of the last text
+    size_t unplaced_size; // size of the last text, the record if a limit rejects `called`
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
     char *votes;
 };
@@ -45,7 +45,8 @@ static void answer_commit (struct commit_call *self)
 
 // -- preparing the commit for the core
 
-// The message is written into the store's text buffer, and valid until that is reused.
+// The commit for the core. Its message is in the store's text buffer, and valid until that is
+// reused.
 static struct core_commit commit_of (struct store *self, const struct store_commit *commit,
                                      const char *caller)
 {
@@ -63,7 +64,7 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
                      : decision->commit == COMMIT_LEASE
                          ? store_now_us (self) + commit->lease_s * 1000000
                          : store_now_us (self) + decision->delay_ms * 1000;
-    static const struct span none = {0}; // callbacks have a history of their own
+    static const struct span none = {0}; // for callbacks, which have a history of their own
     struct span record = commit->callback ? none : commit->record;
     bool writes = !commit->keep_message && !decision->unchanged && decision->commit != COMMIT_END;
     return (struct core_commit){
@@ -233,7 +234,7 @@ static char *votes_text (const redisReply *votes)
 static void on_votes (void *owner, const redisReply *reply)
 {
     struct commit_call *self = owner;
-    if (!reply) { // only while the link is being destroyed: otherwise the call waits for Redis
+    if (!reply) { // the link is being destroyed; otherwise the call would wait for Redis
         self->answer.result = STORE_LOST;
         answer_commit (self);
         return;

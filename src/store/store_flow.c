@@ -31,7 +31,7 @@ struct flow_listing {
     struct store_flow_head *heads;
     char (*names)[STATION_NAME_MAX + 1];
     char **infos;
-    char *after; // "(" and the last name that was read, valid or not; NULL: from the start
+    char *after; // "(" and the last name that was read, even if invalid; NULL: from the start
     size_t after_size;
     bool more;
     enum store_result result;
@@ -84,10 +84,10 @@ static void set_after (struct flow_listing *self, struct span name)
     self->after_size = name.size + 1;
 }
 
-// Context of an answer of this page.
+// The owner of the answer with one flow's head.
 struct listed {
     struct flow_listing *listing;
-    size_t at;
+    size_t at; // index of the flow
 };
 
 static void on_head (void *owner, const redisReply *reply)
@@ -195,7 +195,7 @@ static void end_reading (struct reading_flow *self)
     free (self);
 }
 
-// End the read if the answer is an error or missing.
+// Whether the answer is an error or missing; then this ends the read and answers the caller.
 static bool read_failed (struct reading_flow *self, const redisReply *reply)
 {
     self->answer.result = reply_key_result (reply, &self->answer.error);
@@ -309,7 +309,8 @@ void store_flow_put (struct store *self, const struct store_flow_change *change,
     decimal_text (change->use, use);
     decimal_text (change->last, last);
     decimal_text (change->updated, updated);
-    // A single command: if the key has another type, the writer replaces the key and repeats it.
+    // One command writes all fields: if the key has a wrong type, the writer deletes the key and
+    // repeats only the commands that failed.
     const struct span words[] = {TEXT ("HSET"),    key,
                                  TEXT ("use"),     TEXT (use),
                                  TEXT ("last"),    TEXT (last),

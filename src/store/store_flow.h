@@ -4,12 +4,12 @@
 
 #include "store.h"
 
-enum { STORE_FLOW_VERSIONS = 100 }; // versions kept of a flow
+enum { STORE_FLOW_VERSIONS = 100 }; // how many versions of a flow are kept
 
-// What a station keeps of a flow in memory.
+// The part of a flow that a station keeps in memory.
 struct store_flow_head {
     struct span name;
-    int use, last;    // versions; 0: none, or invalid after an edit by hand
+    int use, last;    // version in use, and last one; 0: none, or invalid after an edit by hand
     int64_t updated;  // Unix seconds
     struct span info; // JSON about the version in use; empty = none
 };
@@ -27,13 +27,13 @@ typedef void store_flow_heads_fn (void *owner, const struct store_flow_heads *an
 void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *reply, void *owner);
 
 struct store_flow {
-    enum store_result result; // STORE_NONE: there is no such flow
-    int use, last;            // as in the head
-    int64_t updated;
+    enum store_result result;              // STORE_NONE: there is no such flow
+    int use, last;                         // version in use, and last one, as in store_flow_head
+    int64_t updated;                       // Unix seconds
     int versions[2 * STORE_FLOW_VERSIONS]; // the versions kept, in ascending order
     size_t version_count;
     int version;      // the version of `text`
-    struct span text; // empty = no such version
+    struct span text; // the definition, JSON; empty = no such version
     int64_t plans;    // number of plans with this flow as their target
     const char *error;
 };
@@ -49,11 +49,11 @@ void store_flow_read (struct store *self, const char *name, int version, enum li
 
 struct store_flow_change {
     const char *name;
-    int version; // a new version, with its text; 0 = none
-    struct span text;
+    int version;        // number of a new version; 0 = none is added
+    struct span text;   // definition of the new version
     const int *dropped; // versions to delete
     size_t dropped_count;
-    int use, last;
+    int use, last; // the rest as in store_flow_head
     int64_t updated;
     const char *info;
 };

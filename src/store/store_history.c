@@ -25,9 +25,11 @@ bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub
            *ret_sub < INT64_MAX;
 }
 
-enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 }; // elements before the outcomes; elements of one
+// An answer of history.lua: elements before the outcomes; elements of each outcome.
+enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 };
 
-// exec_id is the microsecond in which the run began, or the next free number after it.
+// Set when the run began and ended. Its exec_id is the microsecond in which it began, or the next
+// free number after that.
 static void set_times (json_t *run, int64_t ended_ms)
 {
     int64_t fired_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
@@ -60,7 +62,7 @@ json_t *store_history_at (const struct store_history *answer, size_t index)
     return run;
 }
 
-// -- the last failures of a plan: "ENDED_MS RECORD"
+// -- the last failures of a plan: a list of "ENDED_MS RECORD", the latest first
 
 enum { FAILURES_MAX = 5 };
 
@@ -187,9 +189,9 @@ void store_restore (struct store *self, const struct store_restored_outcome *out
     store_wait (self, WAITER_CLIENT, reply, owner);
 }
 
-// -- deletion of outcomes that are too old, in the order of their times
+// -- deletion of outcomes that are too old, from the oldest on
 
-enum { OLD_MAX = 10 };
+enum { OLD_MAX = 10 }; // outcomes that are deleted in one step
 
 static void on_trimmed (void *owner, enum store_result result, const char *error);
 
@@ -227,7 +229,7 @@ static void on_trimmed (void *owner, enum store_result result, const char *error
         store_history_trim (owner);
 }
 
-// Trim the history of callbacks, whose entry ids are times.
+// Trim the history of callbacks, where an entry's id is its time, so one command can trim by age.
 static void on_oldest_callback (void *owner, const redisReply *reply)
 {
     struct store *self = owner;

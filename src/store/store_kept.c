@@ -1,5 +1,5 @@
-// Data kept besides plans: added targets, kinds of plans, limits, identities. Each is a hash, which
-// is read as a whole unless a single kind is requested. A change is a row of the next batch.
+// Added targets, kinds of plans, limits and identities. Each of these is a hash, which is read as a
+// whole unless a single kind is requested. A change is a row of the next batch.
 #include <stdlib.h>
 
 #include "memory.h"
@@ -14,7 +14,7 @@ struct keeping {
     char name[NAME_MAX_SIZE];
     char *text; // NULL = none
     int command;
-    void (*reply) (void); // the caller's function, under its own type again when it is called
+    void (*reply) (void); // the caller's function, cast back to its own type for the call
     void *owner;
 };
 
@@ -134,7 +134,8 @@ static void on_kind_written (void *owner, enum store_result result, const char *
                                               .error = error});
 }
 
-// Only the requested kind: all kinds may be megabytes, and each submission with a kind reads one.
+// Answer KIND_GET, which reads only the requested kind: all kinds may be megabytes, and each
+// submission with a kind reads one.
 static void on_kind (void *owner, const redisReply *reply)
 {
     struct keeping *self = owner;
@@ -262,8 +263,9 @@ bool store_limit_at (const struct store_limits *answer, size_t index, struct spa
     return true;
 }
 
-// -- identities: "TARGET IDENTITY" -> "INSTANCE HOME". The identity of this home is used; else one
-// of another home, whose station is not the owner; else a new one.
+// -- identities: the hash maps "TARGET IDENTITY" to "INSTANCE HOME". For a target, the identity of
+// this home is reused; else one of another home, as its station is not the owner any more; else a
+// new one is stored.
 
 struct identifying {
     struct store *store;
@@ -290,7 +292,7 @@ static void on_identity_written (void *owner, enum store_result result, const ch
                                            .error = error});
 }
 
-// Consider a stored identity: keep it as `known` if it is of this target and may be used here.
+// Keep a stored identity as `known` if it is of this target and may be reused here.
 static void look_at_identity (struct identifying *self, struct span name, struct span whose)
 {
     size_t size = strlen (self->target);

@@ -1,6 +1,6 @@
-// Data that the stations on one Redis keep besides plans: targets, kinds, limits, the stations
-// present and the owner; and statistics. As in store.h, each call is answered once, never before it
-// returns.
+// Data in Redis other than plans, shared by all stations on it: targets, kinds, limits, the
+// stations present and the owner; and statistics. As in store.h, each call is answered once, never
+// before it returns.
 #pragma once
 
 #include "store.h"
@@ -9,16 +9,18 @@
 
 struct store_stations {
     enum store_result result;
-    const redisReply *reply; // name, text, ...
+    const redisReply *reply; // read it with store_station_at
     const char *error;
 };
 
 typedef void store_stations_fn (void *owner, const struct store_stations *answer);
 
 // Add a target (with its `text`), remove it (`text` NULL), or only read (`name` NULL). The answer
-// lists all of them.
+// lists all added targets.
 void store_stations (struct store *self, const char *name, const char *text,
                      enum link_repeat repeat, store_stations_fn *reply, void *owner);
+
+// The target at this index of the answer. False: there are no more.
 bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
                        struct span *ret_text);
 
@@ -28,9 +30,10 @@ enum kind_command { KIND_LIST, KIND_GET, KIND_PUT, KIND_REMOVE };
 
 struct store_kinds {
     enum store_result result;
-    size_t count; // kinds in the answer; 0 = the requested one does not exist, or may not be added
-    struct span name, json;  // of the requested kind
-    const redisReply *reply; // of the list
+    size_t
+        count; // kinds in the answer; 0 = the requested one does not exist, or there are too many
+    struct span name, json;  // the requested kind; name empty = KIND_LIST
+    const redisReply *reply; // KIND_LIST: all kinds
     const char *error;
 };
 
@@ -39,6 +42,8 @@ typedef void store_kinds_fn (void *owner, const struct store_kinds *answer);
 // Read, add or remove kinds of plans; `json` is for KIND_PUT.
 void store_kinds (struct store *self, enum kind_command command, struct span name, const char *json,
                   store_kinds_fn *reply, void *owner);
+
+// The kind at this index of the answer. False: there are no more.
 bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
                     struct span *ret_json);
 
@@ -48,9 +53,9 @@ enum limit_command { LIMIT_LIST, LIMIT_SET, LIMIT_REMOVE };
 
 struct store_limits {
     enum store_result result;
-    bool done;    // LIMIT_SET: false = the quota is exceeded; LIMIT_REMOVE: false = no such limit
-    size_t count; // LIMIT_LIST
-    const redisReply *reply;
+    bool done;    // LIMIT_SET: false = there are too many; LIMIT_REMOVE: false = no such limit
+    size_t count; // LIMIT_LIST: number of limits
+    const redisReply *reply; // LIMIT_LIST: read it with store_limit_at
     const char *error;
 };
 
@@ -60,25 +65,30 @@ typedef void store_limits_fn (void *owner, const struct store_limits *answer);
 // once, for all stations on this Redis.
 void store_limits (struct store *self, enum limit_command command, const char *name,
                    const struct limit *limit, store_limits_fn *reply, void *owner);
+
+// The limit at this index of the answer. False: there are no more.
 bool store_limit_at (const struct store_limits *answer, size_t index, struct span *ret_name,
                      struct limit *ret);
 
+// -- stations present
+
 struct store_attended {
     enum store_result result;
-    bool replaced;     // Redis holds other data than before
+    bool replaced;     // Redis was emptied, or holds other data than before
     bool lost;         // the last writes are lost; broadcasts continue in a new epoch
-    int64_t attending; // stations on this Redis
+    int64_t attending; // number of stations on this Redis
     int64_t stations;  // revision of the added targets: differs after every change
-    struct span wrong; // a key of a wrong type that was replaced; empty: none
+    struct span wrong; // name of a key of a wrong type that was replaced; empty: none
     const char *error;
 };
 
 typedef void store_attended_fn (void *owner, const struct store_attended *answer);
 
-// Report that this station leaves.
+// Remove this station from the list of stations present.
 void store_leave (struct store *self);
 
-// Report that this station is present, and read whether data were lost or replaced.
+// Enter this station, with the time, in the list of stations present. The answer also says whether
+// data were lost or replaced since the last call.
 void store_attend (struct store *self, store_attended_fn *reply, void *owner);
 
 struct store_owner {
@@ -96,7 +106,7 @@ void store_owner (struct store *self, store_owner_fn *reply, void *owner);
 struct store_identity {
     enum store_result result;
     struct span identity;
-    bool used; // it was used before, by this station or one that is gone
+    bool used; // the identity was used before, by this station or one that has ended
     const char *error;
 };
 
@@ -109,15 +119,18 @@ struct store_identity_wish {
     const char *replaces; // an identity that must not be used any more; "" = none
 };
 
-// Get the identity with which to connect to a target. The link repeats the call.
+// Get the identity with which to connect to a target. The call waits while Redis is away.
 void store_identity (struct store *self, const struct store_identity_wish *wish,
                      store_identity_fn *reply, void *owner);
 
 struct store_stats {
     enum store_result result;
-    int64_t plans, queued, due, running, stopped, dead, outcomes, seq, memory;
-    struct span epoch;
-    double next; // queue score of the next plan, 0 = none
+    int64_t plans, queued, due, running, stopped, outcomes; // numbers of plans, and of outcomes
+    int64_t dead;                                           // plans that failed permanently
+    int64_t seq;                                            // number of the last broadcast
+    int64_t memory;                                         // used by Redis, bytes
+    struct span epoch;                                      // of the broadcasts
+    double next; // queue score of the next plan, Unix seconds, 0 = none
     const char *error;
 };
 

@@ -9,10 +9,13 @@
 
 // -- a list
 
-enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 };       // elements before the plans; elements per plan
-enum { ORDERED_HEAD = 2, ORDERED_FIELDS = 4 }; // the same for a page in another order
-enum { ENTRY_STATION = IDENT_SIZE };           // offset of the target's name in an index entry
-enum { MESSAGES_MAX = 250 };                   // messages that a page with a filter examines
+enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // list.lua: elements before the plans, and per plan
+enum {
+    ORDERED_HEAD = 2,
+    ORDERED_FIELDS = 4
+};                                   // ordered.lua: elements before the plans, and per plan
+enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
+enum { MESSAGES_MAX = 250 };         // messages that a page with a filter examines
 
 struct list_call {
     struct store *store;
@@ -20,13 +23,14 @@ struct list_call {
     struct frames *members;
     uint64_t *ids; // STORE_RUNNING: ids to read
     size_t id_count;
-    struct store_listed *plans; // of the answer
+    struct store_listed *plans; // plans of the answer
     size_t count;
     store_page_fn *reply;
     void *owner;
 };
 
-// Timers of flows are never listed: `flow show` shows them.
+// Whether the plan is listed by the filter's flow_run. Timers of flows never are: `flow show` shows
+// them.
 static bool is_of_run (const struct store_filter *filter, struct span message)
 {
     struct plan_step step;
@@ -94,7 +98,7 @@ static void read_plan (struct list_call *self, struct store_listed plan, const r
     list_add (self, plan, reply_text (message), exec_id);
 }
 
-// `fields` are an entry of the index, its message and its run.
+// Add a plan of list.lua's answer: `fields` are an entry of the index, its message and its run.
 static void read_indexed (struct list_call *self, redisReply *const *fields)
 {
     struct span entry = reply_text (fields[0]);
@@ -151,7 +155,8 @@ static void ask_by_id (struct list_call *self)
 static const char *const order_keys[STORE_ORDERS] = {
     [STORE_BY_TIME] = KEY_TIME_SET, [STORE_STOPPED] = KEY_STOPPED, [STORE_DEAD] = KEY_DEAD};
 
-// `fields` are a score, its member, the message and its run.
+// Add a plan of ordered.lua's answer: `fields` are its score, member, message and run. A member
+// without a message is removed from the lists of stopped plans.
 static void read_ordered (struct list_call *self, redisReply *const *fields)
 {
     struct store_listed plan = {.score_us = reply_score_us (fields[0])};
@@ -161,7 +166,7 @@ static void read_ordered (struct list_call *self, redisReply *const *fields)
     if (reply_text (fields[2]).size)
         read_plan (self, plan, fields[2], fields[3]);
     else if (self->filter.order != STORE_BY_TIME &&
-             !core_view (self->store->core, plan.plan_id, &view)) // its rows are not to be written
+             !core_view (self->store->core, plan.plan_id, &view)) // no write of the plan is pending
         store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (order_keys[self->filter.order]),
                                          reply_text (fields[1])));
 }

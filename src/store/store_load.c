@@ -7,16 +7,16 @@
 #include "memory.h"
 #include "store_private.h"
 
-// All commands are sent at once and answered in order.
+// A loading in progress. All commands are sent at once and answered in order.
 struct store_loading {
-    struct store *store; // NULL: it was abandoned
-    size_t left;         // answers
-    bool lost;    // an answer is missing: the connection is lost, and everything is read again
+    struct store *store; // NULL: the loading was aborted
+    size_t left;         // number of answers still to come
+    bool lost; // an answer is missing: the connection was lost, and everything will be read again
     bool refused; // an answer was an error, so the data are unknown
     struct core_numbers numbers;
-    bool has_seq;
+    bool has_seq;        // plan:meta has a valid seq
     int64_t history_seq; // the highest seq that the history ever had
-    char schema[16];
+    char schema[16];     // `schema` in plan:meta
 };
 
 static struct store_loading *current_loading (void *owner)
@@ -57,12 +57,12 @@ static void part_loaded (struct store_loading *loading, const redisReply *reply)
 void store_load_end (struct store *self)
 {
     if (self->loading)
-        self->loading->store = NULL; // its answers still come
+        self->loading->store = NULL; // its memory is freed after the last answer
     self->loading = NULL;
 }
 
-// A key of another type is replaced by the first batch. Other errors are temporary: everything is
-// read again.
+// Whether the answer cannot be used. A key of a wrong type is deleted by the first batch, and
+// counts as empty; after any other error, which may be temporary, everything is read again.
 static bool is_wrong (struct store_loading *loading, const char *key, const redisReply *reply)
 {
     struct store *store = loading->store;
@@ -122,16 +122,17 @@ static void on_newest (void *owner, const redisReply *reply)
     if (loading && !is_wrong (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
         reply_is_array (reply->element[0], 1) &&
         history_entry_parse (reply_text (reply->element[0]->element[0]), &seq, &sub) &&
-        seq < INT64_MAX / 4 && sub < INT64_MAX / 4) { // else it is replaced by the next write
+        seq < INT64_MAX / 4 &&
+        sub < INT64_MAX / 4) { // with higher ids, the writer replaces the key
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
     part_loaded (owner, reply);
 }
 
-// The highest entry id that the history ever had, even if that entry was forgotten: Redis rejects
-// lower ids. Without permission for XINFO, or without a history, the id of the newest entry is
-// used.
+// Note the highest entry id that the history ever had, even if that entry was deleted: Redis
+// rejects lower ids. If XINFO is not permitted or there is no history, the id of the newest entry
+// remains.
 static void on_highest (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
@@ -161,7 +162,8 @@ static void on_counts (void *owner, const redisReply *reply)
     part_loaded (owner, reply);
 }
 
-// The last of the counters: pass them to the core, and write what was found out about the data.
+// Process whether plan:class exists. This is the answer to the last of the commands about counters:
+// pass all counters to the core, and give new data an identity and a schema.
 static void on_classes (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
@@ -228,7 +230,7 @@ static void on_tokens (void *owner, const redisReply *reply)
 
 enum { PAGE = 1000 };
 
-// The members of a page of runs, kept while data about them are read.
+// Queue members of up to PAGE runs, kept while their classes are read.
 struct run_page {
     struct store_loading *loading;
     size_t count;
@@ -273,7 +275,7 @@ static struct run_page *page_of (struct store_loading *loading, redisReply *cons
     return page;
 }
 
-// Read priority and group of plans with runs: limits count these.
+// Read priority and group (plan:class) of plans with runs in flight, which count for limits.
 static void ask_classes (struct store_loading *loading, redisReply *const *members, size_t count)
 {
     struct span words[2 + PAGE] = {TEXT ("HMGET"), TEXT (KEY_CLASS)};

@@ -1,5 +1,5 @@
-// Finds a plan by its id, including what only the core knows of it yet. If the plan may still be
-// rejected, or its run may not be sent yet, the caller waits until Redis has acknowledged it.
+// Finds a plan by its id, including its changes that are only in memory yet. If the plan may still
+// be rejected, or its run is not written yet, the caller waits until Redis has acknowledged that.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -46,7 +46,7 @@ static void lookup_send (struct store_lookup *self, const struct span *words, si
     store_ask (self->store, self->repeat, words, count, reply, self);
 }
 
-// End the lookup if the answer is an error or missing.
+// Whether the answer is an error or missing; then this ends the lookup and answers the caller.
 static bool read_failed (struct store_lookup *self, const redisReply *reply)
 {
     const char *error;
@@ -192,7 +192,7 @@ static void on_message (void *owner, const redisReply *reply)
     struct span message = reply_text (reply);
     bool known =
         core_view (self->store->core, self->plan_id, &view) && span_is (view.target, self->target);
-    // A run that is about to begin is sent only after its start is written.
+    // A run whose start is not written yet was not sent: wait for that, and look again.
     bool begins = known && view.exec_id && !view.settled;
     if (known && (view.submitted || begins) && !view.gone) {
         wait_until_settled (self);
@@ -229,7 +229,8 @@ static void on_existence (void *owner, const redisReply *reply)
     answer_lookup (self);
 }
 
-// Look for the next candidate: a plan in the index under this name, or known to the core.
+// Read the plan under the next candidate target: those in the index, given by the caller, or known
+// to the core.
 static void look_next (struct store_lookup *self)
 {
     char member[MEMBER_MAX + 2];
@@ -240,7 +241,7 @@ static void look_next (struct store_lookup *self)
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
     member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
     if (self->more == LESS_MESSAGE)
-        // A key of another type does not count as a plan, and will be replaced.
+        // A key of a wrong type does not count as a plan: a submission replaces it.
         lookup_send (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),
                      on_existence);
     else
@@ -305,7 +306,8 @@ static void look_now (void *owner, bool serves)
         fail_lookup (owner, STORE_LOST, "");
 }
 
-// The core does not keep results of participants: write the pending ones first.
+// Begin the lookup after all pending writes: the core does not keep results of participants or
+// failures, so they can be read only from Redis.
 static void look_behind_writes (struct store_lookup *self)
 {
     if (store_serves (self->store) && core_has_rows (self->store->core))
@@ -367,8 +369,8 @@ void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *re
     read_queue_range (lookup);
 }
 
-// The stored frames are not parsed, as they may be large. `[]` means that a voter has not answered;
-// anything but an array was not written by a station.
+// Whether the stored frames are an answer. They are not parsed, as they may be large. `[]` means
+// that a voter has not answered; anything but an array was not written by a station.
 static bool is_answer (struct span frames)
 {
     return frames.size > 2 && frames.data[0] == '[' && frames.data[frames.size - 1] == ']';

@@ -1,7 +1,8 @@
-// Converts data of schema 1, of versions in which any number of stations claimed plans side by
-// side, to schema 2: plans in lanes and held plans return to their places in the queue, and keys
-// that only those versions used are deleted. All steps may be repeated, so an interrupted migration
-// simply restarts.
+// Converts data of schema 1, written by versions without an owner in which all stations claimed
+// plans, to schema 2. Those versions moved due plans that could not start yet into keys of their
+// own (plan:held, plan:lane), and gave them a later score in the queue. These plans return to their
+// places in the queue, and the keys that only those versions used are deleted. All steps may be
+// repeated, so an interrupted migration simply restarts.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,18 +17,19 @@
 enum { PAGE = 1000, ABSENT_S = 15, WAIT_MS = 1000, KEY_MAX = 2 * STATION_NAME_MAX + 96 };
 
 struct migration {
-    struct store *store; // NULL: it was abandoned
-    struct timer timer;
-    bool logged;
-    // the keys of plans kept apart, and how far the current one is read
+    struct store *store; // NULL: the migration was aborted
+    struct timer timer;  // checks again for stations of the former version
+    bool logged;         // it was logged that the migration waits for them
+    // the keys with held plans and plans in lanes
     char (*keys)[KEY_MAX];
-    size_t key_count, key_room, key_at, offset;
-    bool held;
-    struct span *members; // members of the page; their texts are in `bytes`
-    double *scores;
+    size_t key_count, key_room;
+    size_t key_at, offset; // how far they are read: the key, and the first member of the page
+    bool held;             // the key has held plans, else plans in a lane
+    struct span *members;  // members of the page; their texts are in `bytes`
+    double *scores;        // their scores in that key; NAN: do not move the plan
     size_t member_count;
     char *bytes;
-    int64_t moved;
+    int64_t moved; // number of plans moved so far
 };
 
 static void free_page (struct migration *self)
@@ -48,13 +50,13 @@ static void migration_destroy (struct migration *self)
     free (self);
 }
 
-// Whether the migration was abandoned; then its memory is freed here.
+// Whether the migration was aborted, or `reply` is missing (NULL); then it is freed here.
 static bool is_over (struct migration *self, const redisReply *reply)
 {
     if (self->store && reply)
         return false;
     if (self->store)
-        self->store->migration = NULL; // the connection is lost: the next takeover starts again
+        self->store->migration = NULL; // the connection was lost: the next takeover starts it again
     migration_destroy (self);
     return true;
 }
@@ -76,7 +78,7 @@ static void write_pair (struct migration *self, const char *command, const char 
     store_write (self->store, WORDS (TEXT (command), span_text (key)));
 }
 
-// -- the end
+// -- the last step
 
 static void on_finished (void *owner, enum store_result result, const char *error)
 {
@@ -105,7 +107,7 @@ static void finish_migration (struct migration *self)
     store_wait (self->store, WAITER_SURE, on_finished, self);
 }
 
-// -- a page of plans kept apart
+// -- a page of held plans or plans in a lane
 
 static void next_page (struct migration *self);
 
@@ -130,7 +132,8 @@ static void on_page_written (void *owner, enum store_result result, const char *
     next_page (self);
 }
 
-// Plans in a lane were queued later than they were due, by a multiple of `unit` seconds.
+// Whether a plan that was put into a lane at score `since` is still there: while in a lane, it was
+// queued later by a multiple of `unit` seconds.
 static bool stays_in_lane (double score, double since)
 {
     const double unit = 61.803399;
@@ -174,7 +177,7 @@ static void on_scores (void *owner, const redisReply *reply)
                                : stays_in_lane (score, self->scores[i]);
         if (same && !self->held)
             move_member (self, self->members[i], llround (self->scores[i] * 1e6));
-        if (!same) // it was moved in between
+        if (!same) // the plan has been moved since
             self->scores[i] = NAN;
     }
     if (!self->held) {
@@ -254,7 +257,7 @@ static void next_key (struct migration *self)
     next_page (self);
 }
 
-// Handle a key that only schema 1 has.
+// Handle a key that only schema 1 has: note it if it has plans to move, else delete it.
 static void take_key (struct migration *self, struct span name)
 {
     static const char *const former[] = {KEY_FORMER_HELD,   KEY_FORMER_LANE, KEY_FORMER_LANES,
@@ -307,7 +310,7 @@ static void on_keys (void *owner, const redisReply *reply)
         scan_keys (self, cursor);
 }
 
-// Scan all keys once: nothing else lists the keys of targets, groups and stations that are gone.
+// Scan all keys once, as no list names the keys of targets, groups and stations that exist no more.
 // The pattern excludes messages and results.
 static void scan_keys (struct migration *self, const char *cursor)
 {
@@ -317,8 +320,8 @@ static void scan_keys (struct migration *self, const char *cursor)
                on_keys, self);
 }
 
-// -- the start: no station of the former version may be running, as it would claim plans without
-// checking who owns them
+// -- the first step: wait until no station of the former version is running, as it would claim
+// plans without checking who owns them
 
 // Whether a value of plan:attending is of schema 2: the schema follows a blank (store_stats.c).
 static bool is_of_schema_2 (struct span seen)
@@ -403,14 +406,14 @@ static void on_owner_gone (void *owner, const redisReply *reply)
 static void on_schema_written (void *owner, enum store_result result, const char *error)
 {
     struct going_back *self = owner;
-    if (result != STORE_DONE) { // another station may own the plans by now: keep its key
+    if (result != STORE_DONE) { // another station may own the plans by now: keep plan:owner
         back_end (self, result, error);
         return;
     }
     store_ask (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT (KEY_OWNER)), on_owner_gone, self);
 }
 
-// Workers of the former version get only what is in plan:offers.
+// Write an offer to plan:offers, from which the former version offers plans to workers.
 static void write_offer (struct store *store, const struct offer *offer)
 {
     char key[STATION_NAME_MAX + 16], score[DECIMAL_SIZE + 1], plan[MEMBER_MAX + 2];
@@ -447,8 +450,8 @@ static void keep_offer (void *owner, struct span target, uint64_t id, int64_t or
     self->offers[self->count++] = (struct offer){target, id, order};
 }
 
-// No other station may be present: a standby would take over as soon as the data have no owner, and
-// migrate them again.
+// Begin the conversion if no other station is present: a standby would take over as soon as the
+// data have no owner, and migrate them again.
 static void on_others (void *owner, const redisReply *reply)
 {
     struct going_back *self = owner;

@@ -6,7 +6,7 @@
 static void on_trimmed (void *owner, const redisReply *reply)
 {
     (void)owner;
-    (void)reply; // after an error the next sweep tries again
+    (void)reply; // after an error, the next sweep trims again
 }
 
 void store_outputs_trim (struct store *self)
@@ -19,8 +19,8 @@ void store_outputs_trim (struct store *self)
                   on_trimmed, self);
 }
 
-// Only Redis knows the memory that outputs use. Asking after each one would cost more than writing
-// it.
+// Only Redis knows how much memory the outputs use, and a check costs more than a write. So it is
+// checked after each eighth (SHARE) of the limit that is written.
 void store_outputs_written (struct store *self, size_t size)
 {
     enum { SHARE = 8 };

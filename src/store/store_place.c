@@ -1,4 +1,4 @@
-// Writes of flow runs: they place and delete plans, and write rows of their own, all in the batch
+// Writes that flow runs cause: they add and delete plans, and write keys of flows, all in the batch
 // of the decision that causes them.
 #include "plan_step.h"
 #include "store_private.h"
@@ -35,7 +35,7 @@ bool store_drop_stopped (struct store *self, const struct plan *plan)
     struct core_view view;
     bool ended = plan_stop_state (plan) == STOP_DEAD || plan->state == PLAN_CLOSE;
     if (!ended || core_view (self->core, plan->id, &view))
-        return false; // the core is changing it: the outcome is not known yet
+        return false; // the core has the plan in memory: it may be changing
     store_take_back (self, plan->station, plan->id, plan->caller);
     store_write_stopped (self, plan->station, plan->id, STOP_NONE);
     return true;

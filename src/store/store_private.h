@@ -15,43 +15,44 @@ struct store {
     struct reactor *reactor;
     struct core *core;
     struct writer *writer;
-    struct timer timer; // for the writer's next deadline
+    struct timer timer; // flushes at the writer's next deadline
     store_state_fn *changed;
     void *owner;
     enum store_state state;
-    bool flushing, loaded;
+    bool flushing;         // a flush is running, or the store is being destroyed
+    bool loaded;           // all data needed since the takeover are read
     struct reason trouble; // text of store_trouble
-    size_t odd_members;    // queue members that are no plans, removed since the last claim
-    char odd_member[80];   // one of them
-    int64_t odd_batch;     // batch that removes them; 0 = it was acknowledged
+    size_t odd_members;    // queue members that name no plan, removed since the last claim
+    char odd_member[80];   // one of these members, for the log
+    int64_t odd_batch;     // batch that removes such members; 0 = it was acknowledged
     unsigned sent_kinds;   // ROWS_ flags of the batch sent in this turn
 
     int64_t offset_us; // Redis' clock minus our monotonic one
-    bool learned;      // offset_us comes from an answer of Redis
-    char instance[17];
+    bool learned;      // offset_us comes from a reading of Redis' clock
+    char instance[17]; // random id of this process in plan:attending
     char name[80], endpoints[300], key[41];
     int state_folder; // a folder with the token of the last takeover; -1 = none
     struct store_bounds bounds;
     int64_t window;           // plans in progress at which the store is busy
-    int64_t output_written;   // bytes since plan:output was trimmed
+    int64_t output_written;   // bytes of output written since plan:output was trimmed
     struct json_text text;    // buffer for writing plans
     char wrong_key[96];       // a key of a wrong type that was replaced; "" = none
-    char data[32];            // identity of the data; "" = not known yet
-    bool lost_tail, lost_all; // to be reported
+    char data[32];            // identity of the data (`store` in plan:meta); "" = not known yet
+    bool lost_tail, lost_all; // losses to be reported by store_attend
 
     bool alone;                     // the database is private
-    struct store_loading *loading;  // NULL = all is read
-    struct migration *migration;    // of former data; NULL = none
-    struct claim_call *claim;       // a claim that reads; NULL = none
+    struct store_loading *loading;  // loading in progress; NULL = none
+    struct migration *migration;    // migration in progress; NULL = none
+    struct claim_call *claim;       // claim that waits for reads; NULL = none
     struct claim_call *spare_claim; // memory of the last claim, reused to avoid malloc
     int64_t page_us;           // no page of the queue is read before this time: the last one failed
-    bool look_wanted;          // look for edits as soon as nothing is in flight
-    int64_t look_us;           // when to look for edits by hand next, monotonic
-    size_t limits_unwritten;   // changes of limits that are not acknowledged
-    uint64_t limit_writes;     // changes of limits since the start
-    int64_t stations_revision; // of the added targets: another one after every change
+    bool look_wanted;          // check for edits by hand as soon as nothing is in flight
+    int64_t look_us;           // when to set look_wanted next, monotonic
+    size_t limits_unwritten;   // number of changes of limits that are not acknowledged
+    uint64_t limit_writes;     // number of changes of limits since the start
+    int64_t stations_revision; // revision of the added targets: differs after every change
     void (*due) (void *owner, int64_t redis_us);
-    struct later *later, **last_later; // calls that wait until it serves
+    struct later *later, **last_later; // calls that wait until the store serves
 };
 
 #define WORDS(...)                                                                                 \
@@ -59,7 +60,7 @@ struct store {
         sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span)
 #define TEXT(text) span_text (text)
 
-// -- reading: on the connection of the batch in flight, behind it, so reads see its writes
+// -- reading: on the same connection as the batches, so a read sees all batches sent before it
 
 // Send a command. `reply` is called once; with LINK_ONCE it gets NULL when the link is not up.
 void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
@@ -69,16 +70,18 @@ void store_ask (struct store *self, enum link_repeat repeat, const struct span *
 void store_script (struct store *self, enum script script, size_t keys, const struct span *args,
                    size_t count, link_reply_fn *reply, void *owner);
 
-// A caller whose answer is awaited.
+// A caller that waits for the answer of Redis.
 struct store_caller {
     struct store *store;
-    void (*reply) (void); // the caller's function, under its own type again when it is called
+    void (*reply) (void); // the caller's function, cast back to its own type for the call
     void *owner;
 };
 
+// A new caller, to be freed after its reply.
 struct store_caller *ask_new (struct store *self, void (*reply) (void), void *owner);
 
-// Delete and report a key if `reply` says that it has another type. Returns whether it does.
+// If `reply` says that the key has a wrong type, delete the key and note it as wrong_key. Returns
+// whether it has.
 bool store_cure (struct store *self, const char *key, const redisReply *reply);
 
 // -- writing
@@ -91,29 +94,41 @@ struct written_ask {
     void *owner;
 };
 
-// Call `reply` when the batch that is being collected was applied, and the replicas have it.
+// Call `reply` when the batch that is being collected was applied and, unless the kind is
+// WAITER_SURE, the replicas have it.
 void store_wait (struct store *self, enum waiter_kind kind, store_done_fn *reply, void *owner);
 
 // Call `reply` with this result at the end of the turn.
 void store_answer (struct store *self, enum store_result result, const char *error,
                    store_done_fn *reply, void *owner);
 
+// Add a command to the batch that is being collected. Everything is copied.
 void store_write (struct store *self, const struct span *words, size_t count);
+
+// The result that a caller gets for this end of its wait.
 enum store_result written_result (enum written how);
 
 // -- loading at the takeover, and reading the queue
 
+// Load the data that the owner needs. Ends with store_loaded, a migration, or a new connection.
 void store_load_begin (struct store *self);
-void store_load_end (struct store *self); // give it up
-void store_loaded (struct store *self);   // loading is complete
+
+// Abort the loading, if one is in progress: its answers are ignored.
+void store_load_end (struct store *self);
+
+// The data are loaded: the store serves.
+void store_loaded (struct store *self);
 
 // Convert the data of a former version to this schema, then load them.
 void store_migrate_begin (struct store *self);
-void store_migrate_end (struct store *self); // give it up
 
-// Read the next page of the queue if one is wanted; once a second, look for edits by hand.
+// Abort the migration, if one is in progress; the next takeover starts it again.
+void store_migrate_end (struct store *self);
+
+// Read the next page of the queue if the core wants one; once a second, check for edits by hand.
 void store_queue_turn (struct store *self);
 
+// Detach the claim that waits for reads, if any: its choices are dropped, and it gets STORE_LOST.
 void store_claim_reset (struct store *self);
 
 // Pass the limits that were read from Redis to the core.
@@ -125,8 +140,8 @@ void store_report_due (struct store *self);
 // Whether the store serves. If not, callers are answered STORE_LOST.
 bool store_serves (const struct store *self);
 
-// Call back when the store serves; with `serves` false when it will not any more or, for a client,
-// when Redis is lost. Never before this call returns.
+// Call `call` when the store serves. `serves` is false if the store is destroyed first or, unless
+// the kind is WAITER_SURE, Redis is lost. Never before this call returns.
 void store_when_serving (struct store *self, enum waiter_kind kind,
                          void (*call) (void *owner, bool serves), void *owner);
 
@@ -134,32 +149,32 @@ void store_when_serving (struct store *self, enum waiter_kind kind,
 
 enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
 
-// Make a key of one plan; `start` is its prefix, such as KEY_MESSAGE.
+// Make the key of a plan that begins with the prefix `start`, such as KEY_MESSAGE.
 void member_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
                   uint64_t plan_id);
 
-// Make the field of plan:count for a caller.
+// Make the name of a caller's field in plan:count.
 void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
 
-// An id as 16 hex digits.
+// Write an id as 16 hex digits, in which form ids sort as text.
 void id_digits (uint64_t id, char out[IDENT_SIZE]);
 
-// The message to store for a plan; valid until the next call.
+// The message to store for a plan; valid until the next call of this group.
 struct span store_message (struct store *self, const struct plan *plan);
 
-// Prepare a plan for the core. Its message is valid until the next call; `caller` is a field of
-// plan:count.
+// Prepare a new plan for core_submit. Its message is valid until the next call of this group;
+// `caller`, which is borrowed, is a field of plan:count.
 struct core_submission store_submission (struct store *self, const struct plan *plan,
                                          struct span caller);
 
 // The caller of the plan in a stored message, as a field of plan:count; "" = unknown.
 void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
 
-// -- plans that are stopped, and those of them that failed for good
+// -- plans that are stopped, and those of them that failed permanently
 
 enum stop_state { STOP_NONE, STOP_STOPPED, STOP_DEAD };
 
-// Plans of flow steps are always STOP_NONE: their run lists them.
+// The stop state of a plan. It is always STOP_NONE for plans of flow steps: their run lists them.
 enum stop_state plan_stop_state (const struct plan *plan);
 enum stop_state message_stop_state (struct span message);
 
@@ -173,24 +188,46 @@ void store_failure (struct store *self, struct span station, uint64_t plan_id, i
 
 // -- outputs
 
+// Count an output of `size` bytes that is being written, and trim the outputs after a while.
 void store_outputs_written (struct store *self, size_t size);
+
+// Delete the oldest outputs: above output_bytes, and those that are too old.
 void store_outputs_trim (struct store *self);
 
-// Drop outcomes that are too old.
+// Delete outcomes that are too old from the history.
 void store_history_trim (struct store *self);
 
 // -- reading answers
 
+// Whether this is an array of at least so many elements. `reply` may be NULL.
 bool reply_is_array (const redisReply *reply, size_t elements);
-enum store_result reply_result (const redisReply *reply, const char **ret_error);
-// The same for a key that may have been edited by hand: a key of another type counts as empty.
-enum store_result reply_key_result (const redisReply *reply, const char **ret_error);
-struct span reply_text (const redisReply *reply);
-struct span *reply_texts (const redisReply *reply, size_t *ret_count); // of an array; free it
-int64_t reply_number (const redisReply *reply);
-int64_t reply_counter (const redisReply *reply); // a number that goes up; 0: invalid
-int64_t attending_age_s (const redisReply *seen, int64_t now_s); // a value of plan:attending
-int64_t reply_score_us (const redisReply *reply);                // -1: invalid
 
-// "1763...+?": the exec_id of a run in flight and its marks (proto/redis.md).
+// STORE_LOST if there is no reply (NULL), STORE_ERROR with the text if it is an error, else
+// STORE_DONE.
+enum store_result reply_result (const redisReply *reply, const char **ret_error);
+
+// As reply_result, but STORE_DONE also for a key of a wrong type, which an edit by hand may leave:
+// the key counts as empty.
+enum store_result reply_key_result (const redisReply *reply, const char **ret_error);
+
+// The text of the reply; data NULL: it is no text.
+struct span reply_text (const redisReply *reply);
+
+// The texts of an array. Free the list; the texts are borrowed.
+struct span *reply_texts (const redisReply *reply, size_t *ret_count);
+
+// An integer, or a text as an integer; 0: neither.
+int64_t reply_number (const redisReply *reply);
+
+// A counter, which is never negative; 0: invalid.
+int64_t reply_counter (const redisReply *reply);
+
+// The age in seconds of a value of plan:attending: how long ago the station was last present.
+int64_t attending_age_s (const redisReply *seen, int64_t now_s);
+
+// A queue score in seconds as microseconds; -1: there is none.
+int64_t reply_score_us (const redisReply *reply);
+
+// Parse a value of plan:run such as "1763...+?": the exec id of the run in flight and marks
+// (proto/redis.md). `ret_again`: the mark '+', an earlier run may still answer.
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again);

@@ -11,7 +11,7 @@ struct pull_call {
     struct waiter waiter;
     struct store *store;
     enum op { OP_OFFER, OP_TAKE, OP_ALIVE, OP_REPORT, OP_TEAM } op;
-    void (*reply) (void); // the caller's function, under its own type again when it is called
+    void (*reply) (void); // the caller's function, cast back to its own type for the call
     void *owner;
     char target[STATION_NAME_MAX + 1], name[STATION_NAME_MAX + 1];
     char *texts[2];
@@ -151,14 +151,14 @@ static void on_turn (struct waiter *waiter, enum written how, const char *error)
     run_call ((struct pull_call *)waiter);
 }
 
-// Deferred to the end of the turn, so that no callback runs within the caller's call.
+// Defer the call to the end of the turn, so that no callback runs within the caller's function.
 static void begin_call (struct pull_call *self)
 {
     self->waiter.release = on_turn;
     writer_wait_turn (self->store->writer, &self->waiter);
 }
 
-// -- reading what the core does not know about a plan
+// -- reading the data of a plan that are not in memory
 
 static void on_team (void *owner, const redisReply *reply)
 {
@@ -170,7 +170,7 @@ static void on_team (void *owner, const redisReply *reply)
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
     run_call (self);
-    free (spans); // the call may be freed already
+    free (spans); // not through `self`, which may be freed already
 }
 
 static void on_report (void *owner, const redisReply *reply)

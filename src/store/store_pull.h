@@ -1,5 +1,5 @@
-// Plans that workers fetch: the offers, the team of workers of each run, and its outcome. Each
-// function wraps a call of the core and is answered once. Specification: proto 7.9.
+// Plans that workers fetch: offers, the team of workers of each run, and its outcome. Each function
+// makes a call of the core and answers once when it is written. Specification: proto 7.9.
 #pragma once
 
 #include "core_pull.h"
@@ -11,7 +11,7 @@ struct store_offer {
     struct span key_station;
     uint64_t plan_id;
     uint64_t exec_id;
-    bool already_offered; // offered before: the lease has expired, the run continues
+    bool already_offered; // the run was offered before: its lease has expired, and it continues
     int64_t lease_s;
 };
 
@@ -33,19 +33,19 @@ void store_offer (struct store *self, const struct store_offer *offer, store_off
 struct store_take {
     const char *station;
     const char *worker;
-    int64_t limit;
-    int64_t from; // where to continue the search, 0 = at the start
+    int64_t limit; // number of jobs at most
+    int64_t from;  // where to continue the search, 0 = at the start
     int64_t lease_s;
     bool alone;                 // no other worker asks for plans of this target
-    struct limit station_limit; // by the settings
-    const struct span *members; // as in store_filter
+    struct limit station_limit; // the target's limit in the settings
+    const struct span *members; // the plan must have these members, as in store_filter
     size_t member_count;
 };
 
 struct store_taken {
     enum store_result result;
     struct core_pull_taken taken;
-    const struct core_job *jobs; // the jobs that the worker has now
+    const struct core_job *jobs; // the jobs given to the worker
     const char *error;
 };
 
@@ -65,7 +65,7 @@ struct store_worker {
     uint64_t plan_id;
     const char *station; // target that the plan must have, "" = any
     const char *worker;
-    uint64_t exec_id; // of the run it was given, 0 = not specified
+    uint64_t exec_id; // the run that it was given, 0 = not specified
     int64_t lease_s;
 };
 
@@ -83,7 +83,7 @@ struct store_heartbeat {
     bool release;         // the worker returns the plan without having begun
 };
 
-// The worker still works on the plan, or returns it.
+// Process a heartbeat of a worker, or its release of the plan.
 void store_alive (struct store *self, const struct store_worker *worker,
                   const struct store_heartbeat *heartbeat, store_alive_fn *reply, void *owner);
 
@@ -95,8 +95,8 @@ struct store_reported {
 
 typedef void store_reported_fn (void *owner, const struct store_reported *answer);
 
-// The worker has finished. A duplicate report is accepted but not counted, even when the run or the
-// plan is over.
+// Process a worker's report that it has finished. A duplicate report is accepted but not counted,
+// even when the run or the plan has ended.
 void store_report (struct store *self, const struct store_worker *worker,
                    const struct core_report *report, store_reported_fn *reply, void *owner);
 
@@ -110,5 +110,6 @@ struct store_team {
 
 typedef void store_team_fn (void *owner, const struct store_team *answer);
 
+// Read the team of workers of a plan's run; `station` is the target it must have, "" = any.
 void store_team (struct store *self, uint64_t plan_id, const char *station, store_team_fn *reply,
                  void *owner);

@@ -11,12 +11,12 @@ enum { LOOK_US = 1000000, PAGE_AGAIN_US = 100000, FIELDS = 3 };
 
 // -- pages
 
-// A request, with the state of the core when it was sent.
+// A read in flight, with the state of the store when it was sent.
 struct queue_read {
     struct store *store;
-    uint64_t resets;
-    int64_t expected; // number of plans expected: due ones, or all
-    uint64_t limit_writes;
+    uint64_t resets;       // core_resets: if it differs now, the answer is outdated
+    int64_t expected;      // number of plans that the core expects: due ones, or all
+    uint64_t limit_writes; // as in struct store: if it differs now, the limits read are outdated
 };
 
 static struct queue_read *asked_new (struct store *self)
@@ -69,7 +69,7 @@ static void on_page (void *owner, const redisReply *reply)
     } else if (is_current (asked)) {
         core_page_lost (self->core);
         self->page_us = clock_mono_us () + PAGE_AGAIN_US;
-        if (store_cure (self, KEY_TIME_SET, reply)) // the upkeep restores the queue
+        if (store_cure (self, KEY_TIME_SET, reply)) // the next sweep restores the queue
             self->odd_batch = core_batch (self->core);
     }
     free (asked);
@@ -118,7 +118,8 @@ static void on_plans (void *owner, const redisReply *reply)
     free (asked);
 }
 
-// Called when no row is pending or in flight, so the core and Redis must agree.
+// Compare the numbers of due plans and of all plans in Redis with those in memory. Called when no
+// write is pending or in flight, so they must agree unless somebody edited Redis.
 static void look_for_edits (struct store *self)
 {
     int64_t until_us;
@@ -141,7 +142,7 @@ void store_queue_turn (struct store *self)
 {
     struct core_cursor cursor;
     int64_t now_us = clock_mono_us ();
-    // Until invalid members are removed, they would be read again.
+    // Do not read while invalid members are being removed: they would be read again.
     if (!self->odd_batch && now_us >= self->page_us &&
         core_wants_page (self->core, store_now_us (self), &cursor))
         read_page (self, &cursor);
@@ -151,7 +152,7 @@ void store_queue_turn (struct store *self)
     }
     if (now_us < self->look_us)
         return;
-    self->look_wanted = true; // done in the next quiet turn
+    self->look_wanted = true; // the next turn in which the core is quiet does it
     self->look_us = now_us + LOOK_US;
     if (!self->limits_unwritten)
         store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits,

@@ -83,14 +83,15 @@ int64_t reply_number (const redisReply *reply)
     return reply_text (reply).size ? strtoll (reply->str, NULL, 10) : 0;
 }
 
-// A negative or very large number comes from an edit by hand, and counts as 0.
+// Negative and very large numbers count as 0: only an edit by hand can leave them.
 int64_t reply_counter (const redisReply *reply)
 {
     int64_t number = reply_number (reply);
     return number > 0 && number < INT64_MAX / 4 ? number : 0;
 }
 
-// Parse a score as Redis writes it for any valid time of a plan. False: some other number.
+// Parse a score in seconds as Redis writes it for any valid time of a plan: digits, with or without
+// a fraction. False: it has another form, such as an exponent, or is too large.
 static bool score_read (struct span text, int64_t *ret_us)
 {
     enum { WHOLE_MAX = 12, SCALE = 7 };

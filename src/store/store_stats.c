@@ -6,12 +6,12 @@
 #include "memory.h"
 #include "store_private.h"
 
-// Several commands that are sent together and answered in order.
+// A call of store_stats: its commands are sent together and answered in order.
 struct counting {
     struct store *store;
-    size_t at;
+    size_t at; // index of the next answer
     struct store_stats answer;
-    int64_t oldest; // the first seq of the history
+    int64_t oldest; // seq of the oldest outcome in the history; 0 = unknown
     char epoch[24];
     store_stats_fn *reply;
     void *owner;
@@ -32,7 +32,8 @@ static void take_next (struct counting *self, const redisReply *reply)
                                    : 0;
 }
 
-// An entry may hold several outcomes; its id is that of the last one.
+// Set the seq of the oldest outcome. An entry may hold several outcomes, and has the id of the
+// last.
 static void take_oldest (struct counting *self, const redisReply *reply)
 {
     enum { OUTCOMES_MAX = 1000 }; // history.lua
@@ -121,7 +122,7 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
         store_ask (self, LINK_ONCE, questions[i].words, questions[i].count, on_number, counting);
 }
 
-// -- the stations present: the only key that a standby writes
+// -- the stations present: plan:attending, the only key that a standby writes
 
 enum { ABSENT_S = 15, FORGET_S = 86400 };
 
@@ -212,7 +213,7 @@ void store_leave (struct store *self)
 void store_attend (struct store *self, store_attended_fn *reply, void *owner)
 {
     char now[24];
-    // The schema follows the blank; former versions do not write one.
+    // The value is the time, a blank and the schema; former versions wrote only the time.
     snprintf (now, sizeof now, "%" PRId64 " %d", store_now_us (self) / 1000000, STORE_SCHEMA);
     store_script (self, SCRIPT_ATTEND, 1,
                   WORDS (TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)), on_there, self);

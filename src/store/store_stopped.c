@@ -14,7 +14,7 @@ static enum stop_state stop_state_of (int64_t state, int64_t verdict)
 
 enum stop_state plan_stop_state (const struct plan *plan)
 {
-    // A run outside the schedule does not change the state.
+    // During a run outside the schedule, `extra` has the state that the plan had before.
     return plan->step.size ? STOP_NONE
                            : stop_state_of (plan->extra ? plan->extra : plan->state, plan->verdict);
 }

@@ -1,4 +1,4 @@
-// Pages of plans for the upkeep, and plans that wait for a target.
+// Sweeps the stored plans in pages, and wakes plans that wait for a target.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 
 enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
 
-// -- the upkeep: removes index entries without a message, and passes plans outside the queue to the
-// caller, who judges them by their state
+// -- the sweep: removes index entries without a message, and returns plans outside the queue to the
+// caller, who decides by their state
 
 enum { SWEEP_MAX = 256 };
 
@@ -19,10 +19,13 @@ struct queue_sweep {
     struct swept_plan {
         uint64_t id;
         char target[STATION_NAME_MAX + 1];
-        bool indexed, queued, stopped; // still in the index; in the queue; listed as stopped
+        bool indexed; // it is still in the index
+        bool queued;  // it is in the queue
+        bool stopped; // it is in the list of stopped plans, or may be
     } plans[SWEEP_MAX];
     int64_t limit;
-    bool is_last, has_scores;
+    bool is_last;    // this page is the last one
+    bool has_scores; // the scores were read
     struct store_swept answer;
     store_swept_fn *reply;
     void *owner;
@@ -55,7 +58,7 @@ static void look_at (struct queue_sweep *self, size_t index, struct span message
     if (known && (view.gone || !view.settled))
         return; // its write is pending
     if (!message.data && !plan->indexed)
-        return; // it has ended since the page was read
+        return; // it was removed since the page was read
     if (!message.data) {
         core_remove (core, &(struct core_removal){.target = target, .id = plan->id},
                      store_now_us (self->store));
@@ -63,7 +66,7 @@ static void look_at (struct queue_sweep *self, size_t index, struct span message
             store_write_stopped (self->store, target, plan->id, STOP_NONE);
         self->answer.repaired++;
     } else if (!plan->queued) {
-        // Stopped by a version that did not list stopped plans, or by hand.
+        // List a plan that was stopped by a version without these lists, or by hand.
         enum stop_state stop_state = message_stop_state (message);
         if (stop_state != STOP_NONE && !plan->stopped)
             store_write_stopped (self->store, target, plan->id, stop_state);
@@ -197,7 +200,7 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
 struct wake_batch {
     struct store *store;
     char target[STATION_NAME_MAX + 1], key[STATION_NAME_MAX + 16];
-    uint64_t number; // of the waits that were known
+    uint64_t number; // from core_has_waiting: whether another plan began to wait since
     size_t limit, count;
     uint64_t ids[SWEEP_MAX];
     int64_t scores_us[SWEEP_MAX]; // -1 = not in the queue
@@ -218,7 +221,7 @@ static void on_woken (void *owner, enum store_result result, const char *error)
     end_wake (owner, result);
 }
 
-// Answer that there may be more.
+// Answer that the plans are woken, and that there may be more.
 static void on_woken_some (void *owner, enum store_result result, const char *error)
 {
     (void)error;
@@ -233,7 +236,7 @@ static void on_wake_scores (void *owner, const redisReply *reply)
         self->scores_us[i] = reply_score_us (reply->element[i]);
 }
 
-// If the key has another type, no plan has a class.
+// Wake the plans. If plan:class has a wrong type, no plan has a class.
 static void on_wake_classes (void *owner, const redisReply *reply)
 {
     struct wake_batch *self = owner;

@@ -37,8 +37,8 @@ void id_digits (uint64_t id, char out[IDENT_SIZE])
     out[IDENT_SIZE - 1] = '\0';
 }
 
-// The field is "c:", a letter for the form of the name, and the name as escaped in the message. If
-// it is long, its hash replaces letter and name.
+// The field is "c:", a letter for the form of the name (t = text, b = base64), and the name as
+// escaped in the message. If that is long, its hash replaces letter and name.
 void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])
 {
     enum { NAME_BYTES_MAX = 40 };

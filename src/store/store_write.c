@@ -1,4 +1,4 @@
-// Callers that are answered when the decisions of their turn are written.
+// Callers that are answered when what was decided in this turn is written.
 #include <stdlib.h>
 
 #include "clock.h"

@@ -10,13 +10,13 @@
 #include "plan_step.h"
 #include "utf8.h"
 
-// msgpack_sbuffer allocates 8 KiB first, a hundred times the size of a record.
+// Allocate `room` bytes at first; msgpack_sbuffer itself would allocate 8 KiB for a small record.
 static void buffer_start (msgpack_sbuffer *buffer, size_t room)
 {
     *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};
 }
 
-// Writes all bytes, or aborts: only running out of memory can fail.
+// Write all bytes. Aborts when memory is exhausted, the only possible failure.
 static int write_bytes (void *buffer, const char *bytes, size_t size)
 {
     if (msgpack_sbuffer_write (buffer, bytes, size))
@@ -48,7 +48,7 @@ static void pack_integer (msgpack_packer *out, const struct packed_name *name, i
     msgpack_pack_int64 (out, value);
 }
 
-// Pack a frame in the form of json_from_frame.
+// Pack a frame as text or, if it is not UTF-8, as {"b64": text}, like json_from_frame.
 static void pack_frame (msgpack_packer *out, const struct packed_name *name, struct span frame)
 {
     pack_name (out, name);
@@ -137,7 +137,7 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     return msgpack_sbuffer_release (&buffer);
 }
 
-// {plan, station, record}
+// Pack one outcome as an array [plan, station, record].
 static void pack_outcome (msgpack_packer *out, const struct outcome_row *row)
 {
     enum { FIELDS = 3 };

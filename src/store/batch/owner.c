@@ -8,35 +8,38 @@
 #include "plant.h"
 
 enum owner_link_state {
-    CLOSED,  // nothing is sent before it is open
-    OPENING, // wanted
-    BLIND,   // open, but a look was rejected
-    LOOKING, // waiting for an answer to a look, or to what was sent before it
+    CLOSED,  // no connection, and none requested yet
+    OPENING, // a connection was requested
+    BLIND,   // open, but Redis rejected the last look
+    LOOKING, // waiting for the answer to a look and to the commands sent before it
     WATCHED  // the last look was answered, and nothing was sent since
 };
 
 struct owner {
     struct owner_config config;
-    char stored[OWNER_TOKEN_SIZE];
+    char stored[OWNER_TOKEN_SIZE]; // a token of this station: where it is found, it takes over at
+                                   // once
     enum owner_link_state link;
-    char token[OWNER_TOKEN_SIZE];  // empty = standby
-    char taking[OWNER_TOKEN_SIZE]; // token of the last takeover that was sent, but not seen yet
-    uint64_t epoch;                // the greatest seen
-    int64_t acked, batch;
-    bool full, handover; // full: Redis' memory is full
-    bool lost_ownership; // it was the owner until now, and OWNER_STANDBY is not reported yet
-    enum owner_loss loss;
-    enum owner_loss lost;         // loss that no owner is known to have reported yet
-    char found[OWNER_TOKEN_SIZE]; // by the last look
-    int64_t found_batch;
-    char seen[OWNER_TOKEN_SIZE]; // of the last owner, by this station or another
-    int64_t seen_batch, seen_us;
-    int64_t asked_us;  // when the last commands were sent
-    int64_t sent_us;   // when the batch or takeover in flight was first sent: any copy of it may be
-                       // applied
-    int64_t leased_us; // sent_us of what was acknowledged last
-    int64_t wake_us;
-    int64_t away_until_us; // after a release: leave the database to another station until then
+    char token[OWNER_TOKEN_SIZE];  // this station's; empty = standby
+    char taking[OWNER_TOKEN_SIZE]; // the token that was sent with a takeover, until it is found
+    uint64_t epoch;                // the greatest found
+    int64_t acked, batch; // numbers of the last applied batch and of that in flight, 0 = none
+    bool full;            // Redis' memory is full
+    bool handover;        // the database is to be released
+    bool lost_ownership;  // it was the owner until now, and OWNER_STANDBY is not reported yet
+    enum owner_loss loss; // lost before the last takeover (owner_loss)
+    enum owner_loss lost; // lost since, to be reported by the next takeover
+    char found[OWNER_TOKEN_SIZE]; // token found by the last look
+    int64_t found_batch;          // batch number found by the last look
+    char seen[OWNER_TOKEN_SIZE];  // token last found in Redis, or written there by this station
+    int64_t seen_batch;           // batch number found with `seen`
+    int64_t seen_us;              // since when they are unchanged
+    int64_t asked_us;             // when the last commands were sent
+    int64_t sent_us; // when the batch or takeover in flight was first sent: the lease begins there,
+                     // as the first copy may be the one that was applied
+    int64_t leased_us;     // start of the lease: sent_us of the last write that was applied
+    int64_t wake_us;       // owner_next_us
+    int64_t away_until_us; // after a release: do not take a free database before this time
 };
 
 static const char FREE[] = ".free";
@@ -59,7 +62,7 @@ void owner_destroy (struct owner **self)
 
 // -- tokens
 
-// splitmix64
+// The next number of the splitmix64 generator.
 static uint64_t next_random (struct owner *self)
 {
     uint64_t z = self->config.seed += UINT64_C (0x9e3779b97f4a7c15);
@@ -79,7 +82,7 @@ bool owner_is_free (struct span found)
     return found.size > size && memcmp (found.data + found.size - size, FREE, size) == 0;
 }
 
-// A token without a number has epoch 0, and is taken over like any other.
+// The number at the start of the token. Without one the epoch is 0: any takeover exceeds it.
 static uint64_t epoch_of (struct span found)
 {
     uint64_t epoch = 0;
@@ -119,7 +122,7 @@ static struct owner_step owner_read (struct owner *self, enum owner_do what, enu
     return step_of (what, news);
 }
 
-// Do nothing until that time; then a tick continues.
+// A step without an action; owner_tick continues at `until_us`.
 static struct owner_step wait_until (struct owner *self, enum owner_news news, int64_t until_us)
 {
     self->wake_us = until_us;
@@ -153,8 +156,8 @@ static enum owner_loss loss_of (const struct owner *self, struct span found, int
     return back ? OWNER_LOST_TAIL : OWNER_LOST_NOTHING;
 }
 
-// Remember a loss, to be reported when this station takes over; forget it if another station has
-// taken over in between.
+// Remember a loss, to be reported when this station takes over. Forget it if another station has
+// taken over in between, and so has reported it.
 static void note_loss (struct owner *self, const struct owner_event *event)
 {
     enum owner_loss loss = loss_of (self, event->token, event->batch);
@@ -196,7 +199,8 @@ static struct owner_step owner_serve (struct owner *self, int64_t batch, int64_t
     return wait_until (self, OWNER_SERVES, heartbeat_us (self));
 }
 
-// A standby has looked.
+// Process a look of a station that is not the owner: take over if the database is vacant, or if the
+// owner has not written for a whole lease.
 static struct owner_step stand_by (struct owner *self, const struct owner_event *event,
                                    int64_t now_us)
 {
@@ -209,7 +213,7 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
     bool own = is_token (token, self->stored);
     bool vacant = !token.size || owner_is_free (token) || own || self->config.alone;
     bool anew = self->stored[0] && (own || !token.size);
-    if (self->lost_ownership && !anew) { // first it reports that it is a standby
+    if (self->lost_ownership && !anew) { // report OWNER_STANDBY before a takeover
         self->lost_ownership = false;
         keep_seen (self, token, event->batch, now_us);
         return wait_until (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
@@ -227,6 +231,7 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
     return wait_until (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
 }
 
+// Process a look that found this station's token: which of its batches was applied last?
 static struct owner_step judge_own (struct owner *self, const struct owner_event *event,
                                     int64_t now_us)
 {
@@ -252,6 +257,7 @@ static struct owner_step judge_own (struct owner *self, const struct owner_event
     return wait_until (self, OWNER_NOTHING, self->handover ? now_us : heartbeat_us (self));
 }
 
+// Process the answer to a look.
 static struct owner_step judge_watched (struct owner *self, const struct owner_event *event,
                                         int64_t now_us)
 {
@@ -286,6 +292,7 @@ static struct owner_step give_up_lease (struct owner *self, int64_t now_us)
     return owner_read (self, OWNER_RELEASE, OWNER_NOTHING, now_us);
 }
 
+// Forget the ownership but keep the token as `stored`: the next look finds it, and takes over.
 static struct owner_step owner_reopen (struct owner *self)
 {
     if (self->token[0]) {
@@ -341,7 +348,7 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
     case OWNER_CLOSED:
         return link_closed (self, boot_us);
     case OWNER_FOUND:
-        if (moved) // it is a replica now, and its data may be old
+        if (moved) // this Redis is a replica now, and its data may be old
             return link_closed (self, boot_us);
         return judge_watched (self, event, boot_us);
     case OWNER_UNFOUND:

@@ -1,5 +1,5 @@
-// Which station owns the database, and which of its batches were applied. Pure: a state machine
-// that says what to send on the only connection for writes, and evaluates what was read there.
+// Which station owns the database, and which of its batches were applied. Pure: a state machine. It
+// returns what to send on the connection that is used for all writes, and is given the answers.
 //
 // plan:owner is a hash: `token` of the owner, EPOCH.NONCE, and `batch`, the number of its last
 // applied batch. Both are watched when a batch is sent, so it is applied only after the one before
@@ -37,7 +37,7 @@ struct owner;
 struct owner_config {
     uint64_t seed; // seed of nonces: must differ between processes
     bool alone;    // the database is private: there is no standby, and no lease
-    bool yields;   // it handed over: for the time of a lease, others may take a free database first
+    bool yields; // this station handed over: for one lease time it leaves a free database to others
     const char *stored; // token of the last takeover, from the state folder that this process has
                         // locked; or NULL
 };
@@ -47,7 +47,7 @@ void owner_destroy (struct owner **self);
 
 // Why Redis did not apply what was sent.
 enum owner_refusal {
-    OWNER_TAKEN_UP,  // no refusal: Redis applied it, or the outcome is unknown
+    OWNER_TAKEN_UP,  // not refused: Redis applied it, or whether it did is unknown
     OWNER_NO_MEMORY, // OOM
     OWNER_READ_ONLY, // READONLY, MASTERDOWN: another Redis is the master
     OWNER_NOT_NOW,   // LOADING, BUSY, MISCONF, NOREPLICAS and others
@@ -56,33 +56,33 @@ enum owner_refusal {
 enum owner_event_type {
     OWNER_OPENED,   // the connection is up
     OWNER_CLOSED,   // the connection was lost, or closed here
-    OWNER_FOUND,    // the HMGET after a WATCH was answered: token and batch
-    OWNER_UNFOUND,  // that HMGET was rejected
+    OWNER_FOUND,    // a look was answered with token and batch
+    OWNER_UNFOUND,  // Redis rejected the HMGET of a look
     OWNER_BATCH,    // there is something to write; only while owner_may_send
     OWNER_HANDOVER, // let another station take over
-    OWNER_ANEW, // what was read is incomplete: take over from itself, so that everything is read
-                // again
-    OWNER_TICK  // owner_next_us has come
+    OWNER_ANEW, // the data were read only in part: take over with a new token and read them again
+    OWNER_TICK  // the time of owner_next_us was reached
 };
 
 struct owner_event {
     enum owner_event_type type;
-    struct span token;          // of OWNER_FOUND; empty = there is no owner
-    int64_t batch;              // of FOUND
-    enum owner_refusal refusal; // the refusal of what was sent before the look, or of the look
+    struct span token;          // OWNER_FOUND: the stored token; empty = there is no owner
+    int64_t batch;              // OWNER_FOUND: the stored batch number
+    enum owner_refusal refusal; // OWNER_FOUND: why the commands before the look were not applied;
+                                // OWNER_UNFOUND: why the look was rejected
 };
 
 // What to do now.
 enum owner_do {
-    OWNER_WAIT, // until an event, or owner_next_us
-    OWNER_OPEN, // close what is open, connect to the master
-    OWNER_LOOK,
-    OWNER_TAKE, // with owner_token
-    OWNER_SEND, // the batch owner_batch, its rows as before if it was sent before
-    OWNER_RELEASE
+    OWNER_WAIT,   // nothing, until an event or owner_next_us
+    OWNER_OPEN,   // close the open connection, if any, and connect to the master
+    OWNER_LOOK,   // read who owns the database
+    OWNER_TAKE,   // take over with owner_token
+    OWNER_SEND,   // send batch owner_batch; if it was sent before, with the same rows
+    OWNER_RELEASE // release the database
 };
 
-// What has happened.
+// What changed with an event.
 enum owner_news {
     OWNER_NOTHING,
     OWNER_SERVES,    // this station became the owner and must read everything; owner_loss says what
@@ -90,7 +90,7 @@ enum owner_news {
     OWNER_ACKED,     // the batch owner_acked was applied
     OWNER_REFUSED,   // the batch in flight was not applied, and may be rebuilt under its number
     OWNER_STANDBY,   // it is not the owner any more: drop all data, close the sockets
-    OWNER_HOLDS,     // from the writer: reconnected, and still the owner
+    OWNER_HOLDS,     // reconnected, and still the owner; only the writer reports this
     OWNER_IMPOSSIBLE // more batches were applied than sent: a copy of this process is running, or a
                      // bug
 };
@@ -104,29 +104,36 @@ struct owner_step {
 struct owner_step owner_event (struct owner *self, const struct owner_event *event,
                                int64_t boot_us);
 
-// When a tick is wanted; INT64_MAX = never.
+// When to send the next OWNER_TICK, CLOCK_BOOTTIME; INT64_MAX = never.
 int64_t owner_next_us (const struct owner *self);
 
-// Whether a batch may be sent: it is the owner, knows what was applied, and none is in flight.
+// Whether a batch may be sent: this station is the owner and is not handing over, knows which batch
+// was applied last, and has none in flight.
 bool owner_may_send (const struct owner *self);
 
-// Whether the lease is valid, as needed to send dispatches and to answer commands that read.
+// Whether this station is the owner with a valid lease: only then may it send dispatches and answer
+// commands that read.
 bool owner_is_leased (const struct owner *self, int64_t boot_us);
 
-// Whether it owns the database as far as it knows; and its token, or the token it is about to take.
+// Whether this station owns the database as far as it knows, even without a valid lease.
 bool owner_holds (const struct owner *self);
+
+// The owner's token or, before a takeover is confirmed, the token that it sets. "" = neither.
 const char *owner_token (const struct owner *self);
 
-// Whether batches must be sent by the script; and the token and batch the script must find, "" = no
-// owner.
+// Whether batches must be sent by the script, as Redis' memory is full.
 bool owner_uses_script (const struct owner *self);
+
+// The token and batch number that the last look found, and that the script checks; "" = no owner.
 const char *owner_found (const struct owner *self, int64_t *ret_batch);
 
 // Whether this token marks the database as released.
 bool owner_is_free (struct span token);
 
-// The number of the batch in flight, 0 = none; and of the last applied one.
+// The number of the batch in flight, 0 = none.
 int64_t owner_batch (const struct owner *self);
+
+// The number of the last applied batch; 0 right after a takeover.
 int64_t owner_acked (const struct owner *self);
 
 // What Redis lost before the last takeover, as far as this station saw it.

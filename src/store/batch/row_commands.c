@@ -22,7 +22,7 @@ static struct span number (struct commands *self, int64_t value)
 // At most this many rows make one command: a call within a script cannot have more words.
 enum { ROWS_MAX = 2000 };
 
-enum { MANY = 2 * 32 }; // words for 32 runs: with more, each HSET on a listpack is too slow
+enum { MANY = 2 * 32 }; // words for 32 runs: from here on, HSETs on a listpack are too slow
 
 // Redis keeps a small hash as a listpack, which each HSET scans from its start. With many runs,
 // setting a long value for a moment converts it into a hash table, and it remains one until it is
@@ -51,8 +51,8 @@ static void add_column (struct commands *self, enum row_column column, const str
     }
 }
 
-// -- outcomes: broadcasts with consecutive numbers share an entry of the history, as an entry for
-// each would be half of the work of Redis for a run
+// -- outcomes: broadcasts with consecutive numbers share an entry of the history, as one entry for
+// each would cost Redis half of its time for a run
 
 static struct span entry_id (struct commands *self, int64_t seq, int64_t sub)
 {
@@ -118,8 +118,9 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
         else
             add_many (self, next, length);
     }
-    // Trim the oldest outcomes: by number, as an entry may hold several, and by entries, as
-    // outcomes that were not broadcast have no number. Not in every batch.
+    // Trim the oldest outcomes: by sequence number, as an entry may hold several outcomes, and by
+    // the number of entries, as outcomes that were not broadcast have no sequence number of their
+    // own. This is done about every TRIM_EACH outcomes, not in every batch.
     const struct outcome_row *first = &rows->outcomes[0];
     const struct outcome_row *last = &rows->outcomes[rows->outcome_count - 1];
     int64_t oldest = last->seq - outcomes + 1;

@@ -4,6 +4,6 @@
 #include "commands.h"
 #include "rows.h"
 
-// Append the commands for these rows, which must outlive the commands. `outcomes` is how many
-// outcomes the history keeps.
+// Append the commands for these rows, whose bytes they borrow. `outcomes` is how many outcomes the
+// history keeps.
 void commands_of_rows (struct commands *self, const struct rows *rows, int64_t outcomes);

@@ -6,8 +6,8 @@
 #include "memory.h"
 
 enum {
-    SILENT_US = 1000000,       // how long Redis may send no answer at all
-    CLIENT_WAITS_US = 3000000, // how long a client waits for the answer to the batch of its change
+    SILENT_US = 1000000,       // clients are timed out only if Redis sent nothing for this long
+    CLIENT_WAITS_US = 3000000, // how long a client then waits for the batch with its change
     PATIENCE_US = 2000 // how long a heartbeat is delayed: usually the result of a short run follows
 };
 
@@ -31,7 +31,8 @@ static struct waiter *list_take (struct waiter_list *list)
     return waiter;
 }
 
-// End the waiters of this kind and higher kinds that began by `until_us`; keep the others.
+// Move the waiters whose kind is at least `kind` and whose wait began by `until_us` to `ended`; the
+// next flush releases them. The others stay in the list.
 static void end_waiters (struct writer *self, struct waiter_list *list, enum waiter_kind kind,
                          enum written how, int64_t until_us)
 {
@@ -61,7 +62,7 @@ void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us)
     } else if (core_has_rows (self->core) && !PLANTED (EFFECT_FIRST)) {
         self->hurries = self->hurries || waiter->kind != WAITER_SURE;
         list_add (&self->gathering, waiter);
-    } else { // nothing was changed, but the state it saw may be in flight
+    } else { // it wrote nothing, but the state on which its answer is based may be in flight
         list_add (self->has_rows ? &self->in_flight : &self->ended[WRITTEN], waiter);
     }
 }
@@ -92,7 +93,7 @@ static enum owner_refusal refusal_of (const redisReply *reply)
 static void note_refusal (struct writer *self, const redisReply *reply)
 {
     enum owner_refusal refusal = refusal_of (reply);
-    // EXECABORT only means that an earlier command was rejected.
+    // Keep the first error: a later EXECABORT only repeats that a command was rejected.
     if (!refusal || self->refused)
         return;
     self->refused = refusal;
@@ -156,7 +157,7 @@ static void on_refused (struct writer *self)
     end_waiters (self, &self->in_flight, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
 }
 
-// The pending decisions were based on data that are gone.
+// Drop the pending batches: a takeover or the loss of the ownership made their data invalid.
 static void on_reset (struct writer *self)
 {
     commands_clear (&self->rows);

@@ -15,16 +15,16 @@ struct writer;
 
 struct writer_io {
     void *owner;
-    // Hand these commands over in one write, on the open connection; each is answered by
-    // writer_answer, in order. They are borrowed.
+    // Send these commands, which are borrowed, in one write on the open connection. Pass the answer
+    // to each to writer_answer, in order.
     void (*send) (void *owner, const struct commands *commands);
     // Close the connection if there is one, connect to the master, then call writer_opened. `why`
-    // is the error of Redis.
+    // is the error of Redis for which it is closed.
     void (*open) (void *owner, const char *why);
-    // News of the owner's protocol (owner.h). OWNER_ACKED is reported after all waiters of the
+    // A change in the owner's protocol (owner.h). OWNER_ACKED is reported after all waiters of the
     // batch were released.
     void (*news) (void *owner, enum owner_news news);
-    // Redis' clock, read in the batch that was sent at `asked_us` (monotonic).
+    // Redis' clock, Unix time, as read by the batch that was sent at `asked_us` (monotonic).
     void (*time) (void *owner, int64_t asked_us, int64_t redis_us);
     // A key that could not be written was replaced, usually because it had a wrong type.
     void (*wrong_key) (void *owner, struct span key);
@@ -34,18 +34,19 @@ struct writer_io {
 
 struct writer_config {
     struct owner_config owner;
-    const char *name, *endpoints; // of this station, for people and other stations; borrowed
-    const char *key;              // its public key, borrowed; NULL = without CURVE
+    const char *name, *endpoints; // this station's, shown to people and other stations; borrowed
+    const char *key;              // this station's public key, borrowed; NULL = without CURVE
     int64_t outcomes;             // number of outcomes that the history keeps; 0 = none
 };
 
-// `core` and `config`'s texts are borrowed.
+// `core` and the texts in `config` are borrowed.
 struct writer *writer_new (struct core *core, const struct writer_config *config,
                            const struct writer_io *io);
 
-// Remaining waiters are released as lost.
+// Releases remaining waiters with WRITTEN_UNKNOWN.
 void writer_destroy (struct writer **self);
 
+// Set how many outcomes the history keeps, from the next batch on.
 void writer_keep_outcomes (struct writer *self, int64_t outcomes);
 
 // -- waiters
@@ -55,7 +56,7 @@ enum written {
     WRITTEN_UNKNOWN, // the connection was lost, or Redis took too long: it may still be applied
     WRITTEN_REFUSED, // Redis rejected it: it is not applied, and will not be
     WRITTEN_RESET,   // the data it was based on are lost, or another station owns the plans
-    WRITTEN_HOWS
+    WRITTEN_HOWS     // the number of the above
 };
 
 // Embedded in the data of a waiting caller, which keeps it until it is released.
@@ -63,20 +64,21 @@ struct waiter {
     struct waiter *next;
     enum waiter_kind {
         WAITER_SURE,      // waits until the outcome is known
-        WAITER_CLIENT,    // a client's change: waits only while Redis is there
-        WAITER_SUBMISSION // the same, and Redis may reject it
+        WAITER_CLIENT,    // a client's change: waits only while Redis is connected and answers
+        WAITER_SUBMISSION // a client's new plan: as WAITER_CLIENT, but Redis may reject it
     } kind;
-    int64_t since_us; // monotonic
-    // `error` is the refusal's text, or "". May free the waiter, and decide further things.
+    int64_t since_us; // start of the wait, monotonic
+    // Called once, at the end of the wait. `error` is the text with which Redis rejected the write,
+    // or "". The callback may free the waiter, and may make further decisions.
     void (*release) (struct waiter *self, enum written how, const char *error);
 };
 
-// Whether a waiter must wait for the replicas, too: replies to clients do; dispatches and
-// broadcasts do not.
+// Whether the write must also have reached the replicas: true for replies to clients, false for
+// dispatches and broadcasts.
 bool waiter_needs_replicas (const struct waiter *waiter);
 
-// Wait for the batch being collected or, if that is empty, for the one in flight. Call this after
-// the decision.
+// Make the waiter wait for the batch being collected or, if that is empty, for the one in flight.
+// Call this after the decision has added its rows.
 void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us);
 
 // Release the waiter at the next writer_flush, so that no callback runs within the call that asked
@@ -87,24 +89,24 @@ void writer_wait_turn (struct writer *self, struct waiter *waiter);
 
 void writer_opened (struct writer *self, int64_t boot_us);
 
-// The connection is gone: commands without an answer will get none.
+// The connection was lost: commands without an answer will get none.
 void writer_closed (struct writer *self, int64_t boot_us);
 
 // The data were read only in part before the connection closed: the next connection takes over
 // again with a new token, so no earlier batch can be applied after it.
 void writer_begin_anew (struct writer *self, int64_t boot_us);
 
-// The answer to the oldest command without an answer.
+// Process the answer to the oldest command without one.
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us);
 
-// Let a standby take over, or another station that waits.
+// Release the database once no batch is in flight, so that a standby can take over.
 void writer_hand_over (struct writer *self, int64_t boot_us);
 
-// Redis sent an answer at this time: it is there, and will answer what is in flight.
+// Note when Redis last sent an answer: while it answers, waiters of clients are not timed out.
 void writer_redis_answered (struct writer *self, int64_t mono_us);
 
-// The end of a turn: send the collected batch if none is in flight, and what the owner's protocol
-// requires.
+// Call at the end of a turn: sends what the owner's protocol requires, and the collected batch if
+// none is in flight.
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us);
 
 // Release the memory for batches if none is in use.
@@ -115,10 +117,10 @@ int64_t writer_next_us (const struct writer *self);
 
 // -- queries
 
-bool writer_serves (const struct writer *self); // it is the owner, as far as it knows
+bool writer_serves (const struct writer *self); // owner_holds
 bool writer_is_leased (const struct writer *self, int64_t boot_us);
 
-// ROWS_ flags of the batch in flight.
+// ROWS_ flags: which kinds of rows the batch in flight has.
 unsigned writer_kinds (const struct writer *self);
 
 // The error with which Redis rejects the batch in flight, "" = none.

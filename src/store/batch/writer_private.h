@@ -16,7 +16,7 @@ struct waiter_list {
 
 // A command of a batch that failed in Redis.
 struct failed_row {
-    size_t command; // of the batch in flight
+    size_t command; // its index in the batch in flight
     enum { REPLACE_KEY, REPLACE_FIELD, REPLACE_HISTORY, DROP } cure;
 };
 
@@ -26,44 +26,46 @@ struct writer {
     struct writer_io io;
     const char *name, *endpoints, *key;
     int64_t outcomes;
-    enum owner_do todo; // with the next flush
-    bool reopened;      // it is not known yet who owns the database
+    enum owner_do todo; // what the next flush sends
+    bool reopened;      // the connection is new: who owns the database was not read yet
 
-    // the answers to what was sent
-    size_t awaited, answered;
-    size_t exec_at;      // index of the batch's answer; SIZE_MAX = no batch was sent
-    int64_t answered_us; // when Redis answered anything last (writer_redis_answered)
-    enum owner_refusal refused;
-    char refusal[REFUSAL_SIZE];
-    bool stays_refused; // until a batch is applied
-    bool unwatched;     // Redis rejected the WATCH
-    bool blind;         // the last look was refused
+    // the answers to the commands that were sent last
+    size_t awaited, answered;   // how many are still to come, and have come
+    size_t exec_at;             // index of the batch's answer; SIZE_MAX = no batch was sent
+    int64_t answered_us;        // when Redis last answered anything (writer_redis_answered)
+    enum owner_refusal refused; // the first refusal among these answers
+    char refusal[REFUSAL_SIZE]; // text of the last refusal; "" = there was none
+    bool stays_refused;         // no batch was applied since that refusal
+    bool unwatched;             // Redis rejected the WATCH
+    bool blind;                 // Redis rejected the last look
 
     // the batch in flight
-    struct commands rows, sent;
-    int64_t number; // of the last batch; its rows are unchanged until it is answered
-    bool has_rows;  // the batch has rows of the core, to be acknowledged
-    unsigned kinds; // kinds of those rows
-    int64_t asked_us;
+    struct commands rows; // its rows as commands, unchanged until it is applied
+    struct commands sent; // buffer for all commands of one write
+    int64_t number;       // the last batch number used
+    bool has_rows;        // the batch has rows of the core, to be acknowledged
+    unsigned kinds;       // ROWS_ flags of these rows
+    int64_t asked_us;     // when the batch was sent, monotonic
     struct failed_row *failures;
     size_t failure_count, failure_room;
 
     struct waiter_list gathering, in_flight;
     struct waiter_list ended[WRITTEN_HOWS]; // by outcome: to be released with the next flush
-    char ended_error[REFUSAL_SIZE];
-    bool hurries; // a caller waits for the batch being collected
-    int64_t gathers_us;
-    bool releasing;
-    bool closes; // nothing is written any more: waiters are released as lost
+    char ended_error[REFUSAL_SIZE];         // for those of WRITTEN_REFUSED
+    bool hurries;       // a caller waits for the batch being collected, so it is not delayed
+    int64_t gathers_us; // since when it is delayed, monotonic; 0 = it is not
+    bool releasing;     // release callbacks are running
+    bool closes;        // the writer is being destroyed: waiters get WRITTEN_UNKNOWN
 };
 
-// Do what the owner's protocol requires in this flush: writer_send.c.
+// Send what the owner's protocol requires in this flush (`todo`): writer_send.c.
 void writer_carry_out (struct writer *self, int64_t mono_us);
 
-// Note that a command of the batch in flight failed, with its error. writer_repair puts commands
-// that replace the blocking keys in front of the rows to resend. False: nothing to repair.
-// writer_repair.c.
+// Note that a command of the batch in flight failed, with its error: writer_repair.c.
 void writer_note_failure (struct writer *self, size_t command, const redisReply *reply);
+
+// Replace `rows` by the rows that failed, each after a command that removes the key that blocked
+// it. False: there is nothing to resend.
 bool writer_repair (struct writer *self);
 
 #define ADD(commands, ...)                                                                         \

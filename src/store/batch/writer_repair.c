@@ -39,7 +39,8 @@ static void add_cure (struct writer *self, struct commands *to, const struct fai
         ADD (to, TEXT ("DEL"), key);
     else if (failure->cure == REPLACE_FIELD)
         ADD (to, TEXT ("HDEL"), key, commands_copy (to, words[2]));
-    else if (failure->cure == REPLACE_HISTORY) // its ids are higher: of replaced data
+    else if (failure->cure == REPLACE_HISTORY) // XADD fails as the stored ids are higher: they
+                                               // belong to data that were replaced
         ADD (to, TEXT ("DEL"), TEXT (KEY_HISTORY), TEXT (KEY_OUTPUT));
     if (failure->cure == REPLACE_KEY || failure->cure == REPLACE_HISTORY)
         self->io.wrong_key (self->io.owner, key);

@@ -33,7 +33,8 @@ static void hand_over (struct writer *self)
 static void read_ownership (struct writer *self)
 {
     self->exec_at = SIZE_MAX;
-    // The watch of the last look still stands: with that, the owner's next batch ends a take.
+    // The WATCH of the last look is still active: without UNWATCH, a batch that the owner wrote
+    // since would make a takeover fail.
     ADD (&self->sent, TEXT ("UNWATCH"));
     add_look (self);
     hand_over (self);
@@ -46,8 +47,8 @@ static void copy_commands (struct commands *to, const struct commands *from)
         commands_add (to, word, from->sizes[i]);
 }
 
-// While its memory is full, Redis rejects MULTI. A script may still write, and checks what WATCH
-// would.
+// Add the batch as a script. Redis rejects MULTI while its memory is full, but lets this script
+// write; the script itself checks that token and batch are unchanged, in place of WATCH.
 static void add_script (struct writer *self, const struct commands *owner)
 {
     int64_t batch;

@@ -23,9 +23,10 @@ struct address {
     size_t sentinel_count;
 };
 
-// "embedded", "HOST:PORT[:PASSWORD]", "unix:PATH" or "sentinel:MASTER@HOST:PORT,HOST:PORT,...". 0,
-// or -1 with a reason that never holds the password.
+// Parse "embedded", "HOST:PORT[:PASSWORD]", "unix:PATH" or
+// "sentinel:MASTER@HOST:PORT,HOST:PORT,...". 0, or -1 with a reason that never contains the
+// password.
 int address_parse (const char *text, struct address *ret, struct reason *reason);
 
-// For people: without the password. The text is `out`.
+// The address for people, without the password. Returns `out`.
 const char *address_text (const struct address *self, char out[300]);

@@ -79,8 +79,9 @@ static bool is_named (struct span name, const char *word)
            strncasecmp ((const char *)name.data, word, name.size) == 0;
 }
 
-// Set `ret_good` to the size of the complete commands and transactions; return the state of what
-// follows.
+// Set `ret_good` to the size of the complete commands and transactions at the start. Returns
+// STEP_DONE if they are the whole file, STEP_SHORT if the rest is the beginning of one, else
+// STEP_WRONG.
 static enum aof_step scan (struct span file, size_t *ret_good)
 {
     bool open = false; // after MULTI, before EXEC

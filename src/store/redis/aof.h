@@ -12,10 +12,11 @@ enum aof_state {
     AOF_DAMAGED // the rest is invalid, and may contain acknowledged commands
 };
 
-// `ret_good` is the size of the complete commands and transactions.
+// `ret_good` is set to the size of the complete commands and transactions at the start of the file.
 //
-// A command is acknowledged only after all of it was synced. So the rest that a power loss leaves
-// of the last command was not acknowledged (AOF_TORN): its beginning, zeros that the file system
-// allocated, or both. Redis itself fails on zeros, and when it cuts off an unfinished transaction
-// (aof-load-truncated) it leaves the MULTI: all later writes are then lost at the next start.
+// A command is acknowledged only after all of it was synced. So a last command that a power loss
+// left incomplete was not acknowledged (AOF_TORN): its beginning is there, zeros that the file
+// system allocated, or both. Redis itself fails on zeros, and when it cuts off an unfinished
+// transaction (aof-load-truncated) it leaves the MULTI: all later writes are lost at the next
+// start.
 enum aof_state aof_scan (struct span file, size_t *ret_good);

@@ -6,7 +6,7 @@
 #include "span.h"
 
 struct commands {
-    struct span *words; // of all commands, one after the other
+    struct span *words; // the words of all commands, one after the other
     size_t count, room;
     size_t *sizes; // how many words each command has
     size_t commands, commands_room;
@@ -14,21 +14,26 @@ struct commands {
     size_t block_count, block_room;
 };
 
-// The words are borrowed until commands_clear.
+// Add a command. Its words are borrowed until commands_clear.
 void commands_add (struct commands *self, const struct span *words, size_t count);
+
+// Add a command word by word: begin an empty one, then append words, borrowed until commands_clear.
 void commands_begin (struct commands *self);
 void commands_word (struct commands *self, struct span word);
 
-// A copy of the text, freed with the commands.
+// A copy of the text that is freed with the commands.
 struct span commands_copy (struct commands *self, struct span text);
+
+// Free this block with the commands.
 void commands_own (struct commands *self, void *block);
 
+// Remove all commands, but keep the memory of the lists.
 void commands_clear (struct commands *self);
 void commands_free (struct commands *self);
 
-// A command as Redis reads it (RESP, an array of bulk strings), in one allocation. hiredis uses a
-// printf for each argument, which showed in profiles of calls with thousands of them. The words of
-// `head` come first, then those of `rest`. The memory of `former`, which may be NULL, is reused;
-// free the result.
+// Format a command as Redis reads it (RESP, an array of bulk strings), in one allocation. hiredis
+// uses a printf for each argument, which showed in profiles of calls with thousands of them. The
+// words of `head` come first, then those of `rest`. The block `former`, which may be NULL, is
+// reallocated for the result. Free the result.
 char *resp_command (char *former, const struct span *head, size_t head_count,
                     const struct span *rest, size_t rest_count, size_t *ret_size);

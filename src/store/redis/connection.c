@@ -13,7 +13,7 @@ struct connection {
     connection_turn_fn *turn;
     void *owner;
     redisAsyncContext *context; // NULL while closed
-    bool want_read, want_write; // what hiredis asked for
+    bool want_read, want_write; // the events that hiredis waits for
     struct source source;
     uint32_t polled;     // EPOLLIN | EPOLLOUT as registered in the reactor
     int64_t received_us; // when data arrived last
@@ -22,7 +22,7 @@ struct connection {
     struct reason trouble;
 };
 
-// -- the reactor's side: hooks by which hiredis says what to poll for
+// -- hooks with which hiredis selects the events to poll for
 
 static void poll_as_wanted (struct connection *self)
 {
@@ -81,7 +81,7 @@ static void on_disconnect (const redisAsyncContext *context, int status)
 
 enum io { IO_READ, IO_WRITE, IO_CLOSE };
 
-// Every call that may run callbacks of hiredis is made here.
+// All calls during which hiredis may call back are made here.
 static void run_hiredis (struct connection *self, enum io io)
 {
     if (!self->context || self->inside)
@@ -112,7 +112,8 @@ static void on_ready (void *owner, uint32_t events)
 
 // -- replies
 
-// The reply to each command between MULTI and EXEC, the most frequent reply: one object is shared.
+// The reply to each command between MULTI and EXEC. As the most frequent reply, it is one shared
+// object that is never freed.
 static redisReply queued = {
     .type = REDIS_REPLY_STATUS, .str = (char[]){"QUEUED"}, .len = sizeof "QUEUED" - 1};
 static const redisReplyObjectFunctions *of_hiredis;
@@ -142,7 +143,7 @@ static void share_queued (redisReader *reader)
     reader->fn = &functions;
 }
 
-// -- the owner's side
+// -- calls of the owner
 
 int connection_open (struct connection *self, const struct address *address, struct reason *reason)
 {

@@ -11,8 +11,8 @@
 
 struct connection;
 
-// The socket was read or written, or the connection was lost: the owner checks the state, and calls
-// connection_settle last.
+// Called when the socket was read or written, or the connection was lost. The owner checks the
+// state, and calls connection_settle last.
 typedef void connection_turn_fn (void *owner);
 
 struct connection *connection_new (struct reactor *reactor, connection_turn_fn *turn, void *owner);
@@ -21,7 +21,8 @@ void connection_destroy (struct connection **self);
 // Start to connect: to a host or a Unix socket. 0, or -1 with a reason.
 int connection_open (struct connection *self, const struct address *address, struct reason *reason);
 
-// Close it; the commands without an answer are answered with NULL. Not from a callback of hiredis.
+// Close the connection; commands without an answer are answered with NULL. Within a callback of
+// hiredis it does nothing.
 void connection_close (struct connection *self);
 
 // The context for sending commands; NULL: there is none, or it does not accept commands.
@@ -44,16 +45,16 @@ void connection_read (struct connection *self);
 // Write buffered commands to the socket, as far as the kernel accepts them.
 void connection_flush (struct connection *self);
 
-// Poll for what hiredis waits for.
+// Watch the socket in the reactor for the events that hiredis waits for now.
 void connection_settle (struct connection *self);
 
-// When hiredis last read what had come, monotonic: since then at most one turn has passed.
+// When hiredis last began to read, monotonic: within a reply callback, the time of the reply.
 int64_t connection_read_us (const struct connection *self);
 
 // When data arrived last, monotonic.
 int64_t connection_received_us (const struct connection *self);
 
-// Whether a call of hiredis is on the stack.
+// Whether a call of hiredis is on the stack, so that this is one of its callbacks.
 bool connection_inside (const struct connection *self);
 
 // Why the last connection ended, or could not be made; "" when hiredis did not say.

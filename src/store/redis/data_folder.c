@@ -18,7 +18,7 @@
 
 #define AOF_FOLDER "appendonlydir"
 #define MANIFEST   AOF_FOLDER "/appendonly.aof.manifest"
-#define OLD_FILE   "appendonly.aof" // of Redis 6; newer versions convert it
+#define OLD_FILE   "appendonly.aof" // the file of Redis 6, which Redis 7 converts
 #define MARK       "appendonlydir.expected"
 
 static const char mark_text[] =
@@ -39,7 +39,8 @@ static bool file_exists (const char *folder, const char *name)
     return access (path_of (folder, name, path), F_OK) == 0;
 }
 
-// An empty snapshot was never written: Redis would load it as an empty database.
+// Check that the file exists and, unless it is incremental (type i), is not empty: Redis would load
+// an empty snapshot as an empty database.
 static int check_file (const char *folder, const char *name, char type, struct reason *reason)
 {
     char path[PATH_MAX];
@@ -52,8 +53,8 @@ static int check_file (const char *folder, const char *name, char type, struct r
 
 // -- the manifest: one line "file NAME seq N type b" per file
 
-// Check that each file it names exists. `ret_last` is the last incremental file; empty when there
-// is none.
+// Check that each file that the manifest names exists. `ret_last` is the name of its last file,
+// empty if that is not incremental.
 static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct reason *reason)
 {
     char path[PATH_MAX], line[1024], name[NAME_SIZE], type;
@@ -152,7 +153,7 @@ static int write_all (int fd, struct span bytes)
     return fsync (fd);
 }
 
-// Save the part to cut in a file of its own. -1 with a reason.
+// Save the part that will be cut off to a new file in the folder. -1 with a reason.
 static int keep_copy (const char *folder, const char *name, struct span cut, size_t at,
                       char ret_path[PATH_MAX], struct reason *reason)
 {
@@ -170,11 +171,12 @@ static int keep_copy (const char *folder, const char *name, struct span cut, siz
     return rc;
 }
 
+// The last append-only file.
 struct tail {
     const char *folder, *name;
     int fd;
-    struct span file;
-    size_t good;
+    struct span file; // its bytes
+    size_t good;      // size of the valid part
 };
 
 static enum data_state cut_tail (const struct tail *self, enum aof_state state,
@@ -202,6 +204,7 @@ static enum data_state cut_tail (const struct tail *self, enum aof_state state,
     return DATA_CUT;
 }
 
+// Check the file, and cut off its end if that was not acknowledged or `repair` allows it.
 static enum data_state judge_tail (struct tail *self, bool repair, struct reason *reason)
 {
     enum aof_state state = aof_scan (self->file, &self->good);
@@ -268,7 +271,7 @@ bool data_folder_log_end (const char *folder, struct reason *ret)
         text[size - 1] = '\0';
     const char *line = strrchr (text, '\n');
     line = line ? line + 1 : text;
-    // "PID:M DAY MONTH YEAR TIME # message"
+    // A line is "PID:M DAY MONTH YEAR TIME # message"; # marks a warning.
     const char *message = strstr (line, " # ");
     reason_set (ret, "%s", message ? message + 3 : line);
     for (size_t i = 0; i < sizeof unreadable / sizeof *unreadable; i++)

@@ -6,25 +6,25 @@
 
 enum data_state {
     DATA_WHOLE,
-    DATA_CUT,     // it was repaired: Redis can be started again
+    DATA_CUT,     // its last file was truncated: Redis can be started again
     DATA_DAMAGED, // an operator must restore or repair it
     DATA_FAILED   // the repair could not be written
 };
 
-// Call before Redis starts, as Redis takes a folder without append-only files for a new one.
-// DATA_WHOLE, or DATA_DAMAGED with a reason: the folder had such files, and needed ones are
-// missing.
+// Check that no append-only file is missing. Call before Redis starts, as Redis would begin an
+// empty database in a folder without them. DATA_WHOLE, or DATA_DAMAGED with a reason: the folder
+// had such files, and needed ones are missing.
 enum data_state data_folder_check (const char *folder, struct reason *reason);
 
-// Redis is up: mark the folder as one that has append-only files.
+// Mark the folder as one that has append-only files. Call when Redis is up.
 void data_folder_mark (const char *folder);
 
 // Call when Redis failed to read the folder. Cuts off the end of the last file if it cannot have
 // been acknowledged; with `repair`, also everything after damage. The cut part is saved to another
-// file, and logged. DATA_WHOLE: the end of that file is not the cause.
+// file, and logged. DATA_WHOLE: no damage was found in that file.
 enum data_state data_folder_repair (const char *folder, bool repair, struct reason *reason);
 
-// The last `size` - 1 bytes of the log of Redis, or fewer, with a terminating zero.
+// Read the last `size` - 1 bytes of the log of Redis, or all if it is shorter, and append a NUL.
 void data_folder_log_tail (const char *folder, char *ret, size_t size);
 
 // The last message in the log of Redis. True when it says that Redis could not read its files.

@@ -1,6 +1,6 @@
 // There are two locks: one for the station, and one that the redis-server inherits and holds as
-// long as it lives. From the second a new station sees that the Redis of a killed station is still
-// writing.
+// long as it lives. By the second lock a new station detects that the Redis of a killed station is
+// still running.
 #include "embedded.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_da
 static void run_redis (const struct embedded *self, char *const *argv, pid_t parent)
 {
     process_reset_signals (HANGUP_RESET);
-    // The Redis ends with the station, even if that is killed.
+    // The kernel ends the redis-server when the station ends, even if it is killed.
     prctl (PR_SET_PDEATHSIG, SIGTERM);
     if (getppid () != parent)
         _exit (1);
@@ -208,7 +208,7 @@ void embedded_up (const struct embedded *self)
     data_folder_mark (self->data);
 }
 
-// The end of the log shows the error, if there was space to write it.
+// Whether the end of the log shows the error. It does not if there was no space to write it.
 static bool log_has_disk_full (const struct embedded *self)
 {
     enum { LOG_TAIL = 512 };

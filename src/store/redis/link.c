@@ -9,10 +9,11 @@ enum {
     TICK_MS = 50,
     QUIET_TICK_MS = 250, // tick while the link is up and nothing is in flight
     CONNECT_MAX_US = 1000000,
-    STOPPED_US = 500000, // after this time without an answer, it may still be unread in the socket
+    STOPPED_US =
+        500000, // without an answer for this long, this process itself may have been stopped
     ANSWER_MAX_US = 3000000, // a Redis that is unresponsive for longer counts as lost
-    BUSY_BYTES = 4 << 20,    // at every write hiredis moves the rest of its buffer: keep it small
-    BACKOFF_LAST_US = 250000 // the link is up within a second of Redis' return
+    BUSY_BYTES = 4 << 20,    // bounds hiredis' buffer, whose rest is moved at every write
+    BACKOFF_LAST_US = 250000 // short, so that the link is up within a second of Redis' return
 };
 
 // -- lists of calls
@@ -94,7 +95,7 @@ void link_settle (struct link *self)
     connection_settle (self->connection);
 }
 
-// Whether an answer has been overdue for longer than `for_us`.
+// Whether calls are in flight and Redis has sent nothing for longer than `for_us`.
 static bool is_silent (const struct link *self, int64_t for_us)
 {
     const struct call *oldest = self->sent.first;
@@ -111,8 +112,8 @@ void link_flush (struct link *self)
 {
     if (!self || connection_inside (self->connection))
         return; // the call that lets callbacks run ends with a flush
-    // This process may have been stopped, and the connection lost meanwhile: read the answers that
-    // came in time first, as a write would close it.
+    // This process may have been stopped, and Redis may have closed the connection meanwhile. Read
+    // the answers that arrived before: a write would fail and discard them.
     if (is_silent (self, STOPPED_US))
         connection_read (self->connection);
     if (self->gather)
@@ -153,7 +154,7 @@ static void on_turn (void *owner)
 
 // -- calls
 
-// Temporary errors: calls that may be repeated wait until they are over.
+// Whether an error is temporary: calls that may be repeated are then resent later.
 static bool is_temporary (const char *error)
 {
     static const char *const prefixes[] = {"LOADING",    "BUSY",       "MISCONF",
@@ -172,7 +173,7 @@ static bool can_send (const struct link *self)
 
 static void send_call (struct link *self, struct call *call);
 
-// Handle a missing answer or an error. True: the call is kept.
+// Handle a missing answer or an error. True: the call is kept and resent, so it has no answer yet.
 static bool goes_on (struct link *self, struct call *call, const redisReply *reply)
 {
     if (!reply) {
@@ -186,7 +187,7 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
         send_call (self, call);
         return true;
     }
-    bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // by an error before it
+    bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // an earlier error broke the connection
     if ((cut || is_temporary (reply->str)) && call->repeat == LINK_REPEAT) {
         link_give_up (self, reply->str);
         list_add (&self->lost, call);
@@ -319,8 +320,8 @@ static void check_timeouts (struct link *self, int64_t now)
     // An answer may be unread in the socket, as this process may have been stopped: read it first.
     if (is_silent (self, ANSWER_MAX_US))
         connection_read (self->connection);
-    // Both cases have the same text: one follows from the other, and people search for what they
-    // read.
+    // A slow connect and a missing answer have one text: they have the same cause, and people
+    // search for the text.
     if ((self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US) ||
         is_silent (self, ANSWER_MAX_US))
         link_give_up (self, "does not answer");

@@ -1,10 +1,10 @@
-// The link to Redis: one connection, in the reactor, that reconnects itself. Calls are commands
-// or Lua scripts, each answered once.
+// The link to Redis: one connection, in the reactor, that reconnects automatically. Calls are
+// commands or Lua scripts, each answered once.
 //
 // hiredis 0.14 has no timeouts and reports a lost connection only by NULL replies, which mean
 // "outcome unknown". So the link keeps every call until it is answered. Calls that may be repeated
-// (their scripts change nothing the second time) are resent in order when Redis is back; the others
-// are answered as lost.
+// (the second time they change nothing) are resent in order when Redis is back; the others are
+// answered with NULL.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -22,14 +22,14 @@ enum link_state {
     LINK_DOWN,    // not connected; will try again
     LINK_OPENING, // connecting, or preparing the connection
     LINK_UP,
-    LINK_REFUSED // Redis is up, but must not hold plans: it could lose them, is too old, has
-                 // another schema, or rejects the password
+    LINK_REFUSED // Redis is up, but must not hold plans (it could lose them, is too old or has
+                 // another schema), or it rejects the password; will try again
 };
 
-// "down", "opening", "up", "refused"
+// The state as text: "down", "opening", "up" or "refused".
 const char *link_state_name (enum link_state state);
 
-// Whether Redis rejected a command as its key has another type. NULL: the answer was lost.
+// Whether Redis rejected a command because its key has another type. `reply` may be NULL.
 static inline bool link_is_wrong_type (const redisReply *reply)
 {
     return reply && reply->type == REDIS_REPLY_ERROR && strncmp (reply->str, "WRONGTYPE", 9) == 0;
@@ -40,18 +40,18 @@ enum link_repeat { LINK_ONCE, LINK_REPEAT };
 struct link_config {
     struct address address;
     int64_t db;
-    char user[65];      // of an ACL; empty = none
+    char user[65];      // name of the ACL user; empty = the default user
     char password[256]; // empty = none; never printed
     bool accept_loss;   // accept a Redis without an append-only file, or one that may evict
     bool durable;       // accept only a Redis that syncs before it answers
     int64_t replicas;   // number of replicas that must have what is acknowledged; 0 = none
     int64_t replica_timeout_ms;
-    int64_t window; // plans in progress at which the store is busy
-    int schemas[2]; // accepted values in plan:meta: another schema is another program's
+    int64_t window; // number of plans in progress from which on the store is busy
+    int schemas[2]; // accepted values of `schema` in plan:meta; with any other, Redis is refused
 };
 
-// The answer of a call. `reply` is NULL when the connection was lost or is not up, and
-// REDIS_REPLY_ERROR when Redis returned an error; it is valid only during the call.
+// The answer to a call. `reply` is NULL when the connection was lost or is not up, and has the type
+// REDIS_REPLY_ERROR when Redis returned an error; it is valid only during the callback.
 typedef void link_reply_fn (void *owner, const redisReply *reply);
 
 // Called once per change of state.
@@ -85,7 +85,7 @@ struct link_call {
     enum script script;
     const char *command; // a Redis command to send; NULL: run the script
     enum link_repeat repeat;
-    size_t keys;             // of a script: how many arguments are keys; keys come first
+    size_t keys;             // how many of a script's arguments are keys; keys come first
     const struct span *args; // keys, then arguments; copied
     size_t count;
     link_reply_fn *reply;
@@ -103,8 +103,8 @@ void link_send (struct link *self, const struct commands *commands, link_reply_f
 // Close the connection, and reconnect.
 void link_renew (struct link *self, const char *why);
 
-// Whether the configured number of replicas have everything written so far. Also false when they
-// were too slow, or the link was lost: then it is unknown.
+// `enough`: the configured number of replicas have everything written so far. False also when this
+// is unknown, as they were too slow or the link was lost.
 typedef void link_replicated_fn (void *owner, bool enough);
 
 // Wait for the replicas. If none are configured, `reply` is called before link_replicate returns.
@@ -116,17 +116,20 @@ int64_t link_received_us (const struct link *self);
 // The number of calls without an answer yet.
 size_t link_pending (const struct link *self);
 
-// Whether callers should hold back because too many bytes are in flight, and whether few are again.
+// Whether too many bytes are in flight, so that callers should make no new calls.
 bool link_busy (const struct link *self);
+
+// Whether, after link_busy, so few bytes are in flight that callers should go on.
 bool link_idle (const struct link *self);
 
-// `gather` is called first in every link_flush, to make the calls of this turn; `flushed` is called
-// after they were passed to the kernel.
+// Set two functions that link_flush calls: `gather` first, to make the calls of this turn, and
+// `flushed` after they were passed to the kernel.
 void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),
                     void *owner);
 
-// `time` is called whenever the link reads Redis' clock: when it connects, and every few seconds.
-// `asked_us` is when it asked, CLOCK_MONOTONIC; `owner` is that of link_new.
+// Set the function that is called whenever the link has read Redis' clock (Unix time): when it
+// connects, and every few seconds. `asked_us` is when it asked, CLOCK_MONOTONIC; `owner` is that of
+// link_new.
 void link_on_time (struct link *self,
                    void (*time) (void *owner, int64_t asked_us, int64_t redis_us));
 

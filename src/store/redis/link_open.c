@@ -9,10 +9,10 @@
 
 enum {
     CHECK_US = 5000000,
-    SENTINEL_US = 1000000 // between two checks whether it is still the master
+    SENTINEL_US = 1000000 // interval at which the sentinels are asked for the master
 };
 
-// Send a command of the link itself.
+// Send a command that the link itself needs; it is not resent.
 static void send_own (struct link *self, redisCallbackFn *reply, int argc, const char **argv)
 {
     connection_send (self->connection, reply, self, argc, argv);
@@ -26,7 +26,7 @@ static void refuse_redis (struct link *self, const char *why)
     link_set_state (self, LINK_REFUSED);
 }
 
-// Permanent errors: a wrong password, or a missing permission.
+// Whether an error is permanent: a wrong password, or a missing permission.
 static bool is_refusal (const char *error)
 {
     static const char *const prefixes[] = {"NOAUTH", "WRONGPASS", "NOPERM"};
@@ -58,7 +58,7 @@ static void on_schema (redisAsyncContext *context, void *data, void *arg)
 {
     struct reason reason;
     const redisReply *reply = data;
-    // A key of a wrong type is repaired by the first script that uses it.
+    // A plan:meta of a wrong type is no error here: the store replaces it later.
     if (reply && reply->type == REDIS_REPLY_ERROR && !link_is_wrong_type (reply))
         on_setup_reply (context, data, arg);
     if (!reply || reply->type != REDIS_REPLY_STRING)
@@ -117,7 +117,8 @@ static void on_time (redisAsyncContext *context, void *data, void *arg)
         self->time (self->owner, self->time_asked_us, redis_us);
 }
 
-// appendfsync says how safe acknowledged data are. Without permission for CONFIG it is unknown.
+// Process appendfsync, which determines how safe acknowledged data are. It is unknown if this user
+// may not use CONFIG.
 static void on_fsync (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
@@ -140,7 +141,7 @@ static void on_fsync (redisAsyncContext *context, void *data, void *arg)
     }
 }
 
-// Check whether Redis may hold plans, and has ours: when connecting, and periodically.
+// Check whether Redis may hold plans, and in which schema; on connecting, and periodically.
 void link_check (struct link *self)
 {
     const char *schema[] = {"HGET", KEY_META, "schema"};

@@ -13,7 +13,7 @@ struct call {
     struct call *next;
     struct link *link;
     char *text;
-    size_t size; // of all that it sends
+    size_t size; // of `text`, in bytes
     enum script script;
     enum link_repeat repeat;
     int64_t sent_us;
@@ -53,7 +53,7 @@ struct link {
     int64_t backoff_us;
     int64_t check_us;    // when to check again whether Redis may hold plans
     int64_t sentinel_us; // when to ask the sentinels again
-    bool keeps_file;     // Redis keeps an append-only file
+    bool keeps_file;     // Redis writes an append-only file
 
     void (*gather) (void *owner);  // called first in every flush; may be NULL
     void (*flushed) (void *owner); // called last in every flush; may be NULL
@@ -63,7 +63,7 @@ struct link {
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent on a connection that is being closed, without an answer
     struct call_list waiting; // to be sent when the link is up
-    int64_t answered_us;      // of the last answer
+    int64_t answered_us;      // when the last answer was read, monotonic
     bool closing;
 };
 
@@ -79,11 +79,13 @@ void link_check (struct link *self);
 // Load a script that Redis does not know.
 void link_load_script (struct link *self, enum script script);
 
-// Close the connection as soon as no callback of hiredis is on the stack.
+// Mark the connection as broken: it is closed as soon as no callback of hiredis is on the stack.
 void link_give_up (struct link *self, const char *why);
 
-// Close the connection; its calls are answered as lost, or wait to be resent.
+// Close the connection now: its calls are answered with NULL, or wait to be resent. Retries later.
 void link_drop (struct link *self);
+
+// Drop the connection if it is broken or was lost, else update the events to poll for.
 void link_settle (struct link *self);
 void link_set_state (struct link *self, enum link_state state);
 

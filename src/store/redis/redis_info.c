@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { MAJOR_MIN = 7 }; // needed for the flags of the scripts
+enum { MAJOR_MIN = 7 }; // Redis 7 has the script flags ("#!lua flags=") that the scripts use
 
 // The value of a `name:value` line; empty when there is no such line.
 static struct span info_value (struct span info, const char *name)

@@ -1,5 +1,5 @@
-// Whether a Redis may hold plans, judged by its INFO: without persistence, or with eviction, it
-// could lose acknowledged plans. Pure.
+// Checks by the INFO of a Redis whether it may hold plans: without persistence, or with eviction,
+// it could lose acknowledged plans. Pure.
 #pragma once
 
 #include "reason.h"
@@ -12,13 +12,15 @@ enum info_verdict {
 
 enum data_loss { LOSS_REFUSED, LOSS_ACCEPTED };
 
+// `info` is the answer to INFO. With LOSS_ACCEPTED, persistence and eviction are not checked.
+// INFO_NOT_NOW and INFO_REFUSED come with a reason.
 enum info_verdict redis_info_check (struct span info, enum data_loss loss, struct reason *reason);
 
-// Facts from INFO, for people.
+// Facts from INFO that are shown to people.
 struct redis_facts {
     char version[24];    // "" = not asked yet
     char policy[24];     // maxmemory-policy
-    int64_t used, limit; // memory in bytes; limit 0 = none
+    int64_t used, limit; // used memory and its limit in bytes; limit 0 = none
 };
 
 void redis_info_facts (struct span info, struct redis_facts *ret);
@@ -26,5 +28,5 @@ void redis_info_facts (struct span info, struct redis_facts *ret);
 // Whether it keeps an append-only file.
 bool redis_info_keeps_file (struct span info);
 
-// Text that says how safe an acknowledged plan is with this appendfsync (or "none", link_fsync).
+// Text for people: how safe an acknowledged plan is with this value of link_fsync.
 const char *durability_text (const char *fsync);

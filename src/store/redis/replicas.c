@@ -10,7 +10,7 @@
 
 enum { SLACK_US = 2000000 }; // added to the timeout of a WAIT, for the network and a slow Redis
 
-// A caller that waits.
+// A caller of replicas_wait.
 struct replica_waiter {
     struct replica_waiter *next;
     link_replicated_fn *reply;
@@ -54,7 +54,7 @@ static void on_replicas (redisAsyncContext *context, void *data, void *arg)
 
 static void on_nothing (redisAsyncContext *context, void *data, void *arg)
 {
-    (void)context, (void)data, (void)arg; // errors show in the answer to WAIT
+    (void)context, (void)data, (void)arg; // after an error, the WAIT fails, too
 }
 
 static void connect_anew (struct replicas *self)

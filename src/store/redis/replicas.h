@@ -7,18 +7,18 @@
 
 struct replicas;
 
-// `config` is borrowed; its `replicas` is not 0.
+// `config` is borrowed, and its `replicas` must not be 0.
 struct replicas *replicas_new (const struct link_config *config, struct reactor *reactor);
 void replicas_destroy (struct replicas **self);
 
-// The link is up: this is the master. The address is copied.
+// Call when the link is up, with the master's address, which is copied. It connects when needed.
 void replicas_open (struct replicas *self, const struct address *address);
 
-// The link is down: all callers are answered with false.
+// Call when the link is down: closes the connection, and answers all callers with false.
 void replicas_close (struct replicas *self);
 
-// Wait for the replicas. One WAIT serves all callers that came while the previous WAIT was in
-// flight.
+// Call `reply` when the replicas have all writes made so far, or not in time. One WAIT serves all
+// callers that came while the previous WAIT was in flight.
 void replicas_wait (struct replicas *self, link_replicated_fn *reply, void *owner);
 
 // Call this in each turn, and at each tick, of the link.

@@ -1,5 +1,5 @@
 // The Lua scripts, embedded at build time (scripts/embed.py), for what plain commands cannot do. No
-// script decides anything about a plan. Each file describes its script.
+// script decides anything about a plan. Each script is described at the top of its .lua file.
 #pragma once
 
 #include <stddef.h>

@@ -13,7 +13,7 @@ enum { ANSWER_MAX_MS = 500 };
 struct probe {
     struct sentinel *sentinel;
     struct connection *connection;
-    bool answered; // or lost
+    bool answered; // it answered, or will not: the connection failed
 };
 
 struct sentinel {
@@ -24,8 +24,8 @@ struct sentinel {
     struct probe probes[SENTINELS_MAX];
     bool asking;
     bool settling;      // query_sentinels is running: it must not be reentered
-    struct timer timer; // ends the request
-    int64_t epoch;      // of the newest answer; -1 = none yet
+    struct timer timer; // timeout of the request
+    int64_t epoch;      // configuration epoch of the newest answer; -1 = none yet
     struct address master;
     struct reason trouble; // error of the last sentinel that did not answer
 };

@@ -7,7 +7,7 @@
 
 struct sentinel;
 
-// The master, or NULL with the reason why it is not known.
+// Called with the master, or with NULL and the reason why it is not known.
 typedef void sentinel_found_fn (void *owner, const struct address *master, const char *reason);
 
 // The address is of kind ADDRESS_SENTINEL, and borrowed.
@@ -15,5 +15,6 @@ struct sentinel *sentinel_new (const struct address *address, struct reactor *re
                                sentinel_found_fn *found, void *owner);
 void sentinel_destroy (struct sentinel **self);
 
-// Ask, unless a request is in flight. Answered from the reactor, within half a second.
+// Ask for the master, unless a request is in flight. `found` is called from the reactor, within
+// half a second.
 void sentinel_ask (struct sentinel *self);
