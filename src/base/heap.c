@@ -11,13 +11,13 @@ void heap_free (struct heap *self)
     *self = (struct heap){0};
 }
 
-static void put_node (struct heap *self, struct heap_node *node, size_t position)
+static void set_node_position (struct heap *self, struct heap_node *node, size_t position)
 {
     self->nodes[position - 1] = node;
     node->position = (uint32_t)position;
 }
 
-static bool is_before (const struct heap_node *one, const struct heap_node *other)
+static bool node_is_before (const struct heap_node *one, const struct heap_node *other)
 {
     // Turns are compared by their difference, which stays correct when the counter wraps.
     return one->at < other->at || (one->at == other->at && (int32_t)(one->turn - other->turn) < 0);
@@ -26,11 +26,11 @@ static bool is_before (const struct heap_node *one, const struct heap_node *othe
 static void sift_up (struct heap *self, struct heap_node *node)
 {
     size_t at = node->position;
-    while (at > 1 && is_before (node, self->nodes[at / 2 - 1])) {
-        put_node (self, self->nodes[at / 2 - 1], at);
+    while (at > 1 && node_is_before (node, self->nodes[at / 2 - 1])) {
+        set_node_position (self, self->nodes[at / 2 - 1], at);
         at /= 2;
     }
-    put_node (self, node, at);
+    set_node_position (self, node, at);
 }
 
 static void sift_down (struct heap *self, struct heap_node *node)
@@ -40,14 +40,14 @@ static void sift_down (struct heap *self, struct heap_node *node)
         size_t child = at * 2;
         if (child > self->count)
             break;
-        if (child < self->count && is_before (self->nodes[child], self->nodes[child - 1]))
+        if (child < self->count && node_is_before (self->nodes[child], self->nodes[child - 1]))
             child++;
-        if (!is_before (self->nodes[child - 1], node))
+        if (!node_is_before (self->nodes[child - 1], node))
             break;
-        put_node (self, self->nodes[child - 1], at);
+        set_node_position (self, self->nodes[child - 1], at);
         at = child;
     }
-    put_node (self, node, at);
+    set_node_position (self, node, at);
 }
 
 void heap_set (struct heap *self, struct heap_node *node, int64_t at)
@@ -59,7 +59,7 @@ void heap_set (struct heap *self, struct heap_node *node, int64_t at)
             self->capacity = self->capacity ? self->capacity * 2 : 64;
             self->nodes = memory_resize (self->nodes, self->capacity * sizeof *self->nodes);
         }
-        put_node (self, node, ++self->count);
+        set_node_position (self, node, ++self->count);
     }
     sift_up (self, node);
     sift_down (self, node);
@@ -71,7 +71,7 @@ void heap_remove (struct heap *self, struct heap_node *node)
         return;
     struct heap_node *last = self->nodes[--self->count];
     if (last != node) {
-        put_node (self, last, node->position);
+        set_node_position (self, last, node->position);
         sift_up (self, last);
         sift_down (self, last);
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *checked (void *block)
+static void *block_or_abort (void *block)
 {
     if (!block)
         abort ();
@@ -16,13 +16,13 @@ void *memory_new (size_t size)
 {
     enum { SMALL = 1024 };
     if (size > SMALL)
-        return checked (calloc (1, size));
-    return memset (checked (malloc (size ? size : 1)), 0, size);
+        return block_or_abort (calloc (1, size));
+    return memset (block_or_abort (malloc (size ? size : 1)), 0, size);
 }
 
 void *memory_resize (void *block, size_t size)
 {
-    return checked (realloc (block, size ? size : 1));
+    return block_or_abort (realloc (block, size ? size : 1));
 }
 
 void *memory_room (void *array, size_t count, size_t *room, size_t size)
@@ -45,5 +45,5 @@ void *memory_copy (const void *bytes, size_t size)
 
 char *memory_text (const char *text)
 {
-    return checked (strdup (text));
+    return block_or_abort (strdup (text));
 }

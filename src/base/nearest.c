@@ -9,14 +9,14 @@ struct nearest nearest_to (const char *word)
     return (struct nearest){.word = word};
 }
 
-static size_t least (size_t a, size_t b)
+static size_t smaller_of (size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 // The edit distance of two words, where a swap of neighbours counts as one edit. Both words are at
 // most NEAREST_WORD_MAX long.
-static size_t distance_of (const char *a, size_t a_size, const char *b, size_t b_size)
+static size_t edit_distance (const char *a, size_t a_size, const char *b, size_t b_size)
 {
     size_t rows[3][NEAREST_WORD_MAX + 1];
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
@@ -26,9 +26,9 @@ static size_t distance_of (const char *a, size_t a_size, const char *b, size_t b
         row[0] = i;
         for (size_t j = 1; j <= b_size; j++) {
             size_t change = last[j - 1] + (a[i - 1] != b[j - 1]);
-            row[j] = least (change, least (last[j], row[j - 1]) + 1);
+            row[j] = smaller_of (change, smaller_of (last[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least (row[j], before[j - 2] + 1);
+                row[j] = smaller_of (row[j], before[j - 2] + 1);
         }
         size_t *oldest = before;
         before = last;
@@ -45,9 +45,9 @@ void nearest_try (struct nearest *self, const char *known)
     size_t dashes = strspn (self->word, "-");
     if (size > NEAREST_WORD_MAX || known_size > NEAREST_WORD_MAX)
         return;
-    size_t distance = distance_of (self->word, size, known, known_size);
+    size_t distance = edit_distance (self->word, size, known, known_size);
     bool begun = size >= dashes + PREFIX_MIN && strncmp (self->word, known, size) == 0;
-    size_t letters = known_size - least (dashes, known_size);
+    size_t letters = known_size - smaller_of (dashes, known_size);
     bool near = begun || (distance <= (letters + 2) / 3 && distance < letters);
     if (near && (!*self->best || distance < self->distance)) {
         memcpy (self->best, known, known_size + 1);

@@ -28,17 +28,17 @@ struct pool_page {
     size_t count;                      // objects in the page
 };
 
-static size_t place_bytes (const struct pool *pool)
+static size_t pool_place_bytes (const struct pool *pool)
 {
     return (pool->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static bool is_full (const struct pool *pool, const struct pool_page *page)
+static bool page_is_full (const struct pool *pool, const struct pool_page *page)
 {
-    return page->count == (PAGE_BYTES - sizeof *page) / place_bytes (pool);
+    return page->count == (PAGE_BYTES - sizeof *page) / pool_place_bytes (pool);
 }
 
-static void list (struct pool *pool, struct pool_page *page)
+static void list_open_page (struct pool *pool, struct pool_page *page)
 {
     page->previous = NULL;
     page->next = pool->open;
@@ -47,7 +47,7 @@ static void list (struct pool *pool, struct pool_page *page)
     pool->open = page;
 }
 
-static void unlist (struct pool *pool, struct pool_page *page)
+static void unlist_open_page (struct pool *pool, struct pool_page *page)
 {
     if (page->next)
         page->next->previous = page->previous;
@@ -64,7 +64,7 @@ void *pool_new (struct pool *pool)
         if (!page)
             abort ();
         *page = (struct pool_page){0};
-        list (pool, page);
+        list_open_page (pool, page);
     }
     struct pool_page *page = pool->open;
     struct pool_place *place = page->freed;
@@ -72,11 +72,11 @@ void *pool_new (struct pool *pool)
         ASAN_UNPOISON_MEMORY_REGION (place, pool->size);
         page->freed = place->next;
     } else {
-        place = (void *)((uint8_t *)(page + 1) + page->used++ * place_bytes (pool));
+        place = (void *)((uint8_t *)(page + 1) + page->used++ * pool_place_bytes (pool));
     }
     page->count++;
-    if (is_full (pool, page))
-        unlist (pool, page);
+    if (page_is_full (pool, page))
+        unlist_open_page (pool, page);
     return memset (place, 0, pool->size);
 }
 
@@ -84,14 +84,14 @@ void pool_free (struct pool *pool, void *object)
 {
     struct pool_page *page = (struct pool_page *)((uintptr_t)object / PAGE_BYTES * PAGE_BYTES);
     struct pool_place *place = object;
-    if (is_full (pool, page))
-        list (pool, page);
+    if (page_is_full (pool, page))
+        list_open_page (pool, page);
     page->count--;
     place->next = page->freed;
     page->freed = place;
     ASAN_POISON_MEMORY_REGION (place, pool->size);
     if (!page->count && (page->previous || page->next)) {
-        unlist (pool, page);
+        unlist_open_page (pool, page);
         free (page);
     }
 }

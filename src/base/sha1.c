@@ -14,7 +14,7 @@ static uint32_t rotate_left (uint32_t value, int bits)
     return value << bits | value >> (32 - bits);
 }
 
-static uint32_t mix (int round, uint32_t b, uint32_t c, uint32_t d)
+static uint32_t mix_round (int round, uint32_t b, uint32_t c, uint32_t d)
 {
     if (round < 20)
         return ((b & c) | (~b & d)) + 0x5a827999;
@@ -25,7 +25,7 @@ static uint32_t mix (int round, uint32_t b, uint32_t c, uint32_t d)
     return (b ^ c ^ d) + 0xca62c1d6;
 }
 
-static void take_block (struct sha1 *self)
+static void digest_block (struct sha1 *self)
 {
     uint32_t words[ROUNDS], *state = self->state;
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
@@ -35,7 +35,7 @@ static void take_block (struct sha1 *self)
     for (int i = 16; i < ROUNDS; i++)
         words[i] = rotate_left (words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16], 1);
     for (int i = 0; i < ROUNDS; i++) {
-        uint32_t next = rotate_left (a, 5) + mix (i, b, c, d) + e + words[i];
+        uint32_t next = rotate_left (a, 5) + mix_round (i, b, c, d) + e + words[i];
         e = d;
         d = c;
         c = rotate_left (b, 30);
@@ -55,7 +55,7 @@ static void sha1_add (struct sha1 *self, struct span bytes)
     for (size_t i = 0; i < bytes.size; i++) {
         self->block[self->used++] = bytes.data[i];
         if (self->used == BLOCK_SIZE)
-            take_block (self);
+            digest_block (self);
     }
     self->size += bytes.size;
 }

@@ -21,12 +21,12 @@ uint64_t table_hash (struct span key)
     return table_hash_number (hash);
 }
 
-static struct table_node **slot_of (const struct table *self, uint64_t hash)
+static struct table_node **hash_slot (const struct table *self, uint64_t hash)
 {
     return &self->slots[hash & (self->size - 1)];
 }
 
-static void grow (struct table *self)
+static void double_slots (struct table *self)
 {
     struct table before = *self;
     self->size = before.size ? 2 * before.size : SLOTS_FIRST;
@@ -34,8 +34,8 @@ static void grow (struct table *self)
     for (size_t i = 0; i < before.size; i++) {
         for (struct table_node *node = before.slots[i], *next; node; node = next) {
             next = node->next;
-            node->next = *slot_of (self, node->hash);
-            *slot_of (self, node->hash) = node;
+            node->next = *hash_slot (self, node->hash);
+            *hash_slot (self, node->hash) = node;
         }
     }
     free (before.slots);
@@ -44,8 +44,8 @@ static void grow (struct table *self)
 void table_add (struct table *self, struct table_node *node, uint64_t hash)
 {
     if (self->count >= self->size)
-        grow (self);
-    struct table_node **slot = slot_of (self, hash);
+        double_slots (self);
+    struct table_node **slot = hash_slot (self, hash);
     *node = (struct table_node){*slot, hash};
     *slot = node;
     self->count++;
@@ -53,7 +53,7 @@ void table_add (struct table *self, struct table_node *node, uint64_t hash)
 
 void table_remove (struct table *self, struct table_node *node)
 {
-    struct table_node **at = slot_of (self, node->hash);
+    struct table_node **at = hash_slot (self, node->hash);
     while (*at != node)
         at = &(*at)->next;
     *at = node->next;
@@ -70,7 +70,7 @@ struct table_node *table_next (const struct table_node *node)
 
 struct table_node *table_find (const struct table *self, uint64_t hash)
 {
-    struct table_node *first = self->size ? *slot_of (self, hash) : NULL;
+    struct table_node *first = self->size ? *hash_slot (self, hash) : NULL;
     return first && first->hash != hash ? table_next (&(struct table_node){first, hash}) : first;
 }
 

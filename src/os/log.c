@@ -36,7 +36,7 @@ static struct rate rates[EVENTS_MAX];
 static uint64_t dropped;
 
 // The index of the name, or -1.
-static int find_name (const char *const *names, const char *name)
+static int find_name_index (const char *const *names, const char *name)
 {
     for (int i = 0; names[i]; i++)
         if (strcmp (name, names[i]) == 0)
@@ -46,22 +46,22 @@ static int find_name (const char *const *names, const char *name)
 
 bool log_level_known (const char *name)
 {
-    return find_name (level_names, name) >= 0;
+    return find_name_index (level_names, name) >= 0;
 }
 
 bool log_format_known (const char *name)
 {
-    return find_name (format_names, name) >= 0;
+    return find_name_index (format_names, name) >= 0;
 }
 
 void log_start (const char *program, const char *level, const char *format)
 {
-    int limit = find_name (level_names, level);
+    int limit = find_name_index (level_names, level);
     log_program = program;
     if (limit >= 0)
         log_limit = (enum log_level)limit;
     if (log_format_known (format))
-        log_is_json = find_name (format_names, format) > 0;
+        log_is_json = find_name_index (format_names, format) > 0;
 }
 
 uint64_t log_dropped (void)
@@ -70,7 +70,7 @@ uint64_t log_dropped (void)
 }
 
 // The event's entry in the table; when the table is full, the last entry is shared.
-static struct rate *rate_of (const char *event)
+static struct rate *event_rate (const char *event)
 {
     size_t at = 0;
     while (at < EVENTS_MAX - 1 && rates[at].event && strcmp (rates[at].event, event) != 0)
@@ -81,9 +81,9 @@ static struct rate *rate_of (const char *event)
 
 // Whether the rate of the event allows a line now; then also the number of its lines dropped
 // before.
-static bool may_write (const char *event, uint64_t *ret_left_out)
+static bool may_write_event (const char *event, uint64_t *ret_left_out)
 {
-    struct rate *rate = rate_of (event);
+    struct rate *rate = event_rate (event);
     int64_t second = clock_mono_us () / 1000000;
     if (rate->second != second)
         rate->lines = 0;
@@ -106,7 +106,7 @@ static void write_line (const char *line, size_t size)
         dropped++;
 }
 
-static size_t print_head (char *line, size_t room, enum log_level level, const char *event)
+static size_t print_line_head (char *line, size_t room, enum log_level level, const char *event)
 {
     struct timespec now;
     struct tm utc;
@@ -121,10 +121,10 @@ static size_t print_head (char *line, size_t room, enum log_level level, const c
 void log_event (enum log_level level, const char *event, const char *format, ...)
 {
     uint64_t left_out = 0;
-    if (level > log_limit || (level != LEVEL_DEBUG && !may_write (event, &left_out)))
+    if (level > log_limit || (level != LEVEL_DEBUG && !may_write_event (event, &left_out)))
         return;
     char line[LINE_MAX_BYTES];
-    size_t size = print_head (line, sizeof line, level, event);
+    size_t size = print_line_head (line, sizeof line, level, event);
     if (left_out)
         size +=
             (size_t)snprintf (line + size, sizeof line - size, "left_out=%" PRIu64 " ", left_out);

@@ -29,7 +29,7 @@ static void append_text (struct log_writer *self, const char *text, size_t size)
     self->size += size;
 }
 
-static void put_text (struct log_writer *self, const char *text, size_t size)
+static void append_escaped (struct log_writer *self, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         unsigned char byte = (unsigned char)text[i];
@@ -75,7 +75,7 @@ size_t log_json (const char *line, size_t size, char *out, size_t room)
                 break; // never cut within a key
             const char *before = open ? "\",\"" : "\"";
             append_text (&self, before, strlen (before));
-            put_text (&self, at, key);
+            append_escaped (&self, at, key);
             append_text (&self, "\":\"", 3);
             open = true;
         } else {
@@ -85,7 +85,7 @@ size_t log_json (const char *line, size_t size, char *out, size_t room)
             char quote = *value++;
             last -= last > value && last[-1] == quote;
         }
-        put_text (&self, value, (size_t)(last - value));
+        append_escaped (&self, value, (size_t)(last - value));
         while (next < end && *next == ' ')
             next++;
     }

@@ -33,7 +33,7 @@ static void send_lines (const char *lines)
 
 // Set the manager's address. The name is a path, or '@' and a name in the abstract namespace; the
 // '@' stands for a NUL. -1: invalid.
-static int read_address (const char *name)
+static int parse_socket_name (const char *name)
 {
     size_t size = strlen (name);
     if ((name[0] != '/' && name[0] != '@') || size < 2 || size >= sizeof manager.address.sun_path)
@@ -46,7 +46,7 @@ static int read_address (const char *name)
     return 0;
 }
 
-static int64_t read_pause_us (void)
+static int64_t watchdog_pause_us (void)
 {
     const char *wait = getenv ("WATCHDOG_USEC");
     const char *pid = getenv ("WATCHDOG_PID");
@@ -58,10 +58,10 @@ static int64_t read_pause_us (void)
 void notify_start (void)
 {
     const char *name = getenv ("NOTIFY_SOCKET");
-    if (name && read_address (name) == 0) {
+    if (name && parse_socket_name (name) == 0) {
         int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         manager.fd = fd > 0 ? fd : 0;
-        manager.pause_us = read_pause_us ();
+        manager.pause_us = watchdog_pause_us ();
     }
     unsetenv ("NOTIFY_SOCKET");
     unsetenv ("WATCHDOG_USEC");

@@ -22,23 +22,23 @@ extern char **environ;
 // Signals that are ignored: they have no meaning here, and would end the process.
 static const int ignored[] = {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM};
 
-static bool is_ignored (int number)
+static bool signal_is_ignored (int number)
 {
     struct sigaction action;
     return sigaction (number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-static void handled_signals (sigset_t *set)
+static void fill_handled_signals (sigset_t *set)
 {
     sigemptyset (set);
     sigaddset (set, SIGTERM);
     sigaddset (set, SIGINT);
     sigaddset (set, SIGCHLD);
-    if (!is_ignored (SIGHUP)) // see HANGUP_KEPT
+    if (!signal_is_ignored (SIGHUP)) // see HANGUP_KEPT
         sigaddset (set, SIGHUP);
 }
 
-static void unset_zsys (void)
+static void unset_zsys_variables (void)
 {
     // unsetenv moves the entries, so restart after each match.
     for (char **entry = environ; entry && *entry;) {
@@ -114,7 +114,7 @@ void process_reset_signals (enum hangup hangup)
     sigemptyset (&none);
     // This fails for SIGKILL, SIGSTOP and two signals of the C library, which is harmless.
     for (int number = 1; number <= SIGRTMAX; number++)
-        if (is_ignored (number) && !(number == SIGHUP && hangup == HANGUP_KEPT))
+        if (signal_is_ignored (number) && !(number == SIGHUP && hangup == HANGUP_KEPT))
             signal (number, SIG_DFL);
     sigprocmask (SIG_SETMASK, &none, NULL);
 }
@@ -133,11 +133,11 @@ void process_begin (enum hangup hangup)
 int process_prepare (void)
 {
     umask (077);
-    unset_zsys ();
+    unset_zsys_variables ();
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal (ignored[i], SIG_IGN);
     sigset_t set;
-    handled_signals (&set);
+    fill_handled_signals (&set);
     sigprocmask (SIG_BLOCK, &set, NULL);
     srandom ((unsigned)process_random ());
     return signalfd (-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -179,7 +179,7 @@ static int folder_check (const char *path, struct reason *reason)
     return 0;
 }
 
-int folder_make (const char *path, struct reason *reason)
+int private_folder_make (const char *path, struct reason *reason)
 {
     char part[4096];
     size_t size = strlen (path);

@@ -53,7 +53,7 @@ void process_confine (void);
 
 // Create the folder, and its parents, with mode 0700. An existing folder must belong to this user
 // and be inaccessible to others; if it is empty, its mode is set to 0700. 0, or -1 with a reason.
-int folder_make (const char *path, struct reason *reason);
+int private_folder_make (const char *path, struct reason *reason);
 
 // Create and lock the file for the life of the returned descriptor (close-on-exec). -1 with a
 // reason: another process holds the lock, or the file cannot be opened.

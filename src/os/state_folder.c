@@ -16,7 +16,7 @@ int state_folder_open (const char *folder)
 {
     char path[4200];
     struct reason reason;
-    if (folder_make (folder, &reason))
+    if (private_folder_make (folder, &reason))
         return -1;
     snprintf (path, sizeof path, "%s/owner", folder);
     int lock = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -27,14 +27,14 @@ int state_folder_open (const char *folder)
     return lock;
 }
 
-void state_folder_token (int lock, char *ret, size_t room)
+void state_folder_read_token (int lock, char *ret, size_t room)
 {
     ssize_t size = lock < 0 ? 0 : pread (lock, ret, room - 1, 0);
     ret[size > 0 ? size : 0] = '\0';
     ret[strcspn (ret, "\n")] = '\0';
 }
 
-void state_folder_keep (int lock, const char *token)
+void state_folder_store_token (int lock, const char *token)
 {
     char line[64];
     if (lock < 0)

@@ -10,10 +10,10 @@
 int state_folder_open (const char *folder);
 
 // Read the stored token, "" = none, into a buffer of `room` bytes. `lock` may be -1.
-void state_folder_token (int lock, char *ret, size_t room);
+void state_folder_read_token (int lock, char *ret, size_t room);
 
 // Store a token; call before taking over with it. Does nothing if `lock` is -1.
-void state_folder_keep (int lock, const char *token);
+void state_folder_store_token (int lock, const char *token);
 
 // Unlock the folder, and set `lock` to -1.
 void state_folder_close (int *lock);

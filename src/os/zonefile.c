@@ -12,13 +12,13 @@
 
 enum { NAME_MAX_SIZE = 64, FILE_MAX_SIZE = 1 << 20, PATH_SIZE = 4096 };
 
-static const char *folder (void)
+static const char *zone_folder (void)
 {
     const char *set = getenv ("ZPLAN_ZONEINFO");
     return set && *set ? set : "/usr/share/zoneinfo";
 }
 
-static bool is_name (const char *name)
+static bool is_zone_name (const char *name)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
@@ -27,17 +27,17 @@ static bool is_name (const char *name)
            name[strspn (name, allowed)] == '\0';
 }
 
-static void refuse_open (const char *name, int error, struct reason *reason)
+static void set_open_reason (const char *name, int error, struct reason *reason)
 {
     if (error == ENOENT || error == ENOTDIR)
-        reason_set (reason, "timezone: no zone named '%s' in %s", name, folder ());
+        reason_set (reason, "timezone: no zone named '%s' in %s", name, zone_folder ());
     else
-        reason_set (reason, "timezone: cannot open '%s' in %s: %s", name, folder (),
+        reason_set (reason, "timezone: cannot open '%s' in %s: %s", name, zone_folder (),
                     strerror (error));
 }
 
 // Read up to `size` bytes. Returns the number read, or -1.
-static ssize_t read_all (int file, uint8_t *data, size_t size)
+static ssize_t read_up_to (int file, uint8_t *data, size_t size)
 {
     size_t done = 0;
     while (done < size) {
@@ -54,11 +54,11 @@ static ssize_t read_all (int file, uint8_t *data, size_t size)
 }
 
 // Load a zone from the open file.
-static struct zone *load_file (int file, const char *name, struct reason *reason)
+static struct zone *load_zone_file (int file, const char *name, struct reason *reason)
 {
     struct stat info;
     if (fstat (file, &info) || !S_ISREG (info.st_mode)) {
-        reason_set (reason, "timezone: no zone named '%s' in %s", name, folder ());
+        reason_set (reason, "timezone: no zone named '%s' in %s", name, zone_folder ());
         return NULL;
     }
     if (info.st_size > FILE_MAX_SIZE) {
@@ -72,7 +72,7 @@ static struct zone *load_file (int file, const char *name, struct reason *reason
         reason_set (reason, "timezone: the file of '%s' is not read: out of memory", name);
         return NULL;
     }
-    ssize_t got = read_all (file, data, size);
+    ssize_t got = read_up_to (file, data, size);
     struct zone *zone = NULL;
     struct reason detail = {0};
     if (got < 0)
@@ -85,7 +85,7 @@ static struct zone *load_file (int file, const char *name, struct reason *reason
 
 struct zone *zonefile_load (const char *name, struct reason *reason)
 {
-    if (!is_name (name)) {
+    if (!is_zone_name (name)) {
         reason_set (reason, "timezone: %s is not a zone name", quoted (span_text (name)));
         return NULL;
     }
@@ -97,14 +97,14 @@ struct zone *zonefile_load (const char *name, struct reason *reason)
     }
 
     char path[PATH_SIZE];
-    int length = snprintf (path, sizeof path, "%s/%s", folder (), name);
+    int length = snprintf (path, sizeof path, "%s/%s", zone_folder (), name);
     // Without O_NONBLOCK, opening a FIFO in the folder would block.
     int file = length < PATH_SIZE ? open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (file < 0) {
-        refuse_open (name, length < PATH_SIZE ? errno : ENAMETOOLONG, reason);
+        set_open_reason (name, length < PATH_SIZE ? errno : ENAMETOOLONG, reason);
         return NULL;
     }
-    struct zone *zone = load_file (file, name, reason);
+    struct zone *zone = load_zone_file (file, name, reason);
     close (file);
     return zone;
 }

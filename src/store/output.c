@@ -11,14 +11,14 @@
 
 enum { HEAD_MAX = 128 }; // size of the line before the bytes, without the station's name
 
-static bool is_inside (struct span text, size_t at)
+static bool is_continuation_byte (struct span text, size_t at)
 {
     return at < text.size && (text.data[at] & 0xC0) == 0x80;
 }
 
 // Pack the kept head and tail of a text of `size` bytes. Free it.
-static char *pack (struct span station, uint64_t plan_id, uint64_t exec_id, size_t size,
-                   struct span head, struct span tail, size_t *ret_size)
+static char *pack_output (struct span station, uint64_t plan_id, uint64_t exec_id, size_t size,
+                          struct span head, struct span tail, size_t *ret_size)
 {
     char plan[IDENT_SIZE], run[IDENT_SIZE];
     char *out = memory_new (HEAD_MAX + station.size + head.size + tail.size);
@@ -48,13 +48,14 @@ char *output_make (struct span station, uint64_t plan_id, uint64_t exec_id, stru
     if (text.size > keep) {
         head = keep - keep / 2;
         tail = keep / 2;
-        for (size_t i = 1; i < CHARACTER_MAX && head > 0 && is_inside (text, head); i++)
+        for (size_t i = 1; i < CHARACTER_MAX && head > 0 && is_continuation_byte (text, head); i++)
             head--;
-        for (size_t i = 1; i < CHARACTER_MAX && tail > 0 && is_inside (text, text.size - tail); i++)
+        for (size_t i = 1;
+             i < CHARACTER_MAX && tail > 0 && is_continuation_byte (text, text.size - tail); i++)
             tail--;
     }
-    return pack (station, plan_id, exec_id, text.size, span_of (text.data, head),
-                 span_of (tail ? text.data + text.size - tail : NULL, tail), ret_size);
+    return pack_output (station, plan_id, exec_id, text.size, span_of (text.data, head),
+                        span_of (tail ? text.data + text.size - tail : NULL, tail), ret_size);
 }
 
 char *output_from_json (struct span station, uint64_t plan_id, uint64_t exec_id,
@@ -70,8 +71,8 @@ char *output_from_json (struct span station, uint64_t plan_id, uint64_t exec_id,
         json_to_frame (head, bytes, &head_size) &&
         (!tail || json_to_frame (tail, bytes + head_size, &tail_size)) &&
         (tail ? head_size + tail_size < (size_t)size : head_size == (size_t)size))
-        packed = pack (station, plan_id, exec_id, (size_t)size, span_of (bytes, head_size),
-                       span_of (bytes + head_size, tail_size), ret_size);
+        packed = pack_output (station, plan_id, exec_id, (size_t)size, span_of (bytes, head_size),
+                              span_of (bytes + head_size, tail_size), ret_size);
     free (bytes);
     return packed;
 }

@@ -20,8 +20,8 @@ struct later {
     void *owner;
 };
 
-void store_when_serving (struct store *self, enum waiter_kind kind,
-                         void (*call) (void *owner, bool serves), void *owner)
+void store_call_when_serving (struct store *self, enum waiter_kind kind,
+                              void (*call) (void *owner, bool serves), void *owner)
 {
     struct later *later = memory_new (sizeof *later);
     *later = (struct later){.kind = kind, .call = call, .owner = owner};
@@ -30,7 +30,7 @@ void store_when_serving (struct store *self, enum waiter_kind kind,
 }
 
 // Run the waiting calls whose kind is at least `first`, but not calls that these add.
-static void call_later (struct store *self, enum waiter_kind first, bool serves)
+static void run_later_calls (struct store *self, enum waiter_kind first, bool serves)
 {
     struct later *later = self->later;
     self->later = NULL;
@@ -51,7 +51,7 @@ static void call_later (struct store *self, enum waiter_kind first, bool serves)
 
 // -- state
 
-static void set_state (struct store *self, enum store_state state)
+static void change_store_state (struct store *self, enum store_state state)
 {
     if (self->state == state)
         return;
@@ -71,29 +71,29 @@ static void on_link_state (void *owner, enum link_state state)
     } else if (self->state != STORE_AWAY || state == LINK_REFUSED) {
         writer_closed (self->writer, clock_boot_us ());
         if (!self->loaded)
-            writer_begin_anew (self->writer, clock_boot_us ());
-        store_load_end (self);
-        store_migrate_end (self);
-        store_claim_reset (self);
-        call_later (self, WAITER_CLIENT, false);
+            writer_retake (self->writer, clock_boot_us ());
+        store_load_abort (self);
+        store_migrate_abort (self);
+        store_claim_detach (self);
+        run_later_calls (self, WAITER_CLIENT, false);
     }
-    // After LINK_UP the store serves again when the writer has found its token (OWNER_HOLDS).
+    // After LINK_UP the store serves again when the writer has found its token (OWNER_STILL_OWNS).
     if (state == LINK_UP)
-        set_state (self, STORE_STANDBY);
+        change_store_state (self, STORE_STANDBY);
     else if (state == LINK_REFUSED)
-        set_state (self, STORE_REFUSED);
+        change_store_state (self, STORE_REFUSED);
     else
-        set_state (self, STORE_AWAY);
+        change_store_state (self, STORE_AWAY);
 }
 
-bool store_serves (const struct store *self)
+bool store_is_serving (const struct store *self)
 {
     return self->state == STORE_SERVING;
 }
 
 // -- callbacks of the writer
 
-static void on_answer (void *owner, const redisReply *reply)
+static void on_writer_answer (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
     if (reply)
@@ -103,8 +103,8 @@ static void on_answer (void *owner, const redisReply *reply)
 static void send_commands (void *owner, const struct commands *commands)
 {
     struct store *self = owner;
-    self->sent_kinds |= writer_kinds (self->writer);
-    link_send (self->link, commands, on_answer, self);
+    self->sent_kinds |= writer_row_kinds (self->writer);
+    link_send (self->link, commands, on_writer_answer, self);
 }
 
 static void open_link (void *owner, const char *why)
@@ -114,64 +114,64 @@ static void open_link (void *owner, const char *why)
         link_renew (self->link, why);
 }
 
-static void begin_serving (struct store *self)
+static void start_loading (struct store *self)
 {
     enum owner_loss loss = owner_loss (writer_owner (self->writer));
     self->lost_tail = self->lost_tail || loss == OWNER_LOST_TAIL;
     self->lost_all = self->lost_all || loss == OWNER_LOST_ALL;
-    store_claim_reset (self);
-    store_migrate_end (self);
+    store_claim_detach (self);
+    store_migrate_abort (self);
     core_reset (self->core);
     self->odd_batch = 0;
     self->loaded = false;
-    set_state (self, STORE_LOADING);
-    store_load_begin (self);
+    change_store_state (self, STORE_LOADING);
+    store_load_start (self);
 }
 
-static void on_news (void *owner, enum owner_news news)
+static void on_owner_change (void *owner, enum owner_change news)
 {
     struct store *self = owner;
     switch (news) {
-    case OWNER_SERVES:
-        begin_serving (self);
+    case OWNER_TOOK_OVER:
+        start_loading (self);
         break;
     case OWNER_ACKED:
         core_acked (self->core, store_now_us (self));
         if (self->odd_batch && core_batch (self->core) > self->odd_batch)
             self->odd_batch = 0;
-        store_report_due (self);
+        store_report_next_due (self);
         break;
     case OWNER_STANDBY:
-        store_load_end (self);
-        store_migrate_end (self);
-        store_claim_reset (self);
+        store_load_abort (self);
+        store_migrate_abort (self);
+        store_claim_detach (self);
         core_reset (self->core);
-        set_state (self, STORE_FENCED);
+        change_store_state (self, STORE_FENCED);
         break;
     case OWNER_IMPOSSIBLE:
         log_event (LEVEL_ERROR, "owner.impossible",
                    "reason=\"Redis has a batch of this station that it never sent: is there a copy "
                    "of this process?\"");
         abort ();
-    case OWNER_HOLDS: // reconnected, and this station's token is unchanged
-        set_state (self, STORE_SERVING);
+    case OWNER_STILL_OWNS: // reconnected, and this station's token is unchanged
+        change_store_state (self, STORE_SERVING);
         break;
     default:
         break;
     }
 }
 
-void store_report_due (struct store *self)
+void store_report_next_due (struct store *self)
 {
     int64_t next_us = core_next_us (self->core);
     if (next_us < INT64_MAX)
         self->due (self->owner, next_us);
 }
 
-void store_loaded (struct store *self)
+void store_begin_serving (struct store *self)
 {
     self->loaded = true;
-    set_state (self, STORE_SERVING);
+    change_store_state (self, STORE_SERVING);
 }
 
 // Update the offset between the clocks by a reading of Redis' clock, taken between `asked_us` and
@@ -201,8 +201,8 @@ static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
         LEVEL_WARN, "clock.step",
         "seconds=%.1f reason=\"the clock of Redis was set: leases end early or late by that\"",
         (double)step_us / 1e6);
-    if (store_serves (self))
-        store_report_due (self);
+    if (store_is_serving (self))
+        store_report_next_due (self);
 }
 
 static void on_wrong_key (void *owner, struct span key)
@@ -212,15 +212,15 @@ static void on_wrong_key (void *owner, struct span key)
               (const char *)key.data);
 }
 
-static void on_taking (void *owner, const char *token)
+static void store_takeover_token (void *owner, const char *token)
 {
     struct store *self = owner;
-    state_folder_keep (self->state_folder, token);
+    state_folder_store_token (self->state_folder, token);
 }
 
 // -- turns
 
-static void arm_timer (struct store *self)
+static void set_flush_timer (struct store *self)
 {
     enum { LONGEST_MS = 1000 };
     int64_t now_us = clock_boot_us (), next_us = writer_next_us (self->writer);
@@ -232,7 +232,7 @@ static void arm_timer (struct store *self)
 }
 
 // Called by link_flush at the end of a turn, before it writes: hands over the calls of this turn.
-static void flush (void *owner)
+static void flush_turn (void *owner)
 {
     struct store *self = owner;
     if (self->flushing)
@@ -240,12 +240,12 @@ static void flush (void *owner)
     self->flushing = true;
     writer_redis_answered (self->writer, link_received_us (self->link));
     writer_flush (self->writer, clock_boot_us (), clock_mono_us ());
-    if (store_serves (self)) {
-        call_later (self, WAITER_SURE, true);
-        store_queue_turn (self);
+    if (store_is_serving (self)) {
+        run_later_calls (self, WAITER_SURE, true);
+        store_queue_update (self);
     }
     self->flushing = false;
-    arm_timer (self);
+    set_flush_timer (self);
 }
 
 // Called by link_flush after it wrote. In a test build the station may be killed here: a batch was
@@ -280,14 +280,14 @@ bool store_is_leased (const struct store *self)
 
 bool store_owns (const struct store *self)
 {
-    return writer_serves (self->writer);
+    return writer_is_owner (self->writer);
 }
 
 // -- life
 
 enum { TEXT_ROOM = 4096 }; // initial size of the buffer for writing plans
 
-static struct core_bounds core_bounds_of (const struct store_bounds *bounds)
+static struct core_bounds make_core_bounds (const struct store_bounds *bounds)
 {
     return (struct core_bounds){.plans = bounds->plans,
                                 .plans_station = bounds->plans_station,
@@ -295,18 +295,18 @@ static struct core_bounds core_bounds_of (const struct store_bounds *bounds)
                                 .outcomes = bounds->history_count};
 }
 
-static void make_writer (struct store *self, const struct store_config *config)
+static void create_writer (struct store *self, const struct store_config *config)
 {
     const struct writer_io io = {.owner = self,
                                  .send = send_commands,
                                  .open = open_link,
-                                 .news = on_news,
+                                 .news = on_owner_change,
                                  .time = on_time,
                                  .wrong_key = on_wrong_key,
-                                 .taking = on_taking};
+                                 .taking = store_takeover_token};
     char token[OWNER_TOKEN_SIZE] = "";
     self->state_folder = config->state_folder;
-    state_folder_token (self->state_folder, token, sizeof token);
+    state_folder_read_token (self->state_folder, token, sizeof token);
     const struct writer_config writer = {.owner = {.seed = process_random (),
                                                    .alone = config->alone,
                                                    .yields = config->yields,
@@ -322,7 +322,7 @@ struct store *store_new (const struct store_config *config, const struct store_b
                          struct reactor *reactor, store_state_fn *changed, void *owner)
 {
     struct store *self = memory_new (sizeof *self);
-    const struct core_bounds core_bounds = core_bounds_of (bounds);
+    const struct core_bounds core_bounds = make_core_bounds (bounds);
     self->bounds = *bounds;
     self->reactor = reactor;
     self->changed = changed;
@@ -343,10 +343,10 @@ struct store *store_new (const struct store_config *config, const struct store_b
     link.schemas[0] = STORE_SCHEMA;
     link.schemas[1] = STORE_SCHEMA_FORMER;
     self->link = link_new (&link, reactor, on_link_state, self);
-    make_writer (self, config);
+    create_writer (self, config);
     link_on_time (self->link, on_time);
-    link_on_flush (self->link, flush, on_flushed, self);
-    arm_timer (self);
+    link_on_flush (self->link, flush_turn, on_flushed, self);
+    set_flush_timer (self);
     return self;
 }
 
@@ -358,13 +358,13 @@ void store_destroy (struct store **self_p)
     timer_end (&self->timer);
     self->flushing = true; // prevents further sends
     self->state = STORE_AWAY;
-    call_later (self, WAITER_SURE, false);
+    run_later_calls (self, WAITER_SURE, false);
     link_destroy (&self->link);
-    store_load_end (self);
-    store_migrate_end (self);
-    store_claim_reset (self);
+    store_load_abort (self);
+    store_migrate_abort (self);
+    store_claim_detach (self);
     writer_destroy (&self->writer);
-    call_later (self, WAITER_SURE, false); // again, for calls added by the callbacks above
+    run_later_calls (self, WAITER_SURE, false); // again, for calls added by the callbacks above
     core_destroy (&self->core);
     state_folder_close (&self->state_folder);
     free (self->spare_claim);
@@ -375,7 +375,7 @@ void store_destroy (struct store **self_p)
 
 size_t store_pending (const struct store *self)
 {
-    return link_pending (self->link) + writer_pending (self->writer);
+    return link_pending (self->link) + writer_waiter_count (self->writer);
 }
 
 enum { BATCH_BYTES = 1048576 }; // the store is busy when the batch being collected is this large
@@ -386,15 +386,15 @@ enum { BATCH_BYTES = 1048576 }; // the store is busy when the batch being collec
 bool store_busy (const struct store *self)
 {
     bool soon = self->state == STORE_LOADING ||
-                (self->state == STORE_STANDBY && writer_serves (self->writer));
-    return soon || (store_serves (self) &&
+                (self->state == STORE_STANDBY && writer_is_owner (self->writer));
+    return soon || (store_is_serving (self) &&
                     (link_busy (self->link) || core_bytes (self->core) >= BATCH_BYTES ||
                      (int64_t)store_pending (self) >= self->window));
 }
 
 bool store_idle (const struct store *self)
 {
-    if (!store_serves (self))
+    if (!store_is_serving (self))
         return !store_busy (self);
     return link_idle (self->link) && core_bytes (self->core) < BATCH_BYTES &&
            (int64_t)store_pending (self) <= self->window / 2;
@@ -412,10 +412,10 @@ void store_trim (struct store *self)
 
 void store_set_bounds (struct store *self, const struct store_bounds *bounds)
 {
-    const struct core_bounds core_bounds = core_bounds_of (bounds);
+    const struct core_bounds core_bounds = make_core_bounds (bounds);
     self->bounds = *bounds;
     core_set_bounds (self->core, &core_bounds);
-    writer_keep_outcomes (self->writer, bounds->history_count);
+    writer_set_outcomes (self->writer, bounds->history_count);
 }
 
 struct link *store_link (const struct store *self)

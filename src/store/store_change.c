@@ -7,7 +7,7 @@
 
 // -- change
 
-struct changing {
+struct change_call {
     struct store *store;
     struct core_change change;
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], caller_before[CALLER_FIELD_MAX];
@@ -19,20 +19,20 @@ struct changing {
     void *owner;
 };
 
-static void changing_free (struct changing *self)
+static void change_call_free (struct change_call *self)
 {
     free (self->message);
     free (self->missed);
     free (self);
 }
 
-static void answer_change (struct changing *self, enum store_result result, const char *error)
+static void answer_change (struct change_call *self, enum store_result result, const char *error)
 {
     self->reply (self->owner, result, error);
-    changing_free (self);
+    change_call_free (self);
 }
 
-static void change_in_core (struct changing *self)
+static void change_in_core (struct change_call *self)
 {
     static const enum store_result results[] = {
         [CORE_DONE] = STORE_DONE, [CORE_NONE] = STORE_NONE, [CORE_CHANGED] = STORE_CHANGED};
@@ -49,17 +49,17 @@ static void change_in_core (struct changing *self)
     enum stop_state stop_state = message_stop_state (self->change.message);
     if (stop_state != self->before)
         store_write_stopped (store, self->change.target, self->change.id, stop_state);
-    store_wait (store, WAITER_CLIENT, self->reply, self->owner);
-    changing_free (self);
+    store_reply_when_written (store, WAITER_CLIENT, self->reply, self->owner);
+    change_call_free (self);
 }
 
 // Compare the plan with the stored one, which is read from Redis as it may have been edited or
 // replaced. If the core has its message, that is newer.
-static void on_message (void *owner, const redisReply *reply)
+static void on_changed_message (void *owner, const redisReply *reply)
 {
-    struct changing *self = owner;
+    struct change_call *self = owner;
     struct store *store = self->store;
-    if (!reply || !store_serves (store)) {
+    if (!reply || !store_is_serving (store)) {
         answer_change (self, STORE_LOST, "");
         return;
     }
@@ -78,14 +78,14 @@ static void on_message (void *owner, const redisReply *reply)
         answer_change (self, STORE_CHANGED, "");
     else {
         self->before = message_stop_state (message);
-        store_caller_of (store, message, self->caller_before);
+        message_caller_field (store, message, self->caller_before);
         self->change.caller_before = span_text (self->caller_before);
         change_in_core (self);
     }
 }
 
-static void set_place (struct store *self, const struct store_change *change,
-                       struct core_change *ret)
+static void set_queue_place (struct store *self, const struct store_change *change,
+                             struct core_change *ret)
 {
     int64_t now_us = store_now_us (self);
     switch (change->queue) {
@@ -114,39 +114,40 @@ void store_change (struct store *self, const struct store_change *change, store_
                    void *owner)
 {
     const struct plan *plan = change->plan;
-    struct changing *changing = memory_new (sizeof *changing);
-    struct span message = store_message (self, plan);
+    struct change_call *change_call = memory_new (sizeof *change_call);
+    struct span message = write_plan_message (self, plan);
     char member[MEMBER_MAX + 2];
-    changing->store = self;
-    changing->first = change->first;
-    changing->reply = reply;
-    changing->owner = owner;
-    changing->message = memory_copy (message.data, message.size);
-    changing->missed = memory_copy (change->missed.data, change->missed.size);
-    memcpy (changing->target, change->key_station.data, change->key_station.size);
-    changing->change =
-        (struct core_change){.target = span_of (changing->target, change->key_station.size),
+    change_call->store = self;
+    change_call->first = change->first;
+    change_call->reply = reply;
+    change_call->owner = owner;
+    change_call->message = memory_copy (message.data, message.size);
+    change_call->missed = memory_copy (change->missed.data, change->missed.size);
+    memcpy (change_call->target, change->key_station.data, change->key_station.size);
+    change_call->change =
+        (struct core_change){.target = span_of (change_call->target, change->key_station.size),
                              .id = plan->id,
-                             .message = span_of (changing->message, message.size),
+                             .message = span_of (change_call->message, message.size),
                              .revision = plan->revision,
                              .was_revision = change->revision,
                              .exec_id = change->exec_id,
                              .resets_team = change->resets_team,
                              .priority = plan->policy ? (int)plan->policy->priority : 0,
-                             .missed = span_of (changing->missed, change->missed.size)};
+                             .missed = span_of (change_call->missed, change->missed.size)};
     if (plan->policy)
-        memcpy (changing->group, plan->policy->group, sizeof changing->group);
-    changing->change.group = span_text (changing->group);
-    caller_field (self, plan->caller, changing->caller);
-    changing->change.caller = span_text (changing->caller);
-    set_place (self, change, &changing->change);
-    member_make (member, KEY_MESSAGE, change->key_station, plan->id);
-    store_ask (self, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (member)), on_message, changing);
+        memcpy (change_call->group, plan->policy->group, sizeof change_call->group);
+    change_call->change.group = span_text (change_call->group);
+    caller_field_make (self, plan->caller, change_call->caller);
+    change_call->change.caller = span_text (change_call->caller);
+    set_queue_place (self, change, &change_call->change);
+    plan_key_make (member, KEY_MESSAGE, change->key_station, plan->id);
+    store_send_command (self, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (member)), on_changed_message,
+                        change_call);
 }
 
 // -- removal
 
-struct removing {
+struct removal_call {
     struct store *store;
     uint64_t plan_id;
     char wanted[STATION_NAME_MAX + 1], station[STATION_NAME_MAX + 1];
@@ -157,16 +158,16 @@ struct removing {
 
 static void on_removed (void *owner, enum store_result result, const char *error)
 {
-    struct removing *self = owner;
+    struct removal_call *self = owner;
     self->reply (self->owner, &(struct store_removed){.result = result,
                                                       .station = span_text (self->station),
                                                       .error = error});
     free (self);
 }
 
-static void on_found (void *owner, const struct store_loaded *found)
+static void on_plan_to_remove (void *owner, const struct store_loaded *found)
 {
-    struct removing *self = owner;
+    struct removal_call *self = owner;
     struct store *store = self->store;
     bool other = *self->wanted && !span_is (found->station, self->wanted);
     if (found->result != STORE_DONE || other) {
@@ -175,7 +176,7 @@ static void on_found (void *owner, const struct store_loaded *found)
         return;
     }
     char caller[CALLER_FIELD_MAX];
-    store_caller_of (store, found->message, caller);
+    message_caller_field (store, found->message, caller);
     memcpy (self->station, found->station.data, found->station.size);
     core_remove (store->core,
                  &(struct core_removal){
@@ -185,18 +186,18 @@ static void on_found (void *owner, const struct store_loaded *found)
         store_write_stopped (store, found->station, self->plan_id, STOP_NONE);
     if (self->decided)
         self->decided (self->owner, found);
-    store_wait (store, WAITER_CLIENT, on_removed, self);
+    store_reply_when_written (store, WAITER_CLIENT, on_removed, self);
 }
 
 void store_remove (struct store *self, uint64_t plan_id, const char *station,
                    store_loaded_fn *decided, store_removed_fn *reply, void *owner)
 {
-    struct removing *removing = memory_new (sizeof *removing);
-    removing->store = self;
-    removing->plan_id = plan_id;
-    snprintf (removing->wanted, sizeof removing->wanted, "%s", station);
-    removing->decided = decided;
-    removing->reply = reply;
-    removing->owner = owner;
-    store_look_up (self, plan_id, (struct span){0}, on_found, removing);
+    struct removal_call *removal_call = memory_new (sizeof *removal_call);
+    removal_call->store = self;
+    removal_call->plan_id = plan_id;
+    snprintf (removal_call->wanted, sizeof removal_call->wanted, "%s", station);
+    removal_call->decided = decided;
+    removal_call->reply = reply;
+    removal_call->owner = owner;
+    store_look_up (self, plan_id, (struct span){0}, on_plan_to_remove, removal_call);
 }

@@ -12,7 +12,7 @@ enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256 };
 
 struct claim_call {
     struct waiter waiter;
-    struct store *store; // NULL: the claim was aborted (store_claim_reset)
+    struct store *store; // NULL: the claim was aborted (store_claim_detach)
     store_claim_fn *reply;
     bool (*is_pull) (void *owner, struct span target);
     void *owner;
@@ -46,9 +46,9 @@ static void finish_claim (struct claim_call *self, enum store_result result, con
         free (self);
 }
 
-static void on_written (struct waiter *waiter, enum written how, const char *error)
+static void on_claim_written (struct waiter *waiter, enum written how, const char *error)
 {
-    finish_claim ((struct claim_call *)waiter, written_result (how), error);
+    finish_claim ((struct claim_call *)waiter, store_result_of_wait (how), error);
 }
 
 // -- runs whose lease ended
@@ -56,7 +56,7 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 // Record the outcome of a run whose lease expired without a result, unless the engine will report
 // one. It must be written in the same batch as the new run. Nothing is recorded of runs that nobody
 // has begun: plans that workers fetch, as they were not offered yet, and flow runs.
-static void remember_lost (const struct claim_call *call, const struct core_taken *taken)
+static void record_lost_run (const struct claim_call *call, const struct core_taken *taken)
 {
     struct store *self = call->store;
     struct reason reason;
@@ -93,7 +93,7 @@ static void remember_lost (const struct claim_call *call, const struct core_take
 
 // -- starting the runs
 
-static void take_all (struct claim_call *self)
+static void start_chosen_runs (struct claim_call *self)
 {
     struct store *store = self->store;
     int64_t now_us = store_now_us (store), next_us;
@@ -102,13 +102,13 @@ static void take_all (struct claim_call *self)
         struct core_taken taken;
         enum core_result result = core_take (store->core, choice, &self->wish, now_us, &taken);
         if (result == CORE_CHANGED && !self->answer.broken++) {
-            member_make (self->first_broken, KEY_MESSAGE, taken.target, taken.id);
+            plan_key_make (self->first_broken, KEY_MESSAGE, taken.target, taken.id);
             self->answer.first_broken = span_text (self->first_broken);
         }
         if (result != CORE_DONE)
             continue;
         if (taken.lost)
-            remember_lost (self, &taken);
+            record_lost_run (self, &taken);
         self->taken[self->answer.count++] =
             (struct store_claimed){.station = taken.target,
                                    .plan_id = taken.id,
@@ -133,16 +133,16 @@ static void take_all (struct claim_call *self)
     next_us = core_next_us (store->core);
     self->answer.has_next = next_us < INT64_MAX;
     self->answer.next_us = next_us;
-    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_written};
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_claim_written};
     if (self->answer.count || self->answer.broken)
-        writer_wait (store->writer, &self->waiter, clock_mono_us ());
+        writer_wait_batch (store->writer, &self->waiter, clock_mono_us ());
     else
-        writer_wait_turn (store->writer, &self->waiter);
+        writer_wait_flush (store->writer, &self->waiter);
 }
 
 // -- reading the chosen plans: messages, scores, and runs that may still answer
 
-void store_claim_reset (struct store *self)
+void store_claim_detach (struct store *self)
 {
     if (self->claim)
         self->claim->store = NULL; // the core has dropped the choices, too
@@ -150,58 +150,59 @@ void store_claim_reset (struct store *self)
 }
 
 // Send up to three commands that read messages, scores and, if earlier runs may still answer,
-// fields of plan:run. `which` has the indexes of the choices to read; NULL: all. `found` has the
-// functions for the answers.
-static void ask_plans (struct store *self, const struct core_choice *choices, const size_t *which,
-                       size_t count, link_reply_fn *reply, void *owner)
+// fields of plan:run. `which` has the indexes of the choices to read; NULL: all. `pass_answers` has
+// the functions for the answers.
+static void send_plan_reads (struct store *self, const struct core_choice *choices,
+                             const size_t *which, size_t count, link_reply_fn *reply, void *owner)
 {
     char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, count * sizeof *members);
     struct span *words = memory_resize (NULL, (count + 2) * sizeof *words);
     for (size_t i = 0; i < count; i++) {
         const struct core_choice *choice = &choices[which ? which[i] : i];
-        member_make (members[i], KEY_MESSAGE, core_choice_target (choice), core_choice_id (choice));
+        plan_key_make (members[i], KEY_MESSAGE, core_choice_target (choice),
+                       core_choice_id (choice));
         words[2 + i] = span_text (members[i]);
     }
     words[1] = TEXT ("MGET");
-    store_ask (self, LINK_ONCE, words + 1, count + 1, reply, owner);
+    store_send_command (self, LINK_ONCE, words + 1, count + 1, reply, owner);
     words[0] = TEXT ("ZMSCORE");
     words[1] = TEXT (KEY_TIME_SET);
-    store_ask (self, LINK_ONCE, words, count + 2, reply, owner);
+    store_send_command (self, LINK_ONCE, words, count + 2, reply, owner);
     words[0] = TEXT ("HMGET");
     words[1] = TEXT (KEY_RUNS);
     if (core_wants_runs (self->core))
-        store_ask (self, LINK_ONCE, words, count + 2, reply, owner);
+        store_send_command (self, LINK_ONCE, words, count + 2, reply, owner);
     free (words);
     free (members);
 }
 
-static void found_messages (const struct core_choice *choices, const size_t *which, size_t count,
-                            const redisReply *reply)
+static void pass_messages (const struct core_choice *choices, const size_t *which, size_t count,
+                           const redisReply *reply)
 {
     for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
         core_found_message (&choices[which ? which[i] : i], reply_text (reply->element[i]));
 }
 
-static void found_scores (const struct core_choice *choices, const size_t *which, size_t count,
-                          const redisReply *reply)
+static void pass_scores (const struct core_choice *choices, const size_t *which, size_t count,
+                         const redisReply *reply)
 {
     for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
         core_found_score (&choices[which ? which[i] : i], reply_score_us (reply->element[i]));
 }
 
-static void found_runs (const struct core_choice *choices, const size_t *which, size_t count,
-                        const redisReply *reply)
+static void pass_run_fields (const struct core_choice *choices, const size_t *which, size_t count,
+                             const redisReply *reply)
 {
     for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
         core_found_run (&choices[which ? which[i] : i], reply_text (reply->element[i]));
 }
 
-// The functions for the answers to ask_plans, in their order.
-typedef void found_fn (const struct core_choice *choices, const size_t *which, size_t count,
-                       const redisReply *reply);
-static found_fn *const found[] = {found_messages, found_scores, found_runs};
+// The functions for the answers to send_plan_reads, in their order.
+typedef void pass_fn (const struct core_choice *choices, const size_t *which, size_t count,
+                      const redisReply *reply);
+static pass_fn *const pass_answers[] = {pass_messages, pass_scores, pass_run_fields};
 
-static void on_plans (void *owner, const redisReply *reply)
+static void on_chosen_plans (void *owner, const redisReply *reply)
 {
     struct claim_call *self = owner;
     size_t index = self->answered++;
@@ -209,21 +210,21 @@ static void on_plans (void *owner, const redisReply *reply)
         // A read failed: leave all choices to a later claim.
         for (size_t i = 0; i < self->count; i++)
             core_unchoose (self->store->core, &self->choices[i]);
-        store_claim_reset (self->store);
+        store_claim_detach (self->store);
     } else if (self->store) {
-        found[index](self->choices, self->read, self->read_count, reply);
+        pass_answers[index](self->choices, self->read, self->read_count, reply);
     }
     if (--self->reads)
         return;
     if (self->store)
-        take_all (self);
+        start_chosen_runs (self);
     else
         finish_claim (self, STORE_LOST, "");
 }
 
 // -- reading the next due plans ahead of time
 
-struct read_ahead {
+struct prefetch_plans {
     struct store *store;
     uint64_t resets; // core_resets at the start: if it differs later, the choices are invalid
     struct core_choice choices[AHEAD_MAX];
@@ -232,14 +233,14 @@ struct read_ahead {
     bool failed;
 };
 
-static void on_read_ahead (void *owner, const redisReply *reply)
+static void on_prefetched (void *owner, const redisReply *reply)
 {
-    struct read_ahead *self = owner;
+    struct prefetch_plans *self = owner;
     bool current = core_resets (self->store->core) == self->resets;
     size_t index = self->answered++;
     self->failed = self->failed || !reply || reply->type == REDIS_REPLY_ERROR;
     if (current && !self->failed)
-        found[index](self->choices, NULL, self->count, reply);
+        pass_answers[index](self->choices, NULL, self->count, reply);
     if (--self->reads)
         return;
     for (size_t i = 0; current && i < self->count; i++)
@@ -247,17 +248,17 @@ static void on_read_ahead (void *owner, const redisReply *reply)
     free (self);
 }
 
-static void read_ahead (struct store *self)
+static void prefetch_plans (struct store *self)
 {
-    struct read_ahead *ahead = memory_resize (NULL, sizeof *ahead);
-    *ahead = (struct read_ahead){.store = self, .resets = core_resets (self->core)};
+    struct prefetch_plans *ahead = memory_resize (NULL, sizeof *ahead);
+    *ahead = (struct prefetch_plans){.store = self, .resets = core_resets (self->core)};
     ahead->count = core_look_ahead (self->core, ahead->choices, AHEAD_MAX);
     if (!ahead->count) {
         free (ahead);
         return;
     }
     ahead->reads = (size_t)2 + core_wants_runs (self->core);
-    ask_plans (self, ahead->choices, NULL, ahead->count, on_read_ahead, ahead);
+    send_plan_reads (self, ahead->choices, NULL, ahead->count, on_prefetched, ahead);
 }
 
 // -- a claim
@@ -284,7 +285,7 @@ static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
     }
 }
 
-static void on_not_serving (struct waiter *waiter, enum written how, const char *error)
+static void fail_claim (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
     finish_claim ((struct claim_call *)waiter, STORE_LOST, "");
@@ -303,9 +304,9 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     call->reply = reply;
     call->is_pull = wish->is_pull;
     call->owner = owner;
-    if (!store_serves (self)) {
-        call->waiter.release = on_not_serving;
-        writer_wait_turn (self->writer, &call->waiter);
+    if (!store_is_serving (self)) {
+        call->waiter.release = fail_claim;
+        writer_wait_flush (self->writer, &call->waiter);
         return;
     }
     copy_wish (call, wish);
@@ -318,11 +319,11 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     if (call->read_count) {
         self->claim = call;
         call->reads = (size_t)2 + core_wants_runs (self->core);
-        ask_plans (self, call->choices, call->read, call->read_count, on_plans, call);
+        send_plan_reads (self, call->choices, call->read, call->read_count, on_chosen_plans, call);
     } else {
-        take_all (call);
+        start_chosen_runs (call);
     }
-    read_ahead (self);
+    prefetch_plans (self);
 }
 
 void store_each_target (const struct store *self, store_target_fn *call, void *owner)

@@ -47,8 +47,8 @@ static void answer_commit (struct commit_call *self)
 
 // The commit for the core. Its message is in the store's text buffer, and valid until that is
 // reused.
-static struct core_commit commit_of (struct store *self, const struct store_commit *commit,
-                                     const char *caller)
+static struct core_commit make_core_commit (struct store *self, const struct store_commit *commit,
+                                            const char *caller)
 {
     static const int broadcasts[] = {[BROADCAST_NONE] = CORE_SILENT,
                                      [BROADCAST_RESULT] = CORE_PUBLISHED,
@@ -76,7 +76,7 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
                             : ends[decision->commit],
         .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
         .due_us = due_us,
-        .message = writes ? store_message (self, plan) : (struct span){0},
+        .message = writes ? write_plan_message (self, plan) : (struct span){0},
         .revision = plan->revision,
         .decided_on = commit->revision,
         .broadcast = commit->callback ? CORE_SILENT : broadcasts[decision->broadcast],
@@ -91,7 +91,7 @@ static struct core_commit commit_of (struct store *self, const struct store_comm
 
 // -- results of participants
 
-static char *work_json (const struct participant *participant)
+static char *participant_json (const struct participant *participant)
 {
     json_t *array = json_array ();
     for (size_t i = 0; i < participant->count; i++)
@@ -101,12 +101,13 @@ static char *work_json (const struct participant *participant)
     return text;
 }
 
-static void write_work (struct store *self, const struct store_commit *commit, const char *work)
+static void write_participants (struct store *self, const struct store_commit *commit,
+                                const char *work)
 {
     if (commit->decision->open_poll)
         store_write (self, WORDS (TEXT ("DEL"), TEXT (work)));
     for (size_t i = 0; i < commit->participant_count; i++) {
-        char *text = work_json (&commit->participants[i]);
+        char *text = participant_json (&commit->participants[i]);
         store_write (self, WORDS (TEXT ("HSET"), TEXT (work), commit->participants[i].name,
                                   span_text (text)));
         free (text);
@@ -115,13 +116,14 @@ static void write_work (struct store *self, const struct store_commit *commit, c
 
 // -- placing a plan in the same batch as the outcome
 
-static void place_called (struct commit_call *self, const struct plan *plan, struct span unplaced)
+static void submit_called_plan (struct commit_call *self, const struct plan *plan,
+                                struct span unplaced)
 {
     struct store *store = self->store;
     struct core_refusal refusal;
     char caller[CALLER_FIELD_MAX];
-    caller_field (store, plan->caller, caller);
-    struct core_submission submission = store_submission (store, plan, span_text (caller));
+    caller_field_make (store, plan->caller, caller);
+    struct core_submission submission = make_core_submission (store, plan, span_text (caller));
     submission.follows = true;
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);
@@ -134,24 +136,24 @@ static void place_called (struct commit_call *self, const struct plan *plan, str
 
 // -- writing
 
-static void on_written (struct waiter *waiter, enum written how, const char *error)
+static void on_commit_written (struct waiter *waiter, enum written how, const char *error)
 {
     struct commit_call *self = (struct commit_call *)waiter; // it is the first member
-    self->answer.result = written_result (how);
+    self->answer.result = store_result_of_wait (how);
     self->answer.error = error;
     self->answer.full = span_text (self->full);
     self->answer.votes = self->votes;
     answer_commit (self);
 }
 
-static void on_decided (struct waiter *waiter, enum written how, const char *error)
+static void on_commit_rejected (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
     answer_commit ((struct commit_call *)waiter);
 }
 
 // Answer that the commit was not written, and why.
-static void refuse_commit (struct commit_call *self, enum core_result result,
+static void reject_commit (struct commit_call *self, enum core_result result,
                            const struct core_committed *committed)
 {
     self->answer.result = result == CORE_CHANGED ? STORE_CHANGED : STORE_HELD;
@@ -160,8 +162,8 @@ static void refuse_commit (struct commit_call *self, enum core_result result,
         self->message = message_as_running (committed->message, self->commit.exec_id, &size);
         self->answer.message = span_of (self->message, size);
     }
-    self->waiter.release = on_decided;
-    writer_wait_turn (self->store->writer, &self->waiter);
+    self->waiter.release = on_commit_rejected;
+    writer_wait_flush (self->store->writer, &self->waiter);
 }
 
 static bool commit_to_core (struct commit_call *self, const struct core_commit *commit)
@@ -172,19 +174,19 @@ static bool commit_to_core (struct commit_call *self, const struct core_commit *
     enum core_result result = core_commit (store->core, commit, now_us, &committed);
     self->ended_ms = now_us / 1000;
     if (result != CORE_DONE) {
-        refuse_commit (self, result, &committed);
+        reject_commit (self, result, &committed);
         return false;
     }
     self->answer.seq = committed.seq;
     memcpy (self->epoch, core_epoch (store->core), strlen (core_epoch (store->core)) + 1);
-    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_written};
-    writer_wait (store->writer, &self->waiter, clock_mono_us ());
+    self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_commit_written};
+    writer_wait_batch (store->writer, &self->waiter, clock_mono_us ());
     return true;
 }
 
 // -- data kept besides the plan: its stop state after the run, and its last failures
 
-static void note_stop_and_failure (struct commit_call *self, const struct store_commit *commit)
+static void prepare_stop_and_failure (struct commit_call *self, const struct store_commit *commit)
 {
     const struct plan *plan = commit->plan;
     bool ends = commit->decision->commit == COMMIT_END;
@@ -199,7 +201,7 @@ static void write_stop_and_failure (const struct commit_call *self)
     if (self->stop_state != STOP_NONE || self->was_stopped)
         store_write_stopped (self->store, commit->target, commit->id, self->stop_state);
     if (self->failure.size)
-        store_failure (self->store, commit->target, commit->id, self->ended_ms, self->failure);
+        store_add_failure (self->store, commit->target, commit->id, self->ended_ms, self->failure);
 }
 
 // -- closing a vote: all votes are published, so they are read after the last one is written
@@ -212,7 +214,7 @@ static struct span copy_text_at (struct commit_call *self, int at, struct span t
     return span_of (self->texts[at], text.size);
 }
 
-static char *votes_text (const redisReply *votes)
+static char *votes_to_json (const redisReply *votes)
 {
     json_t *object = json_object (), *all = json_object ();
     for (size_t i = 0; i + 1 < votes->elements; i += 2) {
@@ -231,7 +233,7 @@ static char *votes_text (const redisReply *votes)
     return text;
 }
 
-static void on_votes (void *owner, const redisReply *reply)
+static void on_votes_read (void *owner, const redisReply *reply)
 {
     struct commit_call *self = owner;
     if (!reply) { // the link is being destroyed; otherwise the call would wait for Redis
@@ -239,12 +241,12 @@ static void on_votes (void *owner, const redisReply *reply)
         answer_commit (self);
         return;
     }
-    self->votes = reply_is_array (reply, 0) ? votes_text (reply) : NULL;
+    self->votes = reply_is_array (reply, 0) ? votes_to_json (reply) : NULL;
     if (!commit_to_core (self, &self->commit))
         return;
     write_stop_and_failure (self);
     if (self->called)
-        place_called (self, self->called, span_of (self->texts[4], self->unplaced_size));
+        submit_called_plan (self, self->called, span_of (self->texts[4], self->unplaced_size));
     if (self->then)
         self->then (self->owner);
 }
@@ -253,13 +255,13 @@ static void on_vote_written (struct waiter *waiter, enum written how, const char
 {
     struct commit_call *self = (struct commit_call *)waiter;
     if (how == WRITTEN)
-        store_ask (self->store, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (self->work)), on_votes,
-                   self);
+        store_send_command (self->store, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (self->work)),
+                            on_votes_read, self);
     else
-        on_written (waiter, how, error);
+        on_commit_written (waiter, how, error);
 }
 
-static void close_poll (struct commit_call *self, const struct store_commit *commit)
+static void wait_for_votes (struct commit_call *self, const struct store_commit *commit)
 {
     struct core_commit *kept = &self->commit;
     kept->message = copy_text_at (self, 0, kept->message);
@@ -272,7 +274,7 @@ static void close_poll (struct commit_call *self, const struct store_commit *com
     self->called = commit->called ? plan_keep (commit->called) : NULL;
     self->then = commit->then;
     self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_vote_written};
-    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
+    writer_wait_batch (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
 // -- the separate history of callbacks: their attempts must not displace runs from the main history
@@ -302,28 +304,28 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     memcpy (call->target, commit->key_station.data, commit->key_station.size);
     bool has_work = commit->participant_count || commit->decision->open_poll;
     if (commit->decision->commit == COMMIT_END) // the plan no longer counts for its caller
-        caller_field (self, commit->plan->caller, call->caller);
+        caller_field_make (self, commit->plan->caller, call->caller);
     if (has_work || commit->decision->close_poll)
-        member_make (call->work, KEY_WORK, commit->key_station, commit->plan->id);
-    note_stop_and_failure (call, commit);
-    call->commit = commit_of (self, commit, call->caller);
+        plan_key_make (call->work, KEY_WORK, commit->key_station, commit->plan->id);
+    prepare_stop_and_failure (call, commit);
+    call->commit = make_core_commit (self, commit, call->caller);
     call->commit.target = span_of (call->target, commit->key_station.size);
     if (commit->output.size)
         store_outputs_written (self, commit->output.size);
     if (commit->decision->close_poll) {
-        write_work (self, commit, call->work);
-        close_poll (call, commit);
+        write_participants (self, commit, call->work);
+        wait_for_votes (call, commit);
         return;
     }
     if (!commit_to_core (call, &call->commit))
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
-        write_work (self, commit, call->work);
+        write_participants (self, commit, call->work);
     write_stop_and_failure (call);
     if (commit->callback && commit->record.size)
         store_callback_try (self, commit->plan->id, commit->key_station, commit->record);
     if (commit->called)
-        place_called (call, commit->called, commit->uncalled);
+        submit_called_plan (call, commit->called, commit->uncalled);
     if (commit->then)
         commit->then (owner);
 }

@@ -8,13 +8,13 @@
 
 enum { PAGE = 200, KEY_SIZE = sizeof KEY_FLOW_DEF + STATION_NAME_MAX };
 
-static struct span key_of (const char *name, char out[KEY_SIZE])
+static struct span definition_key (const char *name, char out[KEY_SIZE])
 {
     return span_of (out, (size_t)snprintf (out, KEY_SIZE, KEY_FLOW_DEF "%s", name));
 }
 
 // Parse a version number; 0 = invalid.
-static int version_of (const redisReply *reply)
+static int parse_version (const redisReply *reply)
 {
     char digits[DECIMAL_SIZE];
     int64_t number = reply_counter (reply);
@@ -40,7 +40,7 @@ struct flow_listing {
     void *owner;
 };
 
-static void listing_end (struct flow_listing *self)
+static void end_listing (struct flow_listing *self)
 {
     for (size_t i = 0; i < self->count; i++) {
         self->heads[i].name = span_text (self->names[i]);
@@ -59,23 +59,24 @@ static void listing_end (struct flow_listing *self)
     free (self);
 }
 
-static void listing_fail (struct flow_listing *self, enum store_result result, const char *error)
+static void note_listing_error (struct flow_listing *self, enum store_result result,
+                                const char *error)
 {
     self->result = result;
     snprintf (self->error, sizeof self->error, "%s", error ? error : "");
 }
 
-static void next_page (struct flow_listing *self);
+static void read_names_page (struct flow_listing *self);
 
-static void page_end (struct flow_listing *self)
+static void end_listing_page (struct flow_listing *self)
 {
     if (self->result == STORE_DONE && self->more && self->count < self->max)
-        next_page (self);
+        read_names_page (self);
     else
-        listing_end (self);
+        end_listing (self);
 }
 
-static void set_after (struct flow_listing *self, struct span name)
+static void set_listing_cursor (struct flow_listing *self, struct span name)
 {
     self->after = memory_resize (self->after, name.size + 1);
     self->after[0] = '(';
@@ -90,7 +91,7 @@ struct listed {
     size_t at; // index of the flow
 };
 
-static void on_head (void *owner, const redisReply *reply)
+static void on_flow_head (void *owner, const redisReply *reply)
 {
     struct listed *listed = owner;
     struct flow_listing *self = listed->listing;
@@ -98,11 +99,11 @@ static void on_head (void *owner, const redisReply *reply)
     const char *error;
     enum store_result result = reply_key_result (reply, &error);
     if (result != STORE_DONE)
-        listing_fail (self, result, error);
+        note_listing_error (self, result, error);
     else if (reply_is_array (reply, 4)) {
         struct span info = reply_text (reply->element[3]);
-        head->use = version_of (reply->element[0]);
-        head->last = version_of (reply->element[1]);
+        head->use = parse_version (reply->element[0]);
+        head->last = parse_version (reply->element[1]);
         head->updated = reply_counter (reply->element[2]);
         if (info.size && !memchr (info.data, '\0', info.size)) {
             self->infos[listed->at] = memory_copy (info.data, info.size);
@@ -110,27 +111,27 @@ static void on_head (void *owner, const redisReply *reply)
     }
     free (listed);
     if (--self->left == 0)
-        page_end (self);
+        end_listing_page (self);
 }
 
-static void ask_head (struct flow_listing *self, size_t at)
+static void read_flow_head (struct flow_listing *self, size_t at)
 {
     char key[KEY_SIZE];
     struct listed *listed = memory_new (sizeof *listed);
     *listed = (struct listed){self, at};
-    store_ask (self->store, LINK_REPEAT,
-               WORDS (TEXT ("HMGET"), key_of (self->names[at], key), TEXT ("use"), TEXT ("last"),
-                      TEXT ("updated"), TEXT ("info")),
-               on_head, listed);
+    store_send_command (self->store, LINK_REPEAT,
+                        WORDS (TEXT ("HMGET"), definition_key (self->names[at], key), TEXT ("use"),
+                               TEXT ("last"), TEXT ("updated"), TEXT ("info")),
+                        on_flow_head, listed);
 }
 
-static void on_names (void *owner, const redisReply *reply)
+static void on_flow_names (void *owner, const redisReply *reply)
 {
     struct flow_listing *self = owner;
     const char *error;
     size_t first = self->count;
     enum store_result result = reply_result (reply, &error);
-    if (result == STORE_ERROR && store_cure (self->store, KEY_FLOW_NAMES, reply))
+    if (result == STORE_ERROR && store_replace_wrong_key (self->store, KEY_FLOW_NAMES, reply))
         result = STORE_DONE;
     size_t found = result == STORE_DONE && reply_is_array (reply, 0) ? reply->elements : 0;
     for (size_t i = 0; i < found && self->count < self->max; i++) {
@@ -142,25 +143,25 @@ static void on_names (void *owner, const redisReply *reply)
     }
     self->more = found == PAGE;
     if (found)
-        set_after (self, reply_text (reply->element[found - 1]));
+        set_listing_cursor (self, reply_text (reply->element[found - 1]));
     self->left = self->count - first;
     if (result != STORE_DONE)
-        listing_fail (self, result, error);
+        note_listing_error (self, result, error);
     for (size_t i = first; i < self->count; i++)
-        ask_head (self, i);
+        read_flow_head (self, i);
     if (self->count == first)
-        page_end (self);
+        end_listing_page (self);
 }
 
-static void next_page (struct flow_listing *self)
+static void read_names_page (struct flow_listing *self)
 {
     char page[DECIMAL_SIZE];
     struct span from = self->after ? span_of (self->after, self->after_size) : TEXT ("-");
     decimal_text (PAGE, page);
-    store_ask (self->store, LINK_REPEAT,
-               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_FLOW_NAMES), from, TEXT ("+"), TEXT ("LIMIT"),
-                      TEXT ("0"), TEXT (page)),
-               on_names, self);
+    store_send_command (self->store, LINK_REPEAT,
+                        WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_FLOW_NAMES), from, TEXT ("+"),
+                               TEXT ("LIMIT"), TEXT ("0"), TEXT (page)),
+                        on_flow_names, self);
 }
 
 void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *reply, void *owner)
@@ -174,12 +175,12 @@ void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *repl
     listing->result = STORE_DONE;
     listing->reply = reply;
     listing->owner = owner;
-    next_page (listing);
+    read_names_page (listing);
 }
 
 // -- a flow
 
-struct reading_flow {
+struct flow_read_call {
     struct store *store;
     char name[STATION_NAME_MAX + 1];
     int version;
@@ -189,57 +190,58 @@ struct reading_flow {
     void *owner;
 };
 
-static void end_reading (struct reading_flow *self)
+static void end_flow_read (struct flow_read_call *self)
 {
     self->reply (self->owner, &self->answer);
     free (self);
 }
 
 // Whether the answer is an error or missing; then this ends the read and answers the caller.
-static bool read_failed (struct reading_flow *self, const redisReply *reply)
+static bool ended_by_error (struct flow_read_call *self, const redisReply *reply)
 {
     self->answer.result = reply_key_result (reply, &self->answer.error);
     if (self->answer.result == STORE_DONE)
         return false;
-    end_reading (self);
+    end_flow_read (self);
     return true;
 }
 
-static void on_text (void *owner, const redisReply *reply)
+static void on_flow_text (void *owner, const redisReply *reply)
 {
-    struct reading_flow *self = owner;
-    if (read_failed (self, reply))
+    struct flow_read_call *self = owner;
+    if (ended_by_error (self, reply))
         return;
     self->answer.text = reply_text (reply);
-    end_reading (self);
+    end_flow_read (self);
 }
 
-static void ask_text (struct reading_flow *self)
+static void read_flow_text (struct flow_read_call *self)
 {
     char key[KEY_SIZE], version[DECIMAL_SIZE];
     decimal_text (self->answer.version, version);
-    store_ask (self->store, self->repeat,
-               WORDS (TEXT ("HGET"), key_of (self->name, key), TEXT (version)), on_text, self);
+    store_send_command (self->store, self->repeat,
+                        WORDS (TEXT ("HGET"), definition_key (self->name, key), TEXT (version)),
+                        on_flow_text, self);
 }
 
-static void on_plans (void *owner, const redisReply *reply)
+static void on_plan_count (void *owner, const redisReply *reply)
 {
-    struct reading_flow *self = owner;
-    if (read_failed (self, reply))
+    struct flow_read_call *self = owner;
+    if (ended_by_error (self, reply))
         return;
     self->answer.plans = reply_counter (reply);
-    ask_text (self);
+    read_flow_text (self);
 }
 
-static void on_numbers (void *owner, const redisReply *reply)
+static void on_flow_versions (void *owner, const redisReply *reply)
 {
-    struct reading_flow *self = owner;
+    struct flow_read_call *self = owner;
     struct store_flow *answer = &self->answer;
-    if (read_failed (self, reply))
+    if (ended_by_error (self, reply))
         return;
     if (reply_is_array (reply, 3)) {
-        answer->use = version_of (reply->element[0]);
-        answer->last = version_of (reply->element[1]);
+        answer->use = parse_version (reply->element[0]);
+        answer->last = parse_version (reply->element[1]);
         answer->updated = reply_counter (reply->element[2]);
     }
     answer->version = self->version == STORE_FLOW_IN_USE ? answer->use
@@ -247,54 +249,55 @@ static void on_numbers (void *owner, const redisReply *reply)
                                                          : self->version;
     char field[STATION_NAME_MAX + 3];
     snprintf (field, sizeof field, "s:%s", self->name);
-    store_ask (self->store, self->repeat, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)),
-               on_plans, self);
+    store_send_command (self->store, self->repeat,
+                        WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)), on_plan_count, self);
 }
 
-static int by_number (const void *one, const void *other)
+static int compare_versions (const void *one, const void *other)
 {
     const int *a = one, *b = other;
     return (*a > *b) - (*a < *b);
 }
 
-static void on_fields (void *owner, const redisReply *reply)
+static void on_flow_fields (void *owner, const redisReply *reply)
 {
-    struct reading_flow *self = owner;
+    struct flow_read_call *self = owner;
     struct store_flow *answer = &self->answer;
     char key[KEY_SIZE];
-    if (read_failed (self, reply))
+    if (ended_by_error (self, reply))
         return;
     size_t found = reply_is_array (reply, 0) ? reply->elements : 0;
     for (size_t i = 0; i < found && answer->version_count < 2 * STORE_FLOW_VERSIONS; i++) {
-        int version = version_of (reply->element[i]);
+        int version = parse_version (reply->element[i]);
         if (version)
             answer->versions[answer->version_count++] = version;
     }
-    qsort (answer->versions, answer->version_count, sizeof *answer->versions, by_number);
+    qsort (answer->versions, answer->version_count, sizeof *answer->versions, compare_versions);
     if (found == 0) {
         answer->result = STORE_NONE;
         answer->error = "";
-        end_reading (self);
+        end_flow_read (self);
         return;
     }
-    store_ask (self->store, self->repeat,
-               WORDS (TEXT ("HMGET"), key_of (self->name, key), TEXT ("use"), TEXT ("last"),
-                      TEXT ("updated")),
-               on_numbers, self);
+    store_send_command (self->store, self->repeat,
+                        WORDS (TEXT ("HMGET"), definition_key (self->name, key), TEXT ("use"),
+                               TEXT ("last"), TEXT ("updated")),
+                        on_flow_versions, self);
 }
 
 void store_flow_read (struct store *self, const char *name, int version, enum link_repeat repeat,
                       store_flow_fn *reply, void *owner)
 {
     char key[KEY_SIZE];
-    struct reading_flow *reading = memory_new (sizeof *reading);
+    struct flow_read_call *reading = memory_new (sizeof *reading);
     reading->store = self;
     snprintf (reading->name, sizeof reading->name, "%s", name);
     reading->version = version;
     reading->repeat = repeat;
     reading->reply = reply;
     reading->owner = owner;
-    store_ask (self, repeat, WORDS (TEXT ("HKEYS"), key_of (name, key)), on_fields, reading);
+    store_send_command (self, repeat, WORDS (TEXT ("HKEYS"), definition_key (name, key)),
+                        on_flow_fields, reading);
 }
 
 // -- changes
@@ -304,7 +307,7 @@ void store_flow_put (struct store *self, const struct store_flow_change *change,
 {
     char buffer[KEY_SIZE], number[DECIMAL_SIZE], use[DECIMAL_SIZE], last[DECIMAL_SIZE],
         updated[DECIMAL_SIZE];
-    struct span key = key_of (change->name, buffer);
+    struct span key = definition_key (change->name, buffer);
     decimal_text (change->version, number);
     decimal_text (change->use, use);
     decimal_text (change->last, last);
@@ -325,18 +328,18 @@ void store_flow_put (struct store *self, const struct store_flow_change *change,
     }
     store_write (self,
                  WORDS (TEXT ("ZADD"), TEXT (KEY_FLOW_NAMES), TEXT ("0"), TEXT (change->name)));
-    store_wait (self, WAITER_CLIENT, reply, owner);
+    store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
 
 void store_flow_remove (struct store *self, const char *name, store_done_fn *reply, void *owner)
 {
     char key[KEY_SIZE];
-    store_write (self, WORDS (TEXT ("DEL"), key_of (name, key)));
+    store_write (self, WORDS (TEXT ("DEL"), definition_key (name, key)));
     store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_FLOW_NAMES), TEXT (name)));
-    store_wait (self, WAITER_CLIENT, reply, owner);
+    store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
 
 void store_flow_settle (struct store *self, store_done_fn *reply, void *owner)
 {
-    store_wait (self, WAITER_CLIENT, reply, owner);
+    store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }

@@ -30,7 +30,7 @@ enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 };
 
 // Set when the run began and ended. Its exec_id is the microsecond in which it began, or the next
 // free number after that.
-static void set_times (json_t *run, int64_t ended_ms)
+static void set_run_times (json_t *run, int64_t ended_ms)
 {
     int64_t fired_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
     if (fired_ms > ended_ms)
@@ -58,7 +58,7 @@ json_t *store_history_at (const struct store_history *answer, size_t index)
     json_object_set_new (run, "seq", json_integer (sub == 0 ? (json_int_t)seq : 0));
     json_object_set_new (run, "plan", json_from_frame (reply_text (row->element[1])));
     json_object_set_new (run, "station", json_from_frame (reply_text (row->element[2])));
-    set_times (run, reply_number (row->element[3]));
+    set_run_times (run, reply_number (row->element[3]));
     return run;
 }
 
@@ -81,18 +81,18 @@ json_t *store_failures_json (const struct store_loaded *answer)
         json_t *run = pack_read_object (record, &reason);
         if (!run)
             continue;
-        set_times (run, strtoll ((const char *)text.data, NULL, 10));
+        set_run_times (run, strtoll ((const char *)text.data, NULL, 10));
         json_array_append_new (failures, run);
     }
     return failures;
 }
 
-void store_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
-                    struct span record)
+void store_add_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
+                        struct span record)
 {
     char key[MEMBER_MAX + 2], last[8];
     char *text = memory_new (record.size + 32);
-    member_make (key, KEY_FAILED, station, plan_id);
+    plan_key_make (key, KEY_FAILED, station, plan_id);
     snprintf (last, sizeof last, "%d", FAILURES_MAX - 1);
     size_t size = (size_t)sprintf (text, "%" PRId64 " ", ended_ms);
     memcpy (text + size, record.data, record.size);
@@ -138,13 +138,13 @@ void store_history (struct store *self, const struct history_filter *filter,
         snprintf (from_ms, sizeof from_ms, "%" PRId64, filter->from_ms);
     if (filter->to_ms)
         snprintf (to_ms, sizeof to_ms, "%" PRId64, filter->to_ms);
-    store_script (self, SCRIPT_HISTORY, 3,
-                  WORDS (TEXT (filter->callbacks ? KEY_HISTORY_CALLBACKS : KEY_HISTORY),
-                         TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (from), TEXT (limit),
-                         TEXT (filter->newest ? "1" : "0"), TEXT (plan), TEXT (filter->station),
-                         TEXT (filter->output ? "1" : ""), TEXT (flow_run), TEXT (filter->statuses),
-                         TEXT (from_ms), TEXT (to_ms)),
-                  on_history, ask_new (self, (void (*) (void))reply, owner));
+    store_run_script (self, SCRIPT_HISTORY, 3,
+                      WORDS (TEXT (filter->callbacks ? KEY_HISTORY_CALLBACKS : KEY_HISTORY),
+                             TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (from), TEXT (limit),
+                             TEXT (filter->newest ? "1" : "0"), TEXT (plan), TEXT (filter->station),
+                             TEXT (filter->output ? "1" : ""), TEXT (flow_run),
+                             TEXT (filter->statuses), TEXT (from_ms), TEXT (to_ms)),
+                      on_history, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
 // -- forgetting
@@ -169,10 +169,10 @@ static void on_forgot (void *owner, const redisReply *reply)
 void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
                    store_forgot_fn *reply, void *owner)
 {
-    store_script (self, SCRIPT_FORGET, 3,
-                  WORDS (TEXT (KEY_HISTORY), TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (epoch),
-                         TEXT (station), entries),
-                  on_forgot, ask_new (self, (void (*) (void))reply, owner));
+    store_run_script (self, SCRIPT_FORGET, 3,
+                      WORDS (TEXT (KEY_HISTORY), TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (epoch),
+                             TEXT (station), entries),
+                      on_forgot, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
 // -- restoring
@@ -186,16 +186,16 @@ void store_restore (struct store *self, const struct store_restored_outcome *out
                       outcome->record, outcome->output);
         store_outputs_written (self, outcome->output.size);
     }
-    store_wait (self, WAITER_CLIENT, reply, owner);
+    store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
 
 // -- deletion of outcomes that are too old, from the oldest on
 
-enum { OLD_MAX = 10 }; // outcomes that are deleted in one step
+enum { DELETED_AT_ONCE = 10 }; // outcomes that are deleted in one step
 
-static void on_trimmed (void *owner, enum store_result result, const char *error);
+static void on_old_deleted (void *owner, enum store_result result, const char *error);
 
-static struct span entry_field (const redisReply *fields, const char *name)
+static struct span find_entry_field (const redisReply *fields, const char *name)
 {
     for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
         if (span_is (reply_text (fields->element[i]), name))
@@ -203,26 +203,26 @@ static struct span entry_field (const redisReply *fields, const char *name)
     return (struct span){0};
 }
 
-static void on_oldest (void *owner, const redisReply *reply)
+static void on_oldest_outcomes (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
     int64_t oldest_ms = store_now_us (self) / 1000 - self->bounds.history_age_s * 1000;
     size_t old = 0;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
         const redisReply *entry = reply->element[i];
-        struct span ended =
-            reply_is_array (entry, 2) ? entry_field (entry->element[1], "t") : (struct span){0};
+        struct span ended = reply_is_array (entry, 2) ? find_entry_field (entry->element[1], "t")
+                                                      : (struct span){0};
         if (!ended.size || strtoll ((const char *)ended.data, NULL, 10) >= oldest_ms)
             break;
         store_write (self,
                      WORDS (TEXT ("XDEL"), TEXT (KEY_HISTORY), reply_text (entry->element[0])));
         old++;
     }
-    if (old == OLD_MAX)
-        store_wait (self, WAITER_SURE, on_trimmed, self);
+    if (old == DELETED_AT_ONCE)
+        store_reply_when_written (self, WAITER_SURE, on_old_deleted, self);
 }
 
-static void on_trimmed (void *owner, enum store_result result, const char *error)
+static void on_old_deleted (void *owner, enum store_result result, const char *error)
 {
     (void)error;
     if (result == STORE_DONE)
@@ -246,13 +246,13 @@ static void on_oldest_callback (void *owner, const redisReply *reply)
 void store_history_trim (struct store *self)
 {
     char count[8];
-    snprintf (count, sizeof count, "%d", OLD_MAX);
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
-                      TEXT (count)),
-               on_oldest, self);
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("-"), TEXT ("+"),
-                      TEXT ("COUNT"), TEXT ("1")),
-               on_oldest_callback, self);
+    snprintf (count, sizeof count, "%d", DELETED_AT_ONCE);
+    store_send_command (self, LINK_ONCE,
+                        WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"),
+                               TEXT ("COUNT"), TEXT (count)),
+                        on_oldest_outcomes, self);
+    store_send_command (self, LINK_ONCE,
+                        WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("-"),
+                               TEXT ("+"), TEXT ("COUNT"), TEXT ("1")),
+                        on_oldest_callback, self);
 }

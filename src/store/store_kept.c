@@ -8,7 +8,7 @@
 enum { KINDS_MAX = 1000, LIMITS_MAX = 1000, NAME_MAX_SIZE = 96 };
 
 // A pending call.
-struct keeping {
+struct hash_call {
     struct store *store;
     const char *key;
     char name[NAME_MAX_SIZE];
@@ -18,34 +18,35 @@ struct keeping {
     void *owner;
 };
 
-static struct keeping *keeping_new (struct store *self, const char *key, struct span name,
-                                    const char *text, int command, void (*reply) (void),
-                                    void *owner)
+static struct hash_call *hash_call_new (struct store *self, const char *key, struct span name,
+                                        const char *text, int command, void (*reply) (void),
+                                        void *owner)
 {
-    struct keeping *keeping = memory_new (sizeof *keeping);
-    *keeping = (struct keeping){.store = self,
-                                .key = key,
-                                .text = text ? memory_text (text) : NULL,
-                                .command = command,
-                                .reply = reply,
-                                .owner = owner};
-    snprintf (keeping->name, sizeof keeping->name, "%.*s", (int)name.size,
+    struct hash_call *hash_call = memory_new (sizeof *hash_call);
+    *hash_call = (struct hash_call){.store = self,
+                                    .key = key,
+                                    .text = text ? memory_text (text) : NULL,
+                                    .command = command,
+                                    .reply = reply,
+                                    .owner = owner};
+    snprintf (hash_call->name, sizeof hash_call->name, "%.*s", (int)name.size,
               name.size ? (const char *)name.data : "");
-    return keeping;
+    return hash_call;
 }
 
-static void keeping_free (struct keeping *self)
+static void hash_call_free (struct hash_call *self)
 {
     free (self->text);
     free (self);
 }
 
-static void read_all (struct keeping *self, enum link_repeat repeat, link_reply_fn *reply)
+static void read_hash (struct hash_call *self, enum link_repeat repeat, link_reply_fn *reply)
 {
-    store_ask (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)), reply, self);
+    store_send_command (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)), reply,
+                        self);
 }
 
-static const redisReply *find_field (const redisReply *reply, const char *name)
+static const redisReply *find_hash_field (const redisReply *reply, const char *name)
 {
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
         if (span_is (reply_text (reply->element[i]), name))
@@ -53,56 +54,56 @@ static const redisReply *find_field (const redisReply *reply, const char *name)
     return NULL;
 }
 
-static void kept_write (struct keeping *self)
+static void write_hash_field (struct hash_call *self)
 {
     store_write (self->store,
                  WORDS (TEXT ("HSET"), TEXT (self->key), TEXT (self->name), TEXT (self->text)));
 }
 
-static void take_out (struct keeping *self)
+static void remove_hash_field (struct hash_call *self)
 {
     store_write (self->store, WORDS (TEXT ("HDEL"), TEXT (self->key), TEXT (self->name)));
 }
 
 // -- targets that were added
 
-static void on_stations (void *owner, const redisReply *reply)
+static void on_targets_read (void *owner, const redisReply *reply)
 {
-    struct keeping *self = owner;
+    struct hash_call *self = owner;
     struct store_stations answer = {.reply = reply};
     answer.result = reply_key_result (reply, &answer.error);
     ((store_stations_fn *)self->reply) (self->owner, &answer);
-    keeping_free (self);
+    hash_call_free (self);
 }
 
-static void on_station_written (void *owner, enum store_result result, const char *error)
+static void on_target_written (void *owner, enum store_result result, const char *error)
 {
-    struct keeping *self = owner;
+    struct hash_call *self = owner;
     if (result == STORE_DONE || result == STORE_UNSURE) {
-        read_all (self, LINK_ONCE, on_stations);
+        read_hash (self, LINK_ONCE, on_targets_read);
         return;
     }
     ((store_stations_fn *)self->reply) (self->owner,
                                         &(struct store_stations){.result = result, .error = error});
-    keeping_free (self);
+    hash_call_free (self);
 }
 
 void store_stations (struct store *self, const char *name, const char *text,
                      enum link_repeat repeat, store_stations_fn *reply, void *owner)
 {
-    struct keeping *keeping = keeping_new (self, KEY_STATIONS, span_text (name ? name : ""), text,
-                                           0, (void (*) (void))reply, owner);
+    struct hash_call *hash_call = hash_call_new (self, KEY_STATIONS, span_text (name ? name : ""),
+                                                 text, 0, (void (*) (void))reply, owner);
     if (!name) {
-        read_all (keeping, repeat, on_stations);
+        read_hash (hash_call, repeat, on_targets_read);
         return;
     }
     if (text)
-        kept_write (keeping);
+        write_hash_field (hash_call);
     else
-        take_out (keeping);
+        remove_hash_field (hash_call);
     store_write (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
-    store_wait (self, repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT, on_station_written,
-                keeping);
+    store_reply_when_written (self, repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT,
+                              on_target_written, hash_call);
 }
 
 bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
@@ -118,15 +119,15 @@ bool store_station_at (const struct store_stations *answer, size_t index, struct
 
 // -- kinds
 
-static void answer_kinds (struct keeping *self, const struct store_kinds *answer)
+static void answer_kinds (struct hash_call *self, const struct store_kinds *answer)
 {
     ((store_kinds_fn *)self->reply) (self->owner, answer);
-    keeping_free (self);
+    hash_call_free (self);
 }
 
 static void on_kind_written (void *owner, enum store_result result, const char *error)
 {
-    struct keeping *self = owner;
+    struct hash_call *self = owner;
     answer_kinds (self, &(struct store_kinds){.result = result,
                                               .count = 1,
                                               .name = span_text (self->name),
@@ -136,9 +137,9 @@ static void on_kind_written (void *owner, enum store_result result, const char *
 
 // Answer KIND_GET, which reads only the requested kind: all kinds may be megabytes, and each
 // submission with a kind reads one.
-static void on_kind (void *owner, const redisReply *reply)
+static void on_kind_read (void *owner, const redisReply *reply)
 {
-    struct keeping *self = owner;
+    struct hash_call *self = owner;
     struct store_kinds answer = {.name = span_text (self->name)};
     answer.result = reply_key_result (reply, &answer.error);
     if (answer.result == STORE_DONE)
@@ -147,12 +148,12 @@ static void on_kind (void *owner, const redisReply *reply)
     answer_kinds (self, &answer);
 }
 
-static void on_kinds (void *owner, const redisReply *reply)
+static void on_kinds_read (void *owner, const redisReply *reply)
 {
-    struct keeping *self = owner;
+    struct hash_call *self = owner;
     struct store_kinds answer = {.reply = reply};
     answer.result = reply_key_result (reply, &answer.error);
-    const redisReply *present = find_field (reply, self->name);
+    const redisReply *present = find_hash_field (reply, self->name);
     size_t count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
     if (answer.result != STORE_DONE) {
         answer_kinds (self, &answer);
@@ -163,10 +164,10 @@ static void on_kinds (void *owner, const redisReply *reply)
         answer.count = count;
     } else if ((self->command == KIND_PUT && fits) || (self->command == KIND_REMOVE && present)) {
         if (self->command == KIND_PUT)
-            kept_write (self);
+            write_hash_field (self);
         else
-            take_out (self);
-        store_wait (self->store, WAITER_CLIENT, on_kind_written, self);
+            remove_hash_field (self);
+        store_reply_when_written (self->store, WAITER_CLIENT, on_kind_written, self);
         return;
     }
     answer_kinds (self, &answer);
@@ -175,13 +176,14 @@ static void on_kinds (void *owner, const redisReply *reply)
 void store_kinds (struct store *self, enum kind_command command, struct span name, const char *json,
                   store_kinds_fn *reply, void *owner)
 {
-    struct keeping *keeping =
-        keeping_new (self, KEY_KINDS, name, json, (int)command, (void (*) (void))reply, owner);
+    struct hash_call *hash_call =
+        hash_call_new (self, KEY_KINDS, name, json, (int)command, (void (*) (void))reply, owner);
     if (command == KIND_GET)
-        store_ask (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (keeping->name)),
-                   on_kind, keeping);
+        store_send_command (self, LINK_ONCE,
+                            WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (hash_call->name)),
+                            on_kind_read, hash_call);
     else
-        read_all (keeping, LINK_ONCE, on_kinds);
+        read_hash (hash_call, LINK_ONCE, on_kinds_read);
 }
 
 bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
@@ -200,15 +202,15 @@ bool store_kind_at (const struct store_kinds *answer, size_t index, struct span 
 
 // -- limits
 
-static void answer_limits (struct keeping *self, const struct store_limits *answer)
+static void answer_limits (struct hash_call *self, const struct store_limits *answer)
 {
     ((store_limits_fn *)self->reply) (self->owner, answer);
-    keeping_free (self);
+    hash_call_free (self);
 }
 
 static void on_limit_written (void *owner, enum store_result result, const char *error)
 {
-    struct keeping *self = owner;
+    struct hash_call *self = owner;
     self->store->limits_unwritten--;
     answer_limits (self,
                    &(struct store_limits){.result = result == STORE_UNSURE ? STORE_DONE : result,
@@ -216,14 +218,14 @@ static void on_limit_written (void *owner, enum store_result result, const char 
                                           .error = error});
 }
 
-static void on_limits (void *owner, const redisReply *reply)
+static void on_limits_read (void *owner, const redisReply *reply)
 {
-    struct keeping *self = owner;
+    struct hash_call *self = owner;
     struct core *core = self->store->core;
     struct store_limits answer = {.reply = reply};
     answer.result = reply_key_result (reply, &answer.error);
     answer.count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
-    bool present = find_field (reply, self->name) != NULL,
+    bool present = find_hash_field (reply, self->name) != NULL,
          fits = present || answer.count < LIMITS_MAX;
     bool writes =
         (self->command == LIMIT_SET && fits) || (self->command == LIMIT_REMOVE && present);
@@ -233,13 +235,13 @@ static void on_limits (void *owner, const redisReply *reply)
     }
     struct limit limit = limit_read (span_text (self->text));
     if (self->command == LIMIT_SET)
-        kept_write (self);
+        write_hash_field (self);
     else
-        take_out (self);
+        remove_hash_field (self);
     core_set_limit (core, span_text (self->name), self->command == LIMIT_SET ? &limit : NULL);
     self->store->limits_unwritten++;
     self->store->limit_writes++;
-    store_wait (self->store, WAITER_CLIENT, on_limit_written, self);
+    store_reply_when_written (self->store, WAITER_CLIENT, on_limit_written, self);
 }
 
 void store_limits (struct store *self, enum limit_command command, const char *name,
@@ -248,9 +250,9 @@ void store_limits (struct store *self, enum limit_command command, const char *n
     char text[LIMIT_TEXT_MAX] = "";
     if (limit)
         limit_write (limit, text);
-    struct keeping *keeping = keeping_new (self, KEY_LIMITS, span_text (name ? name : ""), text,
-                                           (int)command, (void (*) (void))reply, owner);
-    read_all (keeping, LINK_ONCE, on_limits);
+    struct hash_call *hash_call = hash_call_new (self, KEY_LIMITS, span_text (name ? name : ""),
+                                                 text, (int)command, (void (*) (void))reply, owner);
+    read_hash (hash_call, LINK_ONCE, on_limits_read);
 }
 
 bool store_limit_at (const struct store_limits *answer, size_t index, struct span *ret_name,
@@ -267,7 +269,7 @@ bool store_limit_at (const struct store_limits *answer, size_t index, struct spa
 // this home is reused; else one of another home, as its station is not the owner any more; else a
 // new one is stored.
 
-struct identifying {
+struct identity_lookup {
     struct store *store;
     char home[300], target[STATION_NAME_MAX + 1], fresh[64], replaces[64];
     char known[64];
@@ -275,7 +277,7 @@ struct identifying {
     void *owner;
 };
 
-static void end_identity (struct identifying *self, const struct store_identity *answer)
+static void end_identity (struct identity_lookup *self, const struct store_identity *answer)
 {
     self->reply (self->owner, answer);
     free (self);
@@ -283,7 +285,7 @@ static void end_identity (struct identifying *self, const struct store_identity 
 
 static void on_identity_written (void *owner, enum store_result result, const char *error)
 {
-    struct identifying *self = owner;
+    struct identity_lookup *self = owner;
     bool used = *self->known;
     end_identity (self,
                   &(struct store_identity){.result = result == STORE_UNSURE ? STORE_DONE : result,
@@ -293,7 +295,7 @@ static void on_identity_written (void *owner, enum store_result result, const ch
 }
 
 // Keep a stored identity as `known` if it is of this target and may be reused here.
-static void look_at_identity (struct identifying *self, struct span name, struct span whose)
+static void try_identity (struct identity_lookup *self, struct span name, struct span whose)
 {
     size_t size = strlen (self->target);
     const uint8_t *blank = whose.size ? memchr (whose.data, ' ', whose.size) : NULL;
@@ -310,9 +312,9 @@ static void look_at_identity (struct identifying *self, struct span name, struct
               (const char *)identity.data);
 }
 
-static void on_identities (void *owner, const redisReply *reply)
+static void on_identities_read (void *owner, const redisReply *reply)
 {
-    struct identifying *self = owner;
+    struct identity_lookup *self = owner;
     struct store *store = self->store;
     char name[sizeof self->target + 1 + sizeof self->fresh], whose[sizeof self->home + 32];
     const char *error;
@@ -321,7 +323,7 @@ static void on_identities (void *owner, const redisReply *reply)
         return;
     }
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
-        look_at_identity (self, reply_text (reply->element[i]), reply_text (reply->element[i + 1]));
+        try_identity (self, reply_text (reply->element[i]), reply_text (reply->element[i + 1]));
     if (*self->replaces) {
         snprintf (name, sizeof name, "%s %s", self->target, self->replaces);
         store_write (store, WORDS (TEXT ("HDEL"), TEXT (KEY_IDENTITIES), TEXT (name)));
@@ -329,20 +331,20 @@ static void on_identities (void *owner, const redisReply *reply)
     snprintf (name, sizeof name, "%s %s", self->target, *self->known ? self->known : self->fresh);
     snprintf (whose, sizeof whose, "%s %s", store->instance, self->home);
     store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (whose)));
-    store_wait (store, WAITER_SURE, on_identity_written, self);
+    store_reply_when_written (store, WAITER_SURE, on_identity_written, self);
 }
 
 void store_identity (struct store *self, const struct store_identity_wish *wish,
                      store_identity_fn *reply, void *owner)
 {
-    struct identifying *identifying = memory_new (sizeof *identifying);
-    identifying->store = self;
-    identifying->reply = reply;
-    identifying->owner = owner;
-    snprintf (identifying->home, sizeof identifying->home, "%s", wish->home);
-    snprintf (identifying->target, sizeof identifying->target, "%s", wish->target);
-    snprintf (identifying->fresh, sizeof identifying->fresh, "%s", wish->fresh);
-    snprintf (identifying->replaces, sizeof identifying->replaces, "%s", wish->replaces);
-    store_ask (self, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (KEY_IDENTITIES)), on_identities,
-               identifying);
+    struct identity_lookup *identity_lookup = memory_new (sizeof *identity_lookup);
+    identity_lookup->store = self;
+    identity_lookup->reply = reply;
+    identity_lookup->owner = owner;
+    snprintf (identity_lookup->home, sizeof identity_lookup->home, "%s", wish->home);
+    snprintf (identity_lookup->target, sizeof identity_lookup->target, "%s", wish->target);
+    snprintf (identity_lookup->fresh, sizeof identity_lookup->fresh, "%s", wish->fresh);
+    snprintf (identity_lookup->replaces, sizeof identity_lookup->replaces, "%s", wish->replaces);
+    store_send_command (self, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (KEY_IDENTITIES)),
+                        on_identities_read, identity_lookup);
 }

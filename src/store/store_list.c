@@ -31,7 +31,7 @@ struct list_call {
 
 // Whether the plan is listed by the filter's flow_run. Timers of flows never are: `flow show` shows
 // them.
-static bool is_of_run (const struct store_filter *filter, struct span message)
+static bool matches_flow_run (const struct store_filter *filter, struct span message)
 {
     struct plan_step step;
     bool is_step = plan_step_stored (message, &step);
@@ -43,7 +43,7 @@ static bool is_of_run (const struct store_filter *filter, struct span message)
            message_number (message, "flow_run") == (int64_t)filter->flow_run;
 }
 
-static bool is_stopped (const struct store_filter *filter, struct span message)
+static bool matches_stop_order (const struct store_filter *filter, struct span message)
 {
     enum stop_state stop_state = message_stop_state (message);
     return (filter->order != STORE_STOPPED || stop_state != STOP_NONE) &&
@@ -56,7 +56,7 @@ static bool matches_filter (const struct list_call *self, struct span message)
     for (size_t i = 0; i < filter->member_count; i++)
         if (!message_has_member (message, self->members->at[i]))
             return false;
-    return is_of_run (filter, message) && is_stopped (filter, message) &&
+    return matches_flow_run (filter, message) && matches_stop_order (filter, message) &&
            (filter->state < 0 || message_number (message, "plan_state") == filter->state) &&
            (filter->type < 0 || message_number (message, "plan_type") == filter->type);
 }
@@ -77,8 +77,8 @@ static void answer_page (struct list_call *self, struct store_page *page)
 }
 
 // Add the plan to the page if the filter selects it.
-static void list_add (struct list_call *self, struct store_listed plan, struct span stored,
-                      uint64_t exec_id)
+static void add_if_selected (struct list_call *self, struct store_listed plan, struct span stored,
+                             uint64_t exec_id)
 {
     size_t size;
     uint8_t *message = message_as_running (stored, exec_id, &size);
@@ -89,17 +89,17 @@ static void list_add (struct list_call *self, struct store_listed plan, struct s
         free (message);
 }
 
-static void read_plan (struct list_call *self, struct store_listed plan, const redisReply *message,
-                       const redisReply *run)
+static void add_read_plan (struct list_call *self, struct store_listed plan,
+                           const redisReply *message, const redisReply *run)
 {
     uint64_t exec_id;
     bool again;
     run_parse (reply_text (run), &exec_id, &again);
-    list_add (self, plan, reply_text (message), exec_id);
+    add_if_selected (self, plan, reply_text (message), exec_id);
 }
 
 // Add a plan of list.lua's answer: `fields` are an entry of the index, its message and its run.
-static void read_indexed (struct list_call *self, redisReply *const *fields)
+static void add_indexed_plan (struct list_call *self, redisReply *const *fields)
 {
     struct span entry = reply_text (fields[0]);
     struct store_listed plan = {0};
@@ -107,15 +107,15 @@ static void read_indexed (struct list_call *self, redisReply *const *fields)
         !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan.plan_id))
         return;
     plan.station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
-    read_plan (self, plan, fields[1], fields[2]);
+    add_read_plan (self, plan, fields[1], fields[2]);
 }
 
-static void make_room (struct list_call *self, size_t most)
+static void allocate_page (struct list_call *self, size_t most)
 {
     self->plans = memory_new ((most + 1) * sizeof *self->plans);
 }
 
-static void on_page (void *owner, const redisReply *reply)
+static void on_index_page (void *owner, const redisReply *reply)
 {
     struct list_call *self = owner;
     struct store_page page = {.error = ""};
@@ -123,31 +123,31 @@ static void on_page (void *owner, const redisReply *reply)
     if (page.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD)) {
         size_t most = (reply->elements - PAGE_HEAD) / PLAN_FIELDS;
         ident_parse (reply_text (reply->element[0]), &page.last);
-        make_room (self, most);
+        allocate_page (self, most);
         for (size_t i = 0; i < most; i++)
-            read_indexed (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i);
+            add_indexed_plan (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i);
     }
     answer_page (self, &page);
 }
 
-static int64_t most_of (const struct store_filter *filter)
+static int64_t examined_max (const struct store_filter *filter)
 {
     bool selects =
         filter->state >= 0 || filter->type >= 0 || filter->member_count || filter->flow_run;
     return selects && filter->limit < MESSAGES_MAX ? MESSAGES_MAX : filter->limit;
 }
 
-static void ask_by_id (struct list_call *self)
+static void read_page_by_id (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
     char id[IDENT_SIZE] = "", count[24];
     if (filter->after)
-        id_digits (filter->after, id);
-    snprintf (count, sizeof count, "%" PRId64, most_of (filter));
-    store_script (
+        id_write_digits (filter->after, id);
+    snprintf (count, sizeof count, "%" PRId64, examined_max (filter));
+    store_run_script (
         self->store, SCRIPT_LIST, 2,
         WORDS (TEXT (KEY_INDEX), TEXT (KEY_RUNS), TEXT (id), TEXT (filter->station), TEXT (count)),
-        on_page, self);
+        on_index_page, self);
 }
 
 // -- in the order of a sorted set
@@ -157,14 +157,14 @@ static const char *const order_keys[STORE_ORDERS] = {
 
 // Add a plan of ordered.lua's answer: `fields` are its score, member, message and run. A member
 // without a message is removed from the lists of stopped plans.
-static void read_ordered (struct list_call *self, redisReply *const *fields)
+static void add_ordered_plan (struct list_call *self, redisReply *const *fields)
 {
     struct store_listed plan = {.score_us = reply_score_us (fields[0])};
     struct core_view view;
     if (!message_key_parse (reply_text (fields[1]), &plan.station, &plan.plan_id))
         return;
     if (reply_text (fields[2]).size)
-        read_plan (self, plan, fields[2], fields[3]);
+        add_read_plan (self, plan, fields[2], fields[3]);
     else if (self->filter.order != STORE_BY_TIME &&
              !core_view (self->store->core, plan.plan_id, &view)) // no write of the plan is pending
         store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (order_keys[self->filter.order]),
@@ -181,37 +181,37 @@ static void on_ordered_page (void *owner, const redisReply *reply)
         page.last_us = reply_score_us (reply->element[0]);
         if (!message_key_parse (reply_text (reply->element[1]), &page.last_station, &page.last))
             page.last = 0;
-        make_room (self, most);
+        allocate_page (self, most);
         for (size_t i = 0; i < most; i++)
-            read_ordered (self, reply->element + ORDERED_HEAD + ORDERED_FIELDS * i);
+            add_ordered_plan (self, reply->element + ORDERED_HEAD + ORDERED_FIELDS * i);
     }
     answer_page (self, &page);
 }
 
-static void ask_ordered (struct list_call *self)
+static void read_ordered_page (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
     char place[24] = "", member[MEMBER_MAX + 2] = "", from[24] = "", to[24] = "", count[24];
     if (filter->after) {
         snprintf (place, sizeof place, "%" PRId64, filter->after_us);
-        member_make (member, KEY_MESSAGE, span_text (filter->after_station), filter->after);
+        plan_key_make (member, KEY_MESSAGE, span_text (filter->after_station), filter->after);
     }
     if (filter->from_s)
         snprintf (from, sizeof from, "%" PRId64, filter->from_s);
     if (filter->to_s)
         snprintf (to, sizeof to, "%" PRId64, filter->to_s);
-    snprintf (count, sizeof count, "%" PRId64, most_of (filter));
+    snprintf (count, sizeof count, "%" PRId64, examined_max (filter));
     bool by_time = filter->order == STORE_BY_TIME, ascends = by_time || filter->oldest;
-    store_script (self->store, SCRIPT_ORDERED, 2,
-                  WORDS (TEXT (order_keys[filter->order]), TEXT (KEY_RUNS), TEXT (place),
-                         TEXT (member), TEXT (ascends ? "" : "1"), TEXT (filter->station),
-                         TEXT (from), TEXT (to), TEXT (count), TEXT (by_time ? "1" : "")),
-                  on_ordered_page, self);
+    store_run_script (self->store, SCRIPT_ORDERED, 2,
+                      WORDS (TEXT (order_keys[filter->order]), TEXT (KEY_RUNS), TEXT (place),
+                             TEXT (member), TEXT (ascends ? "" : "1"), TEXT (filter->station),
+                             TEXT (from), TEXT (to), TEXT (count), TEXT (by_time ? "1" : "")),
+                      on_ordered_page, self);
 }
 
 // -- runs in progress, which are in memory
 
-static void on_running (void *owner, const redisReply *reply)
+static void on_running_messages (void *owner, const redisReply *reply)
 {
     struct list_call *self = owner;
     struct store_page page = {.error = ""};
@@ -220,31 +220,33 @@ static void on_running (void *owner, const redisReply *reply)
     if (found > self->id_count)
         found = self->id_count;
     page.last = found ? self->ids[found - 1] : 0;
-    make_room (self, found);
+    allocate_page (self, found);
     for (size_t i = 0; i < found; i++) {
         struct core_view view;
         struct span message = reply_text (reply->element[i]);
         if (core_view (self->store->core, self->ids[i], &view) && view.exec_id && message.size)
-            list_add (self, (struct store_listed){.plan_id = self->ids[i], .station = view.target},
-                      message, view.exec_id);
+            add_if_selected (self,
+                             (struct store_listed){.plan_id = self->ids[i], .station = view.target},
+                             message, view.exec_id);
     }
     answer_page (self, &page);
 }
 
-static void on_none (void *owner, enum store_result result, const char *error)
+static void answer_no_running (void *owner, enum store_result result, const char *error)
 {
     answer_page (owner, &(struct store_page){.result = result, .error = error});
 }
 
-static void ask_running (struct list_call *self)
+static void read_running_page (struct list_call *self)
 {
     struct store *store = self->store;
-    size_t most = (size_t)most_of (&self->filter);
+    size_t most = (size_t)examined_max (&self->filter);
     self->ids = memory_new (most * sizeof *self->ids);
     self->id_count = core_running (store->core, span_text (self->filter.station),
                                    self->filter.after, self->ids, most);
-    if (!self->id_count || !store_serves (store)) {
-        store_answer (store, store_serves (store) ? STORE_DONE : STORE_LOST, "", on_none, self);
+    if (!self->id_count || !store_is_serving (store)) {
+        store_reply_at_turn_end (store, store_is_serving (store) ? STORE_DONE : STORE_LOST, "",
+                                 answer_no_running, self);
         return;
     }
     char (*members)[MEMBER_MAX + 2] = memory_new (most * sizeof *members);
@@ -252,10 +254,11 @@ static void ask_running (struct list_call *self)
     for (size_t i = 0; i < self->id_count; i++) {
         struct core_view view;
         core_view (store->core, self->ids[i], &view);
-        member_make (members[i], KEY_MESSAGE, view.target, self->ids[i]);
+        plan_key_make (members[i], KEY_MESSAGE, view.target, self->ids[i]);
         keys[i] = span_text (members[i]);
     }
-    store_script (store, SCRIPT_MESSAGES, self->id_count, keys, self->id_count, on_running, self);
+    store_run_script (store, SCRIPT_MESSAGES, self->id_count, keys, self->id_count,
+                      on_running_messages, self);
     free (keys);
     free (members);
 }
@@ -267,9 +270,9 @@ void store_list (struct store *self, const struct store_filter *filter, store_pa
     *listing = (struct list_call){.store = self, .filter = *filter, .reply = reply, .owner = owner};
     listing->members = frames_copy (filter->members, filter->member_count);
     if (filter->order == STORE_BY_ID)
-        ask_by_id (listing);
+        read_page_by_id (listing);
     else if (filter->order == STORE_RUNNING)
-        ask_running (listing);
+        read_running_page (listing);
     else
-        ask_ordered (listing);
+        read_ordered_page (listing);
 }

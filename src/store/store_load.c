@@ -25,7 +25,7 @@ static struct store_loading *current_loading (void *owner)
     return loading->store ? loading : NULL;
 }
 
-static void finish_load (struct store_loading *loading)
+static void end_loading (struct store_loading *loading)
 {
     struct store *store = loading->store;
     bool former = strcmp (loading->schema, "1") == 0 || strcmp (loading->schema, "1>2") == 0;
@@ -41,20 +41,20 @@ static void finish_load (struct store_loading *loading)
     else if (store && other) // an owner of a later version wrote it after the link was opened
         link_renew (store->link, "holds plans of another version");
     else if (store && former)
-        store_migrate_begin (store);
+        store_migrate_start (store);
     else if (store)
-        store_loaded (store);
+        store_begin_serving (store);
     free (loading);
 }
 
-static void part_loaded (struct store_loading *loading, const redisReply *reply)
+static void count_load_answer (struct store_loading *loading, const redisReply *reply)
 {
     loading->lost = loading->lost || !reply;
     if (--loading->left == 0)
-        finish_load (loading);
+        end_loading (loading);
 }
 
-void store_load_end (struct store *self)
+void store_load_abort (struct store *self)
 {
     if (self->loading)
         self->loading->store = NULL; // its memory is freed after the last answer
@@ -63,16 +63,16 @@ void store_load_end (struct store *self)
 
 // Whether the answer cannot be used. A key of a wrong type is deleted by the first batch, and
 // counts as empty; after any other error, which may be temporary, everything is read again.
-static bool is_wrong (struct store_loading *loading, const char *key, const redisReply *reply)
+static bool is_unusable (struct store_loading *loading, const char *key, const redisReply *reply)
 {
     struct store *store = loading->store;
     if (!store || !reply || reply->type != REDIS_REPLY_ERROR)
         return !store || !reply;
-    loading->refused = loading->refused || !store_cure (store, key, reply);
+    loading->refused = loading->refused || !store_replace_wrong_key (store, key, reply);
     return true;
 }
 
-static void copy_text (char *out, size_t room, const redisReply *reply)
+static void copy_reply_text (char *out, size_t room, const redisReply *reply)
 {
     struct span text = reply_text (reply);
     snprintf (out, room, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
@@ -80,46 +80,46 @@ static void copy_text (char *out, size_t room, const redisReply *reply)
 
 // -- counters
 
-static void on_meta (void *owner, const redisReply *reply)
+static void on_meta_read (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
-    if (loading && !is_wrong (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
+    if (loading && !is_unusable (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
         struct store *store = loading->store;
         char data[sizeof store->data];
         loading->numbers.exec_id = (uint64_t)reply_counter (reply->element[0]);
         loading->numbers.seq = reply_counter (reply->element[1]);
         loading->has_seq = loading->numbers.seq || span_is (reply_text (reply->element[1]), "0");
-        copy_text (loading->numbers.epoch, sizeof loading->numbers.epoch, reply->element[2]);
-        copy_text (loading->schema, sizeof loading->schema, reply->element[3]);
-        copy_text (data, sizeof data, reply->element[4]);
+        copy_reply_text (loading->numbers.epoch, sizeof loading->numbers.epoch, reply->element[2]);
+        copy_reply_text (loading->schema, sizeof loading->schema, reply->element[3]);
+        copy_reply_text (data, sizeof data, reply->element[4]);
         store->lost_all = store->lost_all || (*store->data && strcmp (data, store->data) != 0);
         memcpy (store->data, data, sizeof data);
         loading->numbers.plan_id = (uint64_t)reply_counter (reply->element[5]);
     }
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
-static void on_plans (void *owner, const redisReply *reply)
+static void on_index_size (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
-    if (loading && !is_wrong (loading, KEY_INDEX, reply))
+    if (loading && !is_unusable (loading, KEY_INDEX, reply))
         loading->numbers.plans = reply_counter (reply);
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
-static void on_queue (void *owner, const redisReply *reply)
+static void on_queue_size (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
     if (loading)
-        is_wrong (loading, KEY_TIME_SET, reply);
-    part_loaded (owner, reply);
+        is_unusable (loading, KEY_TIME_SET, reply);
+    count_load_answer (owner, reply);
 }
 
-static void on_newest (void *owner, const redisReply *reply)
+static void on_newest_entry (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
     uint64_t seq = 0, sub = 0;
-    if (loading && !is_wrong (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
+    if (loading && !is_unusable (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
         reply_is_array (reply->element[0], 1) &&
         history_entry_parse (reply_text (reply->element[0]->element[0]), &seq, &sub) &&
         seq < INT64_MAX / 4 &&
@@ -127,13 +127,13 @@ static void on_newest (void *owner, const redisReply *reply)
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
 // Note the highest entry id that the history ever had, even if that entry was deleted: Redis
 // rejects lower ids. If XINFO is not permitted or there is no history, the id of the newest entry
 // remains.
-static void on_highest (void *owner, const redisReply *reply)
+static void on_highest_entry_id (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
     uint64_t seq, sub;
@@ -145,13 +145,13 @@ static void on_highest (void *owner, const redisReply *reply)
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
-static void on_counts (void *owner, const redisReply *reply)
+static void on_target_counts (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
-    if (loading && !is_wrong (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
+    if (loading && !is_unusable (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span field = reply_text (reply->element[i]);
             if (field.size > 2 && field.data[0] == 's' &&
@@ -159,15 +159,15 @@ static void on_counts (void *owner, const redisReply *reply)
                 core_load_count (loading->store->core, span_of (field.data + 2, field.size - 2),
                                  reply_counter (reply->element[i + 1]));
         }
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
 // Process whether plan:class exists. This is the answer to the last of the commands about counters:
 // pass all counters to the core, and give new data an identity and a schema.
-static void on_classes (void *owner, const redisReply *reply)
+static void on_class_key_exists (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
-    if (loading && !is_wrong (loading, KEY_CLASS, reply)) {
+    if (loading && !is_unusable (loading, KEY_CLASS, reply)) {
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
         numbers->classes = reply_number (reply) == 1;
@@ -189,12 +189,12 @@ static void on_classes (void *owner, const redisReply *reply)
                                        TEXT ("schema"), TEXT (schema)));
         }
     }
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
 // -- limits
 
-void store_take_limits (struct store *self, const redisReply *reply)
+void store_pass_limits (struct store *self, const redisReply *reply)
 {
     if (!reply_is_array (reply, 0))
         return;
@@ -206,24 +206,24 @@ void store_take_limits (struct store *self, const redisReply *reply)
     core_end_limits (self->core);
 }
 
-static void on_limits (void *owner, const redisReply *reply)
+static void on_limits_loaded (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
-    if (loading && !is_wrong (loading, KEY_LIMITS, reply))
-        store_take_limits (loading->store, reply);
-    part_loaded (owner, reply);
+    if (loading && !is_unusable (loading, KEY_LIMITS, reply))
+        store_pass_limits (loading->store, reply);
+    count_load_answer (owner, reply);
 }
 
-static void on_tokens (void *owner, const redisReply *reply)
+static void on_tokens_loaded (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
-    if (loading && !is_wrong (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
+    if (loading && !is_unusable (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span used = reply_text (reply->element[i + 1]);
             core_load_tokens (loading->store->core, reply_text (reply->element[i]),
                               used.size ? strtod ((const char *)used.data, NULL) : 0);
         }
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
 // -- runs in flight
@@ -243,7 +243,7 @@ static void on_run_classes (void *owner, const redisReply *reply)
     struct run_page *page = owner;
     struct store_loading *loading = current_loading (page->loading);
     if (loading)
-        is_wrong (loading, KEY_CLASS, reply);
+        is_unusable (loading, KEY_CLASS, reply);
     for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
         struct span target, class = reply_text (reply->element[i]);
         uint64_t id;
@@ -252,11 +252,11 @@ static void on_run_classes (void *owner, const redisReply *reply)
     }
     struct store_loading *all = page->loading;
     free (page);
-    part_loaded (all, reply);
+    count_load_answer (all, reply);
 }
 
-static struct run_page *page_of (struct store_loading *loading, redisReply *const *members,
-                                 size_t count)
+static struct run_page *run_page_new (struct store_loading *loading, redisReply *const *members,
+                                      size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -276,21 +276,22 @@ static struct run_page *page_of (struct store_loading *loading, redisReply *cons
 }
 
 // Read priority and group (plan:class) of plans with runs in flight, which count for limits.
-static void ask_classes (struct store_loading *loading, redisReply *const *members, size_t count)
+static void read_run_classes (struct store_loading *loading, redisReply *const *members,
+                              size_t count)
 {
     struct span words[2 + PAGE] = {TEXT ("HMGET"), TEXT (KEY_CLASS)};
-    struct run_page *page = page_of (loading, members, count);
+    struct run_page *page = run_page_new (loading, members, count);
     memcpy (words + 2, page->members, count * sizeof *words);
     loading->left++;
-    store_ask (loading->store, LINK_ONCE, words, 2 + count, on_run_classes, page);
+    store_send_command (loading->store, LINK_ONCE, words, 2 + count, on_run_classes, page);
 }
 
 static void read_teams (struct store_loading *loading);
 
-static void on_runs (void *owner, const redisReply *reply)
+static void on_runs_loaded (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
-    if (loading && !is_wrong (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
+    if (loading && !is_unusable (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
         struct core *core = loading->store->core;
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span target;
@@ -300,11 +301,11 @@ static void on_runs (void *owner, const redisReply *reply)
         }
         for (size_t i = 0; core_has_classes (core) && 2 * i < reply->elements; i += PAGE) {
             size_t left = reply->elements / 2 - i;
-            ask_classes (loading, reply->element + 2 * i, left < PAGE ? left : PAGE);
+            read_run_classes (loading, reply->element + 2 * i, left < PAGE ? left : PAGE);
         }
         read_teams (loading);
     }
-    part_loaded (owner, reply);
+    count_load_answer (owner, reply);
 }
 
 // -- the teams of runs that workers may take
@@ -318,7 +319,7 @@ struct team_read {
     struct core_found found;
 };
 
-static void on_team (void *owner, const redisReply *reply)
+static void on_team_loaded (void *owner, const redisReply *reply)
 {
     struct team_read *self = owner;
     struct store_loading *loading = self->loading;
@@ -333,7 +334,7 @@ static void on_team (void *owner, const redisReply *reply)
     free (spans);
     free (self->message);
     free (self);
-    part_loaded (loading, reply);
+    count_load_answer (loading, reply);
 }
 
 static void on_team_score (void *owner, const redisReply *reply)
@@ -358,12 +359,13 @@ static void read_team (struct store_loading *loading, const struct core_team_nam
     struct team_read *read = memory_new (sizeof *read);
     *read = (struct team_read){.loading = loading, .name = *name, .found = {.report = -1}};
     loading->left++;
-    member_make (key, KEY_MESSAGE, name->target, name->id);
-    store_ask (store, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
-    store_ask (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
-               on_team_score, read);
-    member_make (key, KEY_TEAM, name->target, name->id);
-    store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, read);
+    plan_key_make (key, KEY_MESSAGE, name->target, name->id);
+    store_send_command (store, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
+    store_send_command (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
+                        on_team_score, read);
+    plan_key_make (key, KEY_TEAM, name->target, name->id);
+    store_send_command (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team_loaded,
+                        read);
 }
 
 static void read_teams (struct store_loading *loading)
@@ -375,33 +377,33 @@ static void read_teams (struct store_loading *loading)
     free (names);
 }
 
-void store_load_begin (struct store *self)
+void store_load_start (struct store *self)
 {
-    static const struct question {
+    static const struct load_command {
         link_reply_fn *reply;
         const char *words[8];
-    } questions[] = {
-        {on_meta, {"HMGET", KEY_META, "exec", "seq", "epoch", "schema", "store", "id"}},
-        {on_plans, {"ZCARD", KEY_INDEX}},
-        {on_queue, {"ZCARD", KEY_TIME_SET}},
-        {on_newest, {"XREVRANGE", KEY_HISTORY, "+", "-", "COUNT", "1"}},
-        {on_highest, {"XINFO", "STREAM", KEY_HISTORY}},
-        {on_counts, {"HGETALL", KEY_COUNT}},
-        {on_classes, {"EXISTS", KEY_CLASS}},
-        {on_limits, {"HGETALL", KEY_LIMITS}},
-        {on_tokens, {"HGETALL", KEY_TOKENS}},
-        {on_runs, {"HGETALL", KEY_RUNS}},
+    } load_commands[] = {
+        {on_meta_read, {"HMGET", KEY_META, "exec", "seq", "epoch", "schema", "store", "id"}},
+        {on_index_size, {"ZCARD", KEY_INDEX}},
+        {on_queue_size, {"ZCARD", KEY_TIME_SET}},
+        {on_newest_entry, {"XREVRANGE", KEY_HISTORY, "+", "-", "COUNT", "1"}},
+        {on_highest_entry_id, {"XINFO", "STREAM", KEY_HISTORY}},
+        {on_target_counts, {"HGETALL", KEY_COUNT}},
+        {on_class_key_exists, {"EXISTS", KEY_CLASS}},
+        {on_limits_loaded, {"HGETALL", KEY_LIMITS}},
+        {on_tokens_loaded, {"HGETALL", KEY_TOKENS}},
+        {on_runs_loaded, {"HGETALL", KEY_RUNS}},
     };
-    enum { QUESTIONS = sizeof questions / sizeof *questions };
-    store_load_end (self);
+    enum { LOAD_COMMANDS = sizeof load_commands / sizeof *load_commands };
+    store_load_abort (self);
     struct store_loading *loading = memory_new (sizeof *loading);
-    *loading = (struct store_loading){.store = self, .left = QUESTIONS};
+    *loading = (struct store_loading){.store = self, .left = LOAD_COMMANDS};
     self->loading = loading;
-    for (size_t i = 0; i < QUESTIONS; i++) {
+    for (size_t i = 0; i < LOAD_COMMANDS; i++) {
         struct span words[8];
         size_t count = 0;
-        for (; count < 8 && questions[i].words[count]; count++)
-            words[count] = TEXT (questions[i].words[count]);
-        store_ask (self, LINK_ONCE, words, count, questions[i].reply, loading);
+        for (; count < 8 && load_commands[i].words[count]; count++)
+            words[count] = TEXT (load_commands[i].words[count]);
+        store_send_command (self, LINK_ONCE, words, count, load_commands[i].reply, loading);
     }
 }

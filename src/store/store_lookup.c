@@ -9,13 +9,13 @@
 
 enum { CANDIDATES_MAX = 8 }; // entries of one id; more than one exists only after edits by hand
 
-enum more { LESS_MESSAGE, MORE_NOTHING, MORE_VOTES, MORE_WORK, MORE_FAILURES, MORE_PLACE };
+enum extra_data { ONLY_EXISTENCE, ONLY_MESSAGE, MORE_VOTES, MORE_WORK, MORE_FAILURES, MORE_PLACE };
 
 struct store_lookup {
     struct waiter waiter; // waits until the state of the plan is written
     struct store *store;
     uint64_t plan_id;
-    enum more more;
+    enum extra_data extra_data;
     enum link_repeat repeat;
     char targets[CANDIDATES_MAX][STATION_NAME_MAX + 1];
     size_t count, at;
@@ -40,14 +40,14 @@ static void fail_lookup (struct store_lookup *self, enum store_result result, co
     answer_lookup (self);
 }
 
-static void lookup_send (struct store_lookup *self, const struct span *words, size_t count,
-                         link_reply_fn *reply)
+static void send_lookup_read (struct store_lookup *self, const struct span *words, size_t count,
+                              link_reply_fn *reply)
 {
-    store_ask (self->store, self->repeat, words, count, reply, self);
+    store_send_command (self->store, self->repeat, words, count, reply, self);
 }
 
 // Whether the answer is an error or missing; then this ends the lookup and answers the caller.
-static bool read_failed (struct store_lookup *self, const redisReply *reply)
+static bool lookup_ended_by_error (struct store_lookup *self, const redisReply *reply)
 {
     const char *error;
     enum store_result result = reply_key_result (reply, &error);
@@ -58,26 +58,26 @@ static bool read_failed (struct store_lookup *self, const redisReply *reply)
 
 // -- additional data
 
-static void on_work (void *owner, const redisReply *reply)
+static void on_results_read (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (read_failed (self, reply))
+    if (lookup_ended_by_error (self, reply))
         return;
     self->answer.work = reply;
     answer_lookup (self);
 }
 
-static void on_failures (void *owner, const redisReply *reply)
+static void on_failures_read (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (read_failed (self, reply))
+    if (lookup_ended_by_error (self, reply))
         return;
     self->answer.failures = reply;
     answer_lookup (self);
 }
 
-static void set_limit (const struct core *core, const char *kind, struct span name,
-                       struct limit_use *ret)
+static void set_limit_use (const struct core *core, const char *kind, struct span name,
+                           struct limit_use *ret)
 {
     char text[LIMIT_NAME_MAX + 1];
     int size = snprintf (text, sizeof text, "%s:%.*s", kind, (int)name.size,
@@ -89,10 +89,10 @@ static void set_limit (const struct core *core, const char *kind, struct span na
                               .used_us = state ? (int64_t)state->used_us : 0};
 }
 
-static void on_place (void *owner, const redisReply *reply)
+static void on_queue_score (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (read_failed (self, reply))
+    if (lookup_ended_by_error (self, reply))
         return;
     struct core *core = self->store->core;
     struct store_place *place = &self->place;
@@ -111,46 +111,47 @@ static void on_place (void *owner, const redisReply *reply)
     place->before =
         place->ready ? core_before (core, target, priority, group, place->score_us, self->plan_id)
                      : 0;
-    set_limit (core, "s", target, &place->station);
-    set_limit (core, "g", group, &place->group);
+    set_limit_use (core, "s", target, &place->station);
+    set_limit_use (core, "g", group, &place->group);
     plan_destroy (&plan);
     self->answer.place = place;
     answer_lookup (self);
 }
 
-static void on_waits (void *owner, const redisReply *reply)
+static void on_wait_score (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
     char member[MEMBER_MAX + 2];
-    if (read_failed (self, reply))
+    if (lookup_ended_by_error (self, reply))
         return;
     self->place.waits = reply_text (reply).size > 0;
-    member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
-    lookup_send (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)), on_place);
+    plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
+    send_lookup_read (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)),
+                      on_queue_score);
 }
 
-static void ask_more (struct store_lookup *self)
+static void read_extra_data (struct store_lookup *self)
 {
     char key[MEMBER_MAX + 8], member[MEMBER_MAX + 2];
-    if (self->more == MORE_PLACE) {
-        member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
+    if (self->extra_data == MORE_PLACE) {
+        plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
         snprintf (key, sizeof key, KEY_WAIT "%s", self->target);
-        lookup_send (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_waits);
-    } else if (self->more == MORE_FAILURES && message_exec_id (self->answer.message)) {
-        member_make (key, KEY_FAILED, span_text (self->target), self->plan_id);
-        lookup_send (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")),
-                     on_failures);
-    } else if (self->more == MORE_NOTHING || self->more == MORE_FAILURES) {
+        send_lookup_read (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_wait_score);
+    } else if (self->extra_data == MORE_FAILURES && message_exec_id (self->answer.message)) {
+        plan_key_make (key, KEY_FAILED, span_text (self->target), self->plan_id);
+        send_lookup_read (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")),
+                          on_failures_read);
+    } else if (self->extra_data == ONLY_MESSAGE || self->extra_data == MORE_FAILURES) {
         answer_lookup (self);
     } else {
-        member_make (key, KEY_WORK, span_text (self->target), self->plan_id);
-        lookup_send (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_work);
+        plan_key_make (key, KEY_WORK, span_text (self->target), self->plan_id);
+        send_lookup_read (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_results_read);
     }
 }
 
 // -- the plan
 
-static void set_message (struct store_lookup *self, struct span message)
+static void set_found_message (struct store_lookup *self, struct span message)
 {
     size_t size;
     self->message = message_as_running (message, self->answer.exec_id, &size);
@@ -158,36 +159,37 @@ static void set_message (struct store_lookup *self, struct span message)
     self->answer.station = span_text (self->target);
     self->answer.result = STORE_DONE;
     self->answer.error = "";
-    ask_more (self);
+    read_extra_data (self);
 }
 
-static void look_next (struct store_lookup *self);
-static void look_now (void *owner, bool serves);
+static void try_next_target (struct store_lookup *self);
+static void start_or_fail_lookup (void *owner, bool serves);
 
-static void on_settled (struct waiter *waiter, enum written how, const char *error)
+static void on_writes_done (struct waiter *waiter, enum written how, const char *error)
 {
     struct store_lookup *self = (struct store_lookup *)waiter; // it is the first member
     (void)error;
     if (how == WRITTEN_UNKNOWN)
         fail_lookup (self, STORE_UNKNOWN, "");
-    else if (store_serves (self->store))
-        look_now (self, true);
+    else if (store_is_serving (self->store))
+        start_or_fail_lookup (self, true);
     else
-        store_when_serving (self->store, waiter->kind, look_now, self);
+        store_call_when_serving (self->store, waiter->kind, start_or_fail_lookup, self);
 }
 
-static void wait_until_settled (struct store_lookup *self)
+static void wait_for_writes (struct store_lookup *self)
 {
-    self->waiter = (struct waiter){
-        .kind = self->repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT, .release = on_settled};
-    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
+    self->waiter =
+        (struct waiter){.kind = self->repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT,
+                        .release = on_writes_done};
+    writer_wait_batch (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
-static void on_message (void *owner, const redisReply *reply)
+static void on_lookup_message (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
     struct core_view view;
-    if (read_failed (self, reply))
+    if (lookup_ended_by_error (self, reply))
         return;
     struct span message = reply_text (reply);
     bool known =
@@ -195,7 +197,7 @@ static void on_message (void *owner, const redisReply *reply)
     // A run whose start is not written yet was not sent: wait for that, and look again.
     bool begins = known && view.exec_id && !view.settled;
     if (known && (view.submitted || begins) && !view.gone) {
-        wait_until_settled (self);
+        wait_for_writes (self);
         return;
     }
     if (known && view.gone)
@@ -203,7 +205,7 @@ static void on_message (void *owner, const redisReply *reply)
     else if (known && view.message.data)
         message = view.message;
     if (!message.data) {
-        look_next (self);
+        try_next_target (self);
         return;
     }
     if (known) {
@@ -212,16 +214,16 @@ static void on_message (void *owner, const redisReply *reply)
         self->answer.no_status = view.no_status;
     }
     self->answer.running = self->answer.exec_id != 0;
-    set_message (self, message);
+    set_found_message (self, message);
 }
 
-static void on_existence (void *owner, const redisReply *reply)
+static void on_first_byte (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (read_failed (self, reply))
+    if (lookup_ended_by_error (self, reply))
         return;
     if (!reply_text (reply).size) {
-        look_next (self);
+        try_next_target (self);
         return;
     }
     self->answer = (struct store_loaded){
@@ -231,7 +233,7 @@ static void on_existence (void *owner, const redisReply *reply)
 
 // Read the plan under the next candidate target: those in the index, given by the caller, or known
 // to the core.
-static void look_next (struct store_lookup *self)
+static void try_next_target (struct store_lookup *self)
 {
     char member[MEMBER_MAX + 2];
     if (self->at == self->count) {
@@ -239,16 +241,16 @@ static void look_next (struct store_lookup *self)
         return;
     }
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
-    member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
-    if (self->more == LESS_MESSAGE)
+    plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
+    if (self->extra_data == ONLY_EXISTENCE)
         // A key of a wrong type does not count as a plan: a submission replaces it.
-        lookup_send (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),
-                     on_existence);
+        send_lookup_read (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),
+                          on_first_byte);
     else
-        lookup_send (self, WORDS (TEXT ("GET"), TEXT (member)), on_message);
+        send_lookup_read (self, WORDS (TEXT ("GET"), TEXT (member)), on_lookup_message);
 }
 
-static void add_target (struct store_lookup *self, struct span name)
+static void add_candidate (struct store_lookup *self, struct span name)
 {
     if (self->count == CANDIDATES_MAX || !station_name_valid (name))
         return;
@@ -259,20 +261,20 @@ static void add_target (struct store_lookup *self, struct span name)
     self->targets[self->count++][name.size] = '\0';
 }
 
-static void on_entries (void *owner, const redisReply *reply)
+static void on_index_entries (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
     struct core_view view;
-    if (read_failed (self, reply))
+    if (lookup_ended_by_error (self, reply))
         return;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
         struct span entry = reply_text (reply->element[i]);
         if (entry.size > IDENT_SIZE)
-            add_target (self, span_of (entry.data + IDENT_SIZE, entry.size - IDENT_SIZE));
+            add_candidate (self, span_of (entry.data + IDENT_SIZE, entry.size - IDENT_SIZE));
     }
     if (core_view (self->store->core, self->plan_id, &view))
-        add_target (self, view.target);
-    look_next (self);
+        add_candidate (self, view.target);
+    try_next_target (self);
 }
 
 static struct store_lookup *lookup_new (struct store *self, uint64_t plan_id,
@@ -281,39 +283,39 @@ static struct store_lookup *lookup_new (struct store *self, uint64_t plan_id,
     struct store_lookup *lookup = memory_new (sizeof *lookup);
     lookup->store = self;
     lookup->plan_id = plan_id;
-    lookup->more = MORE_NOTHING;
+    lookup->extra_data = ONLY_MESSAGE;
     lookup->reply = reply;
     lookup->owner = owner;
     return lookup;
 }
 
-static void read_queue_range (struct store_lookup *self)
+static void read_index_entries (struct store_lookup *self)
 {
     char from[IDENT_SIZE + 2], to[IDENT_SIZE + 2], digits[IDENT_SIZE];
     self->at = 0;
-    id_digits (self->plan_id, digits);
+    id_write_digits (self->plan_id, digits);
     snprintf (from, sizeof from, "[%s:", digits);
     snprintf (to, sizeof to, "(%s;", digits);
-    lookup_send (self, WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT (to)),
-                 on_entries);
+    send_lookup_read (self, WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT (to)),
+                      on_index_entries);
 }
 
-static void look_now (void *owner, bool serves)
+static void start_or_fail_lookup (void *owner, bool serves)
 {
     if (serves)
-        read_queue_range (owner);
+        read_index_entries (owner);
     else
         fail_lookup (owner, STORE_LOST, "");
 }
 
 // Begin the lookup after all pending writes: the core does not keep results of participants or
 // failures, so they can be read only from Redis.
-static void look_behind_writes (struct store_lookup *self)
+static void lookup_after_writes (struct store_lookup *self)
 {
-    if (store_serves (self->store) && core_has_rows (self->store->core))
-        wait_until_settled (self);
+    if (store_is_serving (self->store) && core_has_rows (self->store->core))
+        wait_for_writes (self);
     else
-        read_queue_range (self);
+        read_index_entries (self);
 }
 
 void store_look_up (struct store *self, uint64_t plan_id, struct span station,
@@ -321,17 +323,17 @@ void store_look_up (struct store *self, uint64_t plan_id, struct span station,
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     if (station.size)
-        add_target (lookup, station);
-    read_queue_range (lookup);
+        add_candidate (lookup, station);
+    read_index_entries (lookup);
 }
 
 void store_exists (struct store *self, uint64_t plan_id, struct span station,
                    store_loaded_fn *reply, void *owner)
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->more = LESS_MESSAGE;
-    add_target (lookup, station);
-    look_behind_writes (lookup);
+    lookup->extra_data = ONLY_EXISTENCE;
+    add_candidate (lookup, station);
+    lookup_after_writes (lookup);
 }
 
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
@@ -339,39 +341,39 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->repeat = repeat;
-    lookup->more = repeat == LINK_REPEAT ? MORE_VOTES : MORE_NOTHING;
-    if (repeat == LINK_REPEAT && !store_serves (self))
-        store_when_serving (self, WAITER_SURE, look_now, lookup);
+    lookup->extra_data = repeat == LINK_REPEAT ? MORE_VOTES : ONLY_MESSAGE;
+    if (repeat == LINK_REPEAT && !store_is_serving (self))
+        store_call_when_serving (self, WAITER_SURE, start_or_fail_lookup, lookup);
     else if (repeat == LINK_REPEAT)
-        look_behind_writes (lookup);
+        lookup_after_writes (lookup);
     else
-        read_queue_range (lookup);
+        read_index_entries (lookup);
 }
 
 void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->more = MORE_WORK;
-    look_behind_writes (lookup);
+    lookup->extra_data = MORE_WORK;
+    lookup_after_writes (lookup);
 }
 
 void store_load_failures (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->more = MORE_FAILURES;
-    look_behind_writes (lookup);
+    lookup->extra_data = MORE_FAILURES;
+    lookup_after_writes (lookup);
 }
 
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->more = MORE_PLACE;
-    read_queue_range (lookup);
+    lookup->extra_data = MORE_PLACE;
+    read_index_entries (lookup);
 }
 
 // Whether the stored frames are an answer. They are not parsed, as they may be large. `[]` means
 // that a voter has not answered; anything but an array was not written by a station.
-static bool is_answer (struct span frames)
+static bool frames_are_answer (struct span frames)
 {
     return frames.size > 2 && frames.data[0] == '[' && frames.data[frames.size - 1] == ']';
 }
@@ -393,7 +395,7 @@ char *store_results_json (const struct store_loaded *answer, uint64_t plan_id)
     json_text_raw (&json, span_text ("["));
     for (size_t i = 0; i + 1 < elements; i += 2) {
         struct span frames = reply_text (work->element[i + 1]);
-        if (!is_answer (frames))
+        if (!frames_are_answer (frames))
             continue;
         json_text_item (&json);
         json_text_raw (&json, span_text ("{"));

@@ -32,7 +32,7 @@ struct migration {
     int64_t moved; // number of plans moved so far
 };
 
-static void free_page (struct migration *self)
+static void free_migration_page (struct migration *self)
 {
     free (self->members);
     free (self->scores);
@@ -45,13 +45,13 @@ static void free_page (struct migration *self)
 static void migration_destroy (struct migration *self)
 {
     timer_end (&self->timer);
-    free_page (self);
+    free_migration_page (self);
     free (self->keys);
     free (self);
 }
 
 // Whether the migration was aborted, or `reply` is missing (NULL); then it is freed here.
-static bool is_over (struct migration *self, const redisReply *reply)
+static bool migration_is_over (struct migration *self, const redisReply *reply)
 {
     if (self->store && reply)
         return false;
@@ -61,7 +61,7 @@ static bool is_over (struct migration *self, const redisReply *reply)
     return true;
 }
 
-void store_migrate_end (struct store *self)
+void store_migrate_abort (struct store *self)
 {
     struct migration *migration = self->migration;
     self->migration = NULL;
@@ -73,14 +73,14 @@ void store_migrate_end (struct store *self)
         migration->store = NULL;
 }
 
-static void write_pair (struct migration *self, const char *command, const char *key)
+static void write_key_command (struct migration *self, const char *command, const char *key)
 {
     store_write (self->store, WORDS (TEXT (command), span_text (key)));
 }
 
 // -- the last step
 
-static void on_finished (void *owner, enum store_result result, const char *error)
+static void on_migration_written (void *owner, enum store_result result, const char *error)
 {
     struct migration *self = owner;
     struct store *store = self->store;
@@ -90,7 +90,7 @@ static void on_finished (void *owner, enum store_result result, const char *erro
                    self->moved);
         store->migration = NULL;
         core_reset (store->core);
-        store_load_begin (store);
+        store_load_start (store);
     } else if (store) {
         store->migration = NULL;
     }
@@ -101,17 +101,17 @@ static void finish_migration (struct migration *self)
 {
     char schema[8];
     snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
-    write_pair (self, "DEL", KEY_FORMER_TOLD);
+    write_key_command (self, "DEL", KEY_FORMER_TOLD);
     store_write (self->store,
                  WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), span_text (schema)));
-    store_wait (self->store, WAITER_SURE, on_finished, self);
+    store_reply_when_written (self->store, WAITER_SURE, on_migration_written, self);
 }
 
 // -- a page of held plans or plans in a lane
 
-static void next_page (struct migration *self);
+static void read_key_page (struct migration *self);
 
-static void move_member (struct migration *self, struct span member, int64_t due_us)
+static void requeue_member (struct migration *self, struct span member, int64_t due_us)
 {
     char score[40];
     snprintf (score, sizeof score, "%" PRId64 ".%06" PRId64, due_us / 1000000, due_us % 1000000);
@@ -125,16 +125,16 @@ static void on_page_written (void *owner, enum store_result result, const char *
     struct migration *self = owner;
     const redisReply written = {0};
     (void)error;
-    free_page (self);
-    if (is_over (self, result == STORE_DONE ? &written : NULL))
+    free_migration_page (self);
+    if (migration_is_over (self, result == STORE_DONE ? &written : NULL))
         return;
     self->offset += PAGE;
-    next_page (self);
+    read_key_page (self);
 }
 
 // Whether a plan that was put into a lane at score `since` is still there: while in a lane, it was
 // queued later by a multiple of `unit` seconds.
-static bool stays_in_lane (double score, double since)
+static bool is_still_in_lane (double score, double since)
 {
     const double unit = 61.803399;
     double units = (score - since) / unit;
@@ -144,7 +144,7 @@ static bool stays_in_lane (double score, double since)
 static void on_held_messages (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (is_over (self, reply))
+    if (migration_is_over (self, reply))
         return;
     for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
         struct reason reason;
@@ -159,39 +159,40 @@ static void on_held_messages (void *owner, const redisReply *reply)
         // manual run, and becomes due now.
         bool known = plan && due_s < now_us / 1000000 && plan->state != PLAN_RETRY;
         if (plan)
-            move_member (self, self->members[i], known ? due_s * 1000000 : now_us);
+            requeue_member (self, self->members[i], known ? due_s * 1000000 : now_us);
         plan_destroy (&plan);
     }
-    store_wait (self->store, WAITER_SURE, on_page_written, self);
+    store_reply_when_written (self->store, WAITER_SURE, on_page_written, self);
 }
 
-static void on_scores (void *owner, const redisReply *reply)
+static void on_page_scores (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (is_over (self, reply))
+    if (migration_is_over (self, reply))
         return;
     for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
         struct span text = reply_text (reply->element[i]);
         double score = text.size ? strtod ((const char *)text.data, NULL) : NAN;
         bool same = self->held ? fabs (score - self->scores[i]) < 0.0000005
-                               : stays_in_lane (score, self->scores[i]);
+                               : is_still_in_lane (score, self->scores[i]);
         if (same && !self->held)
-            move_member (self, self->members[i], llround (self->scores[i] * 1e6));
+            requeue_member (self, self->members[i], llround (self->scores[i] * 1e6));
         if (!same) // the plan has been moved since
             self->scores[i] = NAN;
     }
     if (!self->held) {
-        store_wait (self->store, WAITER_SURE, on_page_written, self);
+        store_reply_when_written (self->store, WAITER_SURE, on_page_written, self);
         return;
     }
     struct span *words = memory_new ((self->member_count + 1) * sizeof *words);
     words[0] = TEXT ("MGET");
     memcpy (words + 1, self->members, self->member_count * sizeof *words);
-    store_ask (self->store, LINK_ONCE, words, self->member_count + 1, on_held_messages, self);
+    store_send_command (self->store, LINK_ONCE, words, self->member_count + 1, on_held_messages,
+                        self);
     free (words);
 }
 
-static void keep_page (struct migration *self, const redisReply *reply)
+static void copy_page (struct migration *self, const redisReply *reply)
 {
     size_t bytes = 0, count = reply->elements / 2;
     for (size_t i = 0; i < count; i++)
@@ -211,42 +212,43 @@ static void keep_page (struct migration *self, const redisReply *reply)
     self->member_count = count;
 }
 
-static void next_key (struct migration *self);
+static void convert_next_key (struct migration *self);
 
-static void on_page (void *owner, const redisReply *reply)
+static void on_key_page (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (is_over (self, reply))
+    if (migration_is_over (self, reply))
         return;
     if (!reply_is_array (reply, 2)) {
-        write_pair (self, "DEL", self->keys[self->key_at]);
+        write_key_command (self, "DEL", self->keys[self->key_at]);
         self->key_at++;
-        next_key (self);
+        convert_next_key (self);
         return;
     }
-    keep_page (self, reply);
+    copy_page (self, reply);
     struct span *words = memory_new ((self->member_count + 2) * sizeof *words);
     words[0] = TEXT ("ZMSCORE");
     words[1] = TEXT (KEY_TIME_SET);
     memcpy (words + 2, self->members, self->member_count * sizeof *words);
-    store_ask (self->store, LINK_ONCE, words, self->member_count + 2, on_scores, self);
+    store_send_command (self->store, LINK_ONCE, words, self->member_count + 2, on_page_scores,
+                        self);
     free (words);
 }
 
-static void next_page (struct migration *self)
+static void read_key_page (struct migration *self)
 {
     char first[24], last[24];
     snprintf (first, sizeof first, "%zu", self->offset);
     snprintf (last, sizeof last, "%zu", self->offset + PAGE - 1);
-    store_ask (self->store, LINK_ONCE,
-               WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), TEXT (first), TEXT (last),
-                      TEXT ("WITHSCORES")),
-               on_page, self);
+    store_send_command (self->store, LINK_ONCE,
+                        WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), TEXT (first),
+                               TEXT (last), TEXT ("WITHSCORES")),
+                        on_key_page, self);
 }
 
 // -- the keys
 
-static void next_key (struct migration *self)
+static void convert_next_key (struct migration *self)
 {
     self->offset = 0;
     if (self->key_at == self->key_count) {
@@ -254,11 +256,11 @@ static void next_key (struct migration *self)
         return;
     }
     self->held = strncmp (self->keys[self->key_at], KEY_FORMER_HELD, strlen (KEY_FORMER_HELD)) == 0;
-    next_page (self);
+    read_key_page (self);
 }
 
 // Handle a key that only schema 1 has: note it if it has plans to move, else delete it.
-static void take_key (struct migration *self, struct span name)
+static void sort_former_key (struct migration *self, struct span name)
 {
     static const char *const former[] = {KEY_FORMER_HELD,   KEY_FORMER_LANE, KEY_FORMER_LANES,
                                          KEY_FORMER_OFFERS, KEY_FORMER_BUSY, KEY_FORMER_CLAIM,
@@ -273,7 +275,7 @@ static void take_key (struct migration *self, struct span name)
         kind++;
     if (kind >= APART) {
         if (kind < COUNT)
-            write_pair (self, "DEL", key);
+            write_key_command (self, "DEL", key);
         return;
     }
     if (self->key_count == self->key_room) {
@@ -283,12 +285,12 @@ static void take_key (struct migration *self, struct span name)
     memcpy (self->keys[self->key_count++], key, sizeof key);
 }
 
-static void scan_keys (struct migration *self, const char *cursor);
+static void scan_key_names (struct migration *self, const char *cursor);
 
-static void on_keys (void *owner, const redisReply *reply)
+static void on_key_names (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (is_over (self, reply))
+    if (migration_is_over (self, reply))
         return;
     const redisReply *page = reply_is_array (reply, 2) ? reply->element[1] : NULL;
     char cursor[24];
@@ -300,46 +302,46 @@ static void on_keys (void *owner, const redisReply *reply)
         return;
     }
     for (size_t i = 0; i < page->elements; i++)
-        take_key (self, reply_text (page->element[i]));
+        sort_former_key (self, reply_text (page->element[i]));
     struct span next = reply_text (reply->element[0]);
     snprintf (cursor, sizeof cursor, "%.*s", (int)next.size,
               next.data ? (const char *)next.data : "");
     if (strcmp (cursor, "0") == 0)
-        next_key (self);
+        convert_next_key (self);
     else
-        scan_keys (self, cursor);
+        scan_key_names (self, cursor);
 }
 
 // Scan all keys once, as no list names the keys of targets, groups and stations that exist no more.
 // The pattern excludes messages and results.
-static void scan_keys (struct migration *self, const char *cursor)
+static void scan_key_names (struct migration *self, const char *cursor)
 {
-    store_ask (self->store, LINK_ONCE,
-               WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
-                      TEXT ("COUNT"), TEXT ("1000")),
-               on_keys, self);
+    store_send_command (self->store, LINK_ONCE,
+                        WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
+                               TEXT ("COUNT"), TEXT ("1000")),
+                        on_key_names, self);
 }
 
 // -- the first step: wait until no station of the former version is running, as it would claim
 // plans without checking who owns them
 
 // Whether a value of plan:attending is of schema 2: the schema follows a blank (store_stats.c).
-static bool is_of_schema_2 (struct span seen)
+static bool value_is_schema_2 (struct span seen)
 {
     return seen.size && memchr (seen.data, ' ', seen.size);
 }
 
-static void on_attending (void *owner, const redisReply *reply)
+static void on_stations_present (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (is_over (self, reply))
+    if (migration_is_over (self, reply))
         return;
     struct store *store = self->store;
     int64_t now_s = store_now_us (store) / 1000000;
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
         struct span seen = reply_text (reply->element[i + 1]);
-        bool new = is_of_schema_2 (seen);
-        int64_t age_s = attending_age_s (reply->element[i + 1], now_s);
+        bool new = value_is_schema_2 (seen);
+        int64_t age_s = attending_value_age_s (reply->element[i + 1], now_s);
         if (new || age_s > ABSENT_S || store->alone)
             continue;
         if (!self->logged)
@@ -351,26 +353,26 @@ static void on_attending (void *owner, const redisReply *reply)
         return;
     }
     store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1>2")));
-    scan_keys (self, "0");
+    scan_key_names (self, "0");
 }
 
-static void ask_attending (void *owner)
+static void read_stations_present (void *owner)
 {
     struct migration *self = owner;
-    store_ask (self->store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_attending,
-               self);
+    store_send_command (self->store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
+                        on_stations_present, self);
     link_flush (self->store->link);
 }
 
-void store_migrate_begin (struct store *self)
+void store_migrate_start (struct store *self)
 {
     struct migration *migration = memory_new (sizeof *migration);
-    store_migrate_end (self);
+    store_migrate_abort (self);
     migration->store = self;
-    migration->timer = (struct timer){.call = ask_attending, .owner = migration};
+    migration->timer = (struct timer){.call = read_stations_present, .owner = migration};
     self->migration = migration;
     log_event (LEVEL_INFO, "migration.begins", "from=1 to=%d", STORE_SCHEMA);
-    ask_attending (migration);
+    read_stations_present (migration);
 }
 
 // -- conversion back to schema 1
@@ -381,7 +383,7 @@ struct offer {
     int64_t order;
 };
 
-struct going_back {
+struct back_migration {
     struct store *store;
     store_done_fn *reply;
     void *owner;
@@ -389,28 +391,30 @@ struct going_back {
     size_t count, room, written;
 };
 
-static void back_end (struct going_back *self, enum store_result result, const char *error)
+static void end_back_migration (struct back_migration *self, enum store_result result,
+                                const char *error)
 {
     self->reply (self->owner, result, error);
     free (self->offers);
     free (self);
 }
 
-static void on_owner_gone (void *owner, const redisReply *reply)
+static void on_owner_deleted (void *owner, const redisReply *reply)
 {
     const char *error;
     enum store_result result = reply_result (reply, &error);
-    back_end (owner, result, error);
+    end_back_migration (owner, result, error);
 }
 
 static void on_schema_written (void *owner, enum store_result result, const char *error)
 {
-    struct going_back *self = owner;
+    struct back_migration *self = owner;
     if (result != STORE_DONE) { // another station may own the plans by now: keep plan:owner
-        back_end (self, result, error);
+        end_back_migration (self, result, error);
         return;
     }
-    store_ask (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT (KEY_OWNER)), on_owner_gone, self);
+    store_send_command (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT (KEY_OWNER)),
+                        on_owner_deleted, self);
 }
 
 // Write an offer to plan:offers, from which the former version offers plans to workers.
@@ -420,15 +424,15 @@ static void write_offer (struct store *store, const struct offer *offer)
     snprintf (key, sizeof key, KEY_FORMER_OFFERS "%.*s", (int)offer->target.size,
               (const char *)offer->target.data);
     snprintf (score, sizeof score, "%" PRId64, offer->order);
-    member_make (plan, KEY_MESSAGE, offer->target, offer->id);
+    plan_key_make (plan, KEY_MESSAGE, offer->target, offer->id);
     store_write (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
 }
 
-static void on_offers_written (void *owner, enum store_result result, const char *error)
+static void write_next_offers (void *owner, enum store_result result, const char *error)
 {
-    struct going_back *self = owner;
+    struct back_migration *self = owner;
     if (result != STORE_DONE) {
-        back_end (self, result, error);
+        end_back_migration (self, result, error);
         return;
     }
     for (size_t i = 0; i < PAGE && self->written < self->count; i++)
@@ -437,12 +441,13 @@ static void on_offers_written (void *owner, enum store_result result, const char
     if (last)
         store_write (self->store,
                      WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1")));
-    store_wait (self->store, WAITER_SURE, last ? on_schema_written : on_offers_written, self);
+    store_reply_when_written (self->store, WAITER_SURE,
+                              last ? on_schema_written : write_next_offers, self);
 }
 
-static void keep_offer (void *owner, struct span target, uint64_t id, int64_t order)
+static void note_offer (void *owner, struct span target, uint64_t id, int64_t order)
 {
-    struct going_back *self = owner;
+    struct back_migration *self = owner;
     if (self->count == self->room) {
         self->room = self->room ? 2 * self->room : 64;
         self->offers = memory_resize (self->offers, self->room * sizeof *self->offers);
@@ -452,13 +457,13 @@ static void keep_offer (void *owner, struct span target, uint64_t id, int64_t or
 
 // Begin the conversion if no other station is present: a standby would take over as soon as the
 // data have no owner, and migrate them again.
-static void on_others (void *owner, const redisReply *reply)
+static void on_other_stations (void *owner, const redisReply *reply)
 {
-    struct going_back *self = owner;
+    struct back_migration *self = owner;
     const char *error;
     enum store_result result = reply_result (reply, &error);
     if (result != STORE_DONE) {
-        back_end (self, result, error);
+        end_back_migration (self, result, error);
         return;
     }
     struct store *store = self->store;
@@ -466,20 +471,21 @@ static void on_others (void *owner, const redisReply *reply)
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements && !store->alone;
          i += 2) {
         bool own = span_is (reply_text (reply->element[i]), store->instance);
-        bool here = attending_age_s (reply->element[i + 1], now_s) <= ABSENT_S;
-        if (!own && here && is_of_schema_2 (reply_text (reply->element[i + 1]))) {
-            back_end (self, STORE_ERROR,
-                      "another station is, or was a moment ago, on this Redis: stop it");
+        bool here = attending_value_age_s (reply->element[i + 1], now_s) <= ABSENT_S;
+        if (!own && here && value_is_schema_2 (reply_text (reply->element[i + 1]))) {
+            end_back_migration (self, STORE_ERROR,
+                                "another station is, or was a moment ago, on this Redis: stop it");
             return;
         }
     }
-    core_each_offer (store->core, keep_offer, self);
-    on_offers_written (self, STORE_DONE, NULL);
+    core_each_offer (store->core, note_offer, self);
+    write_next_offers (self, STORE_DONE, NULL);
 }
 
 void store_go_back (struct store *self, store_done_fn *reply, void *owner)
 {
-    struct going_back *back = memory_new (sizeof *back);
-    *back = (struct going_back){.store = self, .reply = reply, .owner = owner};
-    store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_others, back);
+    struct back_migration *back = memory_new (sizeof *back);
+    *back = (struct back_migration){.store = self, .reply = reply, .owner = owner};
+    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
+                        on_other_stations, back);
 }

@@ -3,7 +3,7 @@
 #include "decimal.h"
 #include "store_private.h"
 
-static void on_trimmed (void *owner, const redisReply *reply)
+static void ignore_trim_reply (void *owner, const redisReply *reply)
 {
     (void)owner;
     (void)reply; // after an error, the next sweep trims again
@@ -15,16 +15,16 @@ void store_outputs_trim (struct store *self)
     decimal_text (self->bounds.output_bytes, bytes);
     decimal_text (self->bounds.output_age_s, age);
     self->output_written = 0;
-    store_script (self, SCRIPT_OUTPUTS, 1, WORDS (TEXT (KEY_OUTPUT), TEXT (bytes), TEXT (age)),
-                  on_trimmed, self);
+    store_run_script (self, SCRIPT_OUTPUTS, 1, WORDS (TEXT (KEY_OUTPUT), TEXT (bytes), TEXT (age)),
+                      ignore_trim_reply, self);
 }
 
 // Only Redis knows how much memory the outputs use, and a check costs more than a write. So it is
-// checked after each eighth (SHARE) of the limit that is written.
+// checked after each eighth (TRIM_SHARE) of the limit that is written.
 void store_outputs_written (struct store *self, size_t size)
 {
-    enum { SHARE = 8 };
+    enum { TRIM_SHARE = 8 };
     self->output_written += (int64_t)size;
-    if (self->output_written > self->bounds.output_bytes / SHARE)
+    if (self->output_written > self->bounds.output_bytes / TRIM_SHARE)
         store_outputs_trim (self);
 }

@@ -3,7 +3,7 @@
 #include "plan_step.h"
 #include "store_private.h"
 
-static bool is_timer (const struct plan *plan)
+static bool is_step_timer (const struct plan *plan)
 {
     return plan->step.size && plan->step.data[0] == STEP_TIMER;
 }
@@ -11,11 +11,11 @@ static bool is_timer (const struct plan *plan)
 void store_place (struct store *self, const struct plan *plan, enum store_id id)
 {
     char caller[CALLER_FIELD_MAX];
-    caller_field (self, plan->caller, caller);
-    struct core_submission submission = store_submission (self, plan, span_text (caller));
+    caller_field_make (self, plan->caller, caller);
+    struct core_submission submission = make_core_submission (self, plan, span_text (caller));
     submission.made_here = id == STORE_ID_MADE;
     submission.first = id == STORE_ID_FIRST;
-    if (is_timer (plan))
+    if (is_step_timer (plan))
         submission.group = span_text (CORE_FREE);
     core_place (self->core, &submission, store_now_us (self));
 }
@@ -23,7 +23,7 @@ void store_place (struct store *self, const struct plan *plan, enum store_id id)
 void store_take_back (struct store *self, struct span station, uint64_t plan_id, struct span caller)
 {
     char field[CALLER_FIELD_MAX];
-    caller_field (self, caller, field);
+    caller_field_make (self, caller, field);
     core_remove (
         self->core,
         &(struct core_removal){.target = station, .id = plan_id, .caller = span_text (field)},
@@ -56,7 +56,7 @@ bool store_is_placing (const struct store *self, uint64_t plan_id)
 void store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
 {
     core_flow_due (self->core, station, plan_id, due_us);
-    store_report_due (self);
+    store_report_next_due (self);
 }
 
 void store_put (struct store *self, const struct span *words, size_t count)
@@ -67,12 +67,12 @@ void store_put (struct store *self, const struct span *words, size_t count)
 void store_get (struct store *self, const struct span *words, size_t count, link_reply_fn *reply,
                 void *owner)
 {
-    store_ask (self, LINK_ONCE, words, count, reply, owner);
+    store_send_command (self, LINK_ONCE, words, count, reply, owner);
 }
 
 void store_when_written (struct store *self, store_done_fn *reply, void *owner)
 {
-    store_wait (self, WAITER_SURE, reply, owner);
+    store_reply_when_written (self, WAITER_SURE, reply, owner);
 }
 
 uint64_t store_resets (const struct store *self)

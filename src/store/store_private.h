@@ -63,12 +63,12 @@ struct store {
 // -- reading: on the same connection as the batches, so a read sees all batches sent before it
 
 // Send a command. `reply` is called once; with LINK_ONCE it gets NULL when the link is not up.
-void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
-                link_reply_fn *reply, void *owner);
+void store_send_command (struct store *self, enum link_repeat repeat, const struct span *words,
+                         size_t count, link_reply_fn *reply, void *owner);
 
 // Run a script, LINK_ONCE. The first `keys` of the arguments are keys.
-void store_script (struct store *self, enum script script, size_t keys, const struct span *args,
-                   size_t count, link_reply_fn *reply, void *owner);
+void store_run_script (struct store *self, enum script script, size_t keys, const struct span *args,
+                       size_t count, link_reply_fn *reply, void *owner);
 
 // A caller that waits for the answer of Redis.
 struct store_caller {
@@ -78,16 +78,16 @@ struct store_caller {
 };
 
 // A new caller, to be freed after its reply.
-struct store_caller *ask_new (struct store *self, void (*reply) (void), void *owner);
+struct store_caller *store_caller_new (struct store *self, void (*reply) (void), void *owner);
 
 // If `reply` says that the key has a wrong type, delete the key and note it as wrong_key. Returns
 // whether it has.
-bool store_cure (struct store *self, const char *key, const redisReply *reply);
+bool store_replace_wrong_key (struct store *self, const char *key, const redisReply *reply);
 
 // -- writing
 
 // A caller that waits until a decision is written; freed when it is released.
-struct written_ask {
+struct written_caller {
     struct waiter waiter;
     struct store *store;
     store_done_fn *reply;
@@ -96,79 +96,81 @@ struct written_ask {
 
 // Call `reply` when the batch that is being collected was applied and, unless the kind is
 // WAITER_SURE, the replicas have it.
-void store_wait (struct store *self, enum waiter_kind kind, store_done_fn *reply, void *owner);
+void store_reply_when_written (struct store *self, enum waiter_kind kind, store_done_fn *reply,
+                               void *owner);
 
 // Call `reply` with this result at the end of the turn.
-void store_answer (struct store *self, enum store_result result, const char *error,
-                   store_done_fn *reply, void *owner);
+void store_reply_at_turn_end (struct store *self, enum store_result result, const char *error,
+                              store_done_fn *reply, void *owner);
 
 // Add a command to the batch that is being collected. Everything is copied.
 void store_write (struct store *self, const struct span *words, size_t count);
 
 // The result that a caller gets for this end of its wait.
-enum store_result written_result (enum written how);
+enum store_result store_result_of_wait (enum written how);
 
 // -- loading at the takeover, and reading the queue
 
-// Load the data that the owner needs. Ends with store_loaded, a migration, or a new connection.
-void store_load_begin (struct store *self);
+// Load the data that the owner needs. Ends with store_begin_serving, a migration, or a new
+// connection.
+void store_load_start (struct store *self);
 
 // Abort the loading, if one is in progress: its answers are ignored.
-void store_load_end (struct store *self);
+void store_load_abort (struct store *self);
 
 // The data are loaded: the store serves.
-void store_loaded (struct store *self);
+void store_begin_serving (struct store *self);
 
 // Convert the data of a former version to this schema, then load them.
-void store_migrate_begin (struct store *self);
+void store_migrate_start (struct store *self);
 
 // Abort the migration, if one is in progress; the next takeover starts it again.
-void store_migrate_end (struct store *self);
+void store_migrate_abort (struct store *self);
 
 // Read the next page of the queue if the core wants one; once a second, check for edits by hand.
-void store_queue_turn (struct store *self);
+void store_queue_update (struct store *self);
 
 // Detach the claim that waits for reads, if any: its choices are dropped, and it gets STORE_LOST.
-void store_claim_reset (struct store *self);
+void store_claim_detach (struct store *self);
 
 // Pass the limits that were read from Redis to the core.
-void store_take_limits (struct store *self, const redisReply *reply);
+void store_pass_limits (struct store *self, const redisReply *reply);
 
 // Report when the next plan is due, after a write or a read of the queue.
-void store_report_due (struct store *self);
+void store_report_next_due (struct store *self);
 
 // Whether the store serves. If not, callers are answered STORE_LOST.
-bool store_serves (const struct store *self);
+bool store_is_serving (const struct store *self);
 
 // Call `call` when the store serves. `serves` is false if the store is destroyed first or, unless
 // the kind is WAITER_SURE, Redis is lost. Never before this call returns.
-void store_when_serving (struct store *self, enum waiter_kind kind,
-                         void (*call) (void *owner, bool serves), void *owner);
+void store_call_when_serving (struct store *self, enum waiter_kind kind,
+                              void (*call) (void *owner, bool serves), void *owner);
 
 // -- names
 
 enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
 
 // Make the key of a plan that begins with the prefix `start`, such as KEY_MESSAGE.
-void member_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
-                  uint64_t plan_id);
+void plan_key_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
+                    uint64_t plan_id);
 
 // Make the name of a caller's field in plan:count.
-void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
+void caller_field_make (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
 
 // Write an id as 16 hex digits, in which form ids sort as text.
-void id_digits (uint64_t id, char out[IDENT_SIZE]);
+void id_write_digits (uint64_t id, char out[IDENT_SIZE]);
 
 // The message to store for a plan; valid until the next call of this group.
-struct span store_message (struct store *self, const struct plan *plan);
+struct span write_plan_message (struct store *self, const struct plan *plan);
 
 // Prepare a new plan for core_submit. Its message is valid until the next call of this group;
 // `caller`, which is borrowed, is a field of plan:count.
-struct core_submission store_submission (struct store *self, const struct plan *plan,
-                                         struct span caller);
+struct core_submission make_core_submission (struct store *self, const struct plan *plan,
+                                             struct span caller);
 
 // The caller of the plan in a stored message, as a field of plan:count; "" = unknown.
-void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
+void message_caller_field (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
 
 // -- plans that are stopped, and those of them that failed permanently
 
@@ -183,8 +185,8 @@ void store_write_stopped (struct store *self, struct span station, uint64_t plan
                           enum stop_state stop_state);
 
 // Add a record to the last failures of a plan.
-void store_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
-                    struct span record);
+void store_add_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
+                        struct span record);
 
 // -- outputs
 
@@ -223,7 +225,7 @@ int64_t reply_number (const redisReply *reply);
 int64_t reply_counter (const redisReply *reply);
 
 // The age in seconds of a value of plan:attending: how long ago the station was last present.
-int64_t attending_age_s (const redisReply *seen, int64_t now_s);
+int64_t attending_value_age_s (const redisReply *seen, int64_t now_s);
 
 // A queue score in seconds as microseconds; -1: there is none.
 int64_t reply_score_us (const redisReply *reply);

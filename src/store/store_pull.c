@@ -10,7 +10,7 @@
 struct pull_call {
     struct waiter waiter;
     struct store *store;
-    enum op { OP_OFFER, OP_TAKE, OP_ALIVE, OP_REPORT, OP_TEAM } op;
+    enum pull_op { OP_OFFER, OP_TAKE, OP_ALIVE, OP_REPORT, OP_TEAM } pull_op;
     void (*reply) (void); // the caller's function, cast back to its own type for the call
     void *owner;
     char target[STATION_NAME_MAX + 1], name[STATION_NAME_MAX + 1];
@@ -39,9 +39,9 @@ struct pull_call {
 
 // -- answers
 
-static void give_answer (struct pull_call *self, enum store_result result, const char *error)
+static void answer_pull (struct pull_call *self, enum store_result result, const char *error)
 {
-    switch (self->op) {
+    switch (self->pull_op) {
     case OP_OFFER:
         self->answer.offered.result = result;
         self->answer.offered.error = error;
@@ -73,9 +73,9 @@ static void give_answer (struct pull_call *self, enum store_result result, const
     }
 }
 
-static void end_call (struct pull_call *self, enum store_result result, const char *error)
+static void end_pull (struct pull_call *self, enum store_result result, const char *error)
 {
-    give_answer (self, result, error);
+    answer_pull (self, result, error);
     free (self->texts[0]);
     free (self->texts[1]);
     free (self->message);
@@ -84,32 +84,32 @@ static void end_call (struct pull_call *self, enum store_result result, const ch
     free (self);
 }
 
-static void on_written (struct waiter *waiter, enum written how, const char *error)
+static void on_pull_written (struct waiter *waiter, enum written how, const char *error)
 {
-    end_call ((struct pull_call *)waiter, written_result (how), error);
+    end_pull ((struct pull_call *)waiter, store_result_of_wait (how), error);
 }
 
 static void on_not_current (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    end_call ((struct pull_call *)waiter, STORE_HELD, "");
+    end_pull ((struct pull_call *)waiter, STORE_HELD, "");
 }
 
-static void wait_for_batch (struct pull_call *self)
+static void wait_for_pull_batch (struct pull_call *self)
 {
-    bool sure = self->op == OP_OFFER || self->op == OP_REPORT;
+    bool sure = self->pull_op == OP_OFFER || self->pull_op == OP_REPORT;
     self->waiter =
-        (struct waiter){.kind = sure ? WAITER_SURE : WAITER_CLIENT, .release = on_written};
-    writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
+        (struct waiter){.kind = sure ? WAITER_SURE : WAITER_CLIENT, .release = on_pull_written};
+    writer_wait_batch (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
 // -- the core's calls
 
-static enum core_result call_core (struct pull_call *self)
+static enum core_result make_core_call (struct pull_call *self)
 {
     struct core *core = self->store->core;
     int64_t now_us = store_now_us (self->store);
-    switch (self->op) {
+    switch (self->pull_op) {
     case OP_OFFER:
         return core_pull_offer (core, &self->offer, now_us, &self->answer.offered.offered);
     case OP_TAKE:
@@ -126,67 +126,67 @@ static enum core_result call_core (struct pull_call *self)
     }
 }
 
-static void read_plan (struct pull_call *self);
+static void read_pull_plan (struct pull_call *self);
 
-static void run_call (struct pull_call *self)
+static void run_pull (struct pull_call *self)
 {
-    enum core_result result = store_serves (self->store) ? call_core (self) : CORE_FULL;
+    enum core_result result = store_is_serving (self->store) ? make_core_call (self) : CORE_FULL;
     if (result == CORE_UNREAD && !self->found.team) {
-        read_plan (self);
+        read_pull_plan (self);
     } else if (result == CORE_FULL) {
-        end_call (self, STORE_LOST, "");
-    } else if (self->op == OP_TEAM) { // the team is valid until the next call of the core
-        end_call (self, result == CORE_DONE ? STORE_DONE : STORE_NONE, "");
+        end_pull (self, STORE_LOST, "");
+    } else if (self->pull_op == OP_TEAM) { // the team is valid until the next call of the core
+        end_pull (self, result == CORE_DONE ? STORE_DONE : STORE_NONE, "");
     } else if (result == CORE_DONE) {
-        wait_for_batch (self);
+        wait_for_pull_batch (self);
     } else {
         self->waiter.release = on_not_current;
-        writer_wait_turn (self->store->writer, &self->waiter);
+        writer_wait_flush (self->store->writer, &self->waiter);
     }
 }
 
-static void on_turn (struct waiter *waiter, enum written how, const char *error)
+static void run_pull_at_turn_end (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    run_call ((struct pull_call *)waiter);
+    run_pull ((struct pull_call *)waiter);
 }
 
 // Defer the call to the end of the turn, so that no callback runs within the caller's function.
-static void begin_call (struct pull_call *self)
+static void defer_pull (struct pull_call *self)
 {
-    self->waiter.release = on_turn;
-    writer_wait_turn (self->store->writer, &self->waiter);
+    self->waiter.release = run_pull_at_turn_end;
+    writer_wait_flush (self->store->writer, &self->waiter);
 }
 
 // -- reading the data of a plan that are not in memory
 
-static void on_team (void *owner, const redisReply *reply)
+static void on_pull_team (void *owner, const redisReply *reply)
 {
     struct pull_call *self = owner;
     if (!reply) {
-        end_call (self, STORE_LOST, "");
+        end_pull (self, STORE_LOST, "");
         return;
     }
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
-    run_call (self);
+    run_pull (self);
     free (spans); // not through `self`, which may be freed already
 }
 
-static void on_report (void *owner, const redisReply *reply)
+static void on_report_score (void *owner, const redisReply *reply)
 {
     struct pull_call *self = owner;
     struct span text = reply ? reply_text (reply) : (struct span){0};
     self->found.report = text.size ? (int64_t)strtod ((const char *)text.data, NULL) : -1;
 }
 
-static void on_score (void *owner, const redisReply *reply)
+static void on_pull_score (void *owner, const redisReply *reply)
 {
     struct pull_call *self = owner;
     self->found.score_us = reply ? reply_score_us (reply) : -1;
 }
 
-static void on_plan (void *owner, const struct store_loaded *plan)
+static void on_pull_plan (void *owner, const struct store_loaded *plan)
 {
     struct pull_call *self = owner;
     struct store *store = self->store;
@@ -197,40 +197,40 @@ static void on_plan (void *owner, const struct store_loaded *plan)
         self->message = memory_copy (plan->message.data, plan->message.size);
         self->found.message = span_of (self->message, plan->message.size);
     } else if (plan->result != STORE_NONE) {
-        end_call (self, plan->result, plan->error);
+        end_pull (self, plan->result, plan->error);
         return;
     }
-    uint64_t id = self->op == OP_OFFER ? self->offer.id : self->worker.id;
-    member_make (key, KEY_MESSAGE, self->found.target, id);
-    store_ask (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)), on_score,
-               self);
-    if (self->op == OP_REPORT) {
+    uint64_t id = self->pull_op == OP_OFFER ? self->offer.id : self->worker.id;
+    plan_key_make (key, KEY_MESSAGE, self->found.target, id);
+    store_send_command (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
+                        on_pull_score, self);
+    if (self->pull_op == OP_REPORT) {
         size_t size = core_report_name (&self->worker, report);
-        store_ask (store, LINK_ONCE,
-                   WORDS (TEXT ("ZSCORE"), TEXT (KEY_REPORTS), span_of (report, size)), on_report,
-                   self);
+        store_send_command (store, LINK_ONCE,
+                            WORDS (TEXT ("ZSCORE"), TEXT (KEY_REPORTS), span_of (report, size)),
+                            on_report_score, self);
     }
-    member_make (key, KEY_TEAM, self->found.target, id);
-    store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, self);
+    plan_key_make (key, KEY_TEAM, self->found.target, id);
+    store_send_command (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_pull_team, self);
 }
 
-static void read_plan (struct pull_call *self)
+static void read_pull_plan (struct pull_call *self)
 {
-    bool offers = self->op == OP_OFFER;
+    bool offers = self->pull_op == OP_OFFER;
     self->found = (struct core_found){.score_us = -1, .report = -1};
     self->offer.found = self->worker.found = &self->found;
     store_look_up (self->store, offers ? self->offer.id : self->worker.id,
-                   offers ? self->offer.target : (struct span){0}, on_plan, self);
+                   offers ? self->offer.target : (struct span){0}, on_pull_plan, self);
 }
 
 // -- the store's calls
 
-static struct pull_call *pull_call_new (struct store *self, enum op op, struct span target,
-                                        void (*reply) (void), void *owner)
+static struct pull_call *pull_call_new (struct store *self, enum pull_op pull_op,
+                                        struct span target, void (*reply) (void), void *owner)
 {
     struct pull_call *call = memory_new (sizeof *call);
     call->store = self;
-    call->op = op;
+    call->pull_op = pull_op;
     call->reply = reply;
     call->owner = owner;
     if (target.size)
@@ -248,10 +248,10 @@ void store_offer (struct store *self, const struct store_offer *offer, store_off
                                       .exec_id = offer->exec_id,
                                       .already_offered = offer->already_offered,
                                       .lease_us = offer->lease_s * 1000000};
-    begin_call (call);
+    defer_pull (call);
 }
 
-static void keep_members (struct pull_call *self, const struct store_take *take)
+static void copy_take_members (struct pull_call *self, const struct store_take *take)
 {
     size_t size = 0;
     for (size_t i = 0; i < take->member_count; i++)
@@ -271,7 +271,7 @@ void store_take (struct store *self, const struct store_take *take, store_taken_
     struct pull_call *call =
         pull_call_new (self, OP_TAKE, span_text (take->station), (void (*) (void))reply, owner);
     snprintf (call->name, sizeof call->name, "%s", take->worker);
-    keep_members (call, take);
+    copy_take_members (call, take);
     call->take = (struct core_pull_take){.target = span_text (call->target),
                                          .worker = span_text (call->name),
                                          .limit = take->limit,
@@ -283,7 +283,7 @@ void store_take (struct store *self, const struct store_take *take, store_taken_
     int size = snprintf (limit, sizeof limit, "s:%s", take->station);
     core_configure_limit (self->core, span_of (limit, (size_t)size), &take->station_limit);
     call->jobs = memory_new ((size_t)(take->limit > 0 ? take->limit : 1) * sizeof *call->jobs);
-    begin_call (call);
+    defer_pull (call);
 }
 
 int64_t store_offers (const struct store *self, const char *station)
@@ -291,11 +291,12 @@ int64_t store_offers (const struct store *self, const char *station)
     return core_pull_offers (self->core, span_text (station));
 }
 
-static struct pull_call *worker_new (struct store *self, enum op op,
-                                     const struct store_worker *worker, void (*reply) (void),
-                                     void *owner)
+static struct pull_call *worker_call_new (struct store *self, enum pull_op pull_op,
+                                          const struct store_worker *worker, void (*reply) (void),
+                                          void *owner)
 {
-    struct pull_call *call = pull_call_new (self, op, span_text (worker->station), reply, owner);
+    struct pull_call *call =
+        pull_call_new (self, pull_op, span_text (worker->station), reply, owner);
     snprintf (call->name, sizeof call->name, "%s", worker->worker ? worker->worker : "");
     call->worker = (struct core_worker){.id = worker->plan_id,
                                         .target = span_text (call->target),
@@ -314,25 +315,26 @@ static struct span copy_text_at (struct pull_call *self, int at, struct span tex
 void store_alive (struct store *self, const struct store_worker *worker,
                   const struct store_heartbeat *heartbeat, store_alive_fn *reply, void *owner)
 {
-    struct pull_call *call = worker_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
-    call->heartbeat =
-        (struct core_heartbeat){copy_text_at (call, 0, heartbeat->progress), heartbeat->release};
-    begin_call (call);
+    struct pull_call *call =
+        worker_call_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
+    call->heartbeat = (struct core_heartbeat){copy_text_at (call, 0, heartbeat->progress), heartbeat->release};
+    defer_pull (call);
 }
 
 void store_report (struct store *self, const struct store_worker *worker,
                    const struct core_report *report, store_reported_fn *reply, void *owner)
 {
-    struct pull_call *call = worker_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
+    struct pull_call *call =
+        worker_call_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
     call->report = *report;
     call->report.reason = copy_text_at (call, 0, report->reason);
     call->report.result = copy_text_at (call, 1, report->result);
-    begin_call (call);
+    defer_pull (call);
 }
 
 void store_team (struct store *self, uint64_t plan_id, const char *station, store_team_fn *reply,
                  void *owner)
 {
     const struct store_worker worker = {.plan_id = plan_id, .station = station};
-    begin_call (worker_new (self, OP_TEAM, &worker, (void (*) (void))reply, owner));
+    defer_pull (worker_call_new (self, OP_TEAM, &worker, (void (*) (void))reply, owner));
 }

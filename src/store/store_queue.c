@@ -19,19 +19,19 @@ struct queue_read {
     uint64_t limit_writes; // as in struct store: if it differs now, the limits read are outdated
 };
 
-static struct queue_read *asked_new (struct store *self)
+static struct queue_read *queue_read_new (struct store *self)
 {
     struct queue_read *asked = memory_new (sizeof *asked);
     *asked = (struct queue_read){self, core_resets (self->core), 0, self->limit_writes};
     return asked;
 }
 
-static bool is_current (const struct queue_read *asked)
+static bool read_is_current (const struct queue_read *asked)
 {
     return core_resets (asked->store->core) == asked->resets;
 }
 
-static void remove_odd (struct store *self, struct span member)
+static void remove_invalid_member (struct store *self, struct span member)
 {
     store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
     self->odd_batch = core_batch (self->core);
@@ -40,7 +40,7 @@ static void remove_odd (struct store *self, struct span member)
                   (const char *)member.data);
 }
 
-static size_t read_members (struct store *self, const redisReply *reply, struct core_member *out)
+static size_t parse_members (struct store *self, const redisReply *reply, struct core_member *out)
 {
     size_t count = 0;
     for (size_t i = 0; i + FIELDS <= reply->elements && count < CORE_PAGE; i += FIELDS) {
@@ -51,42 +51,43 @@ static size_t read_members (struct store *self, const redisReply *reply, struct 
         if (message_key_parse (key, &member->target, &member->id))
             count++;
         else // no plan has this key: it would stay due forever
-            remove_odd (self, key);
+            remove_invalid_member (self, key);
     }
     return count;
 }
 
-static void on_page (void *owner, const redisReply *reply)
+static void on_queue_page (void *owner, const redisReply *reply)
 {
     struct queue_read *asked = owner;
     struct store *self = asked->store;
-    if (is_current (asked) && reply_is_array (reply, 0)) {
+    if (read_is_current (asked) && reply_is_array (reply, 0)) {
         struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
-        size_t count = read_members (self, reply, members);
+        size_t count = parse_members (self, reply, members);
         core_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
         free (members);
-        store_report_due (self);
-    } else if (is_current (asked)) {
+        store_report_next_due (self);
+    } else if (read_is_current (asked)) {
         core_page_lost (self->core);
         self->page_us = clock_mono_us () + PAGE_AGAIN_US;
-        if (store_cure (self, KEY_TIME_SET, reply)) // the next sweep restores the queue
+        if (store_replace_wrong_key (self, KEY_TIME_SET,
+                                     reply)) // the next sweep restores the queue
             self->odd_batch = core_batch (self->core);
     }
     free (asked);
 }
 
-static void read_page (struct store *self, const struct core_cursor *cursor)
+static void read_queue_page (struct store *self, const struct core_cursor *cursor)
 {
     char score[24] = "", member[MEMBER_MAX + 2] = "", most[8];
     if (cursor->score_us != INT64_MIN)
         snprintf (score, sizeof score, "%" PRId64, cursor->score_us);
     if (cursor->score_us != INT64_MIN && !cursor->all)
-        member_make (member, KEY_MESSAGE, TEXT (cursor->target), cursor->id);
+        plan_key_make (member, KEY_MESSAGE, TEXT (cursor->target), cursor->id);
     snprintf (most, sizeof most, "%d", CORE_PAGE);
-    store_script (
+    store_run_script (
         self, SCRIPT_PAGE, 2,
         WORDS (TEXT (KEY_TIME_SET), TEXT (KEY_CLASS), TEXT (score), TEXT (member), TEXT (most)),
-        on_page, asked_new (self));
+        on_queue_page, queue_read_new (self));
 }
 
 // -- edits by hand
@@ -96,65 +97,66 @@ static void on_due_count (void *owner, const redisReply *reply)
     struct queue_read *asked = owner;
     struct store *self = asked->store;
     bool differs = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer != asked->expected;
-    if (is_current (asked) && differs)
+    if (read_is_current (asked) && differs)
         core_reread (self->core);
     free (asked);
 }
 
-static void on_limits (void *owner, const redisReply *reply)
+static void on_limits_checked (void *owner, const redisReply *reply)
 {
     struct queue_read *asked = owner;
     // If a limit was changed meanwhile, the core's data are newer.
-    if (is_current (asked) && asked->limit_writes == asked->store->limit_writes)
-        store_take_limits (asked->store, reply);
+    if (read_is_current (asked) && asked->limit_writes == asked->store->limit_writes)
+        store_pass_limits (asked->store, reply);
     free (asked);
 }
 
-static void on_plans (void *owner, const redisReply *reply)
+static void on_plan_total (void *owner, const redisReply *reply)
 {
     struct queue_read *asked = owner;
-    if (is_current (asked) && reply && reply->type == REDIS_REPLY_INTEGER)
+    if (read_is_current (asked) && reply && reply->type == REDIS_REPLY_INTEGER)
         core_correct_plan_count (asked->store->core, asked->expected, reply->integer);
     free (asked);
 }
 
 // Compare the numbers of due plans and of all plans in Redis with those in memory. Called when no
 // write is pending or in flight, so they must agree unless somebody edited Redis.
-static void look_for_edits (struct store *self)
+static void compare_plan_counts (struct store *self)
 {
     int64_t until_us;
     int64_t expected = core_expects_due (self->core, store_now_us (self), &until_us);
     if (expected < 0)
         return;
     char until[40];
-    struct queue_read *asked = asked_new (self), *all = asked_new (self);
+    struct queue_read *asked = queue_read_new (self), *all = queue_read_new (self);
     asked->expected = expected;
     all->expected = core_plan_count (self->core);
     snprintf (until, sizeof until, "%" PRId64 ".%06" PRId64, until_us / 1000000,
               until_us % 1000000);
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
-               on_due_count, asked);
-    store_ask (self, LINK_ONCE, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plans, all);
+    store_send_command (self, LINK_ONCE,
+                        WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
+                        on_due_count, asked);
+    store_send_command (self, LINK_ONCE, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plan_total,
+                        all);
 }
 
-void store_queue_turn (struct store *self)
+void store_queue_update (struct store *self)
 {
     struct core_cursor cursor;
     int64_t now_us = clock_mono_us ();
     // Do not read while invalid members are being removed: they would be read again.
     if (!self->odd_batch && now_us >= self->page_us &&
         core_wants_page (self->core, store_now_us (self), &cursor))
-        read_page (self, &cursor);
+        read_queue_page (self, &cursor);
     if (self->look_wanted && core_is_quiet (self->core)) {
         self->look_wanted = false;
-        look_for_edits (self);
+        compare_plan_counts (self);
     }
     if (now_us < self->look_us)
         return;
     self->look_wanted = true; // the next turn in which the core is quiet does it
     self->look_us = now_us + LOOK_US;
     if (!self->limits_unwritten)
-        store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits,
-                   asked_new (self));
+        store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)),
+                            on_limits_checked, queue_read_new (self));
 }

@@ -6,8 +6,8 @@
 #include "memory.h"
 #include "store_private.h"
 
-void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
-                link_reply_fn *reply, void *owner)
+void store_send_command (struct store *self, enum link_repeat repeat, const struct span *words,
+                         size_t count, link_reply_fn *reply, void *owner)
 {
     char command[24];
     snprintf (command, sizeof command, "%.*s", (int)words[0].size, (const char *)words[0].data);
@@ -19,8 +19,8 @@ void store_ask (struct store *self, enum link_repeat repeat, const struct span *
                                                .owner = owner});
 }
 
-void store_script (struct store *self, enum script script, size_t keys, const struct span *args,
-                   size_t count, link_reply_fn *reply, void *owner)
+void store_run_script (struct store *self, enum script script, size_t keys, const struct span *args,
+                       size_t count, link_reply_fn *reply, void *owner)
 {
     link_call (self->link, &(struct link_call){.script = script,
                                                .repeat = LINK_ONCE,
@@ -31,7 +31,7 @@ void store_script (struct store *self, enum script script, size_t keys, const st
                                                .owner = owner});
 }
 
-struct store_caller *ask_new (struct store *self, void (*reply) (void), void *owner)
+struct store_caller *store_caller_new (struct store *self, void (*reply) (void), void *owner)
 {
     struct store_caller *ask = memory_new (sizeof *ask);
     *ask = (struct store_caller){.store = self, .reply = reply, .owner = owner};
@@ -92,7 +92,7 @@ int64_t reply_counter (const redisReply *reply)
 
 // Parse a score in seconds as Redis writes it for any valid time of a plan: digits, with or without
 // a fraction. False: it has another form, such as an exponent, or is too large.
-static bool score_read (struct span text, int64_t *ret_us)
+static bool score_parse (struct span text, int64_t *ret_us)
 {
     enum { WHOLE_MAX = 12, SCALE = 7 };
     size_t at = 0, digits = 0;
@@ -116,7 +116,7 @@ int64_t reply_score_us (const redisReply *reply)
     int64_t us;
     if (!text.size)
         return -1;
-    if (score_read (text, &us))
+    if (score_parse (text, &us))
         return us;
     // An operator may have written any number: clamp it before converting it to an integer.
     double seconds = strtod ((const char *)text.data, NULL);
@@ -129,7 +129,7 @@ void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
     *ret_again = text.size && memchr (text.data, '+', text.size);
 }
 
-bool store_cure (struct store *self, const char *key, const redisReply *reply)
+bool store_replace_wrong_key (struct store *self, const char *key, const redisReply *reply)
 {
     if (!link_is_wrong_type (reply))
         return false;

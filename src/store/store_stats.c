@@ -7,7 +7,7 @@
 #include "store_private.h"
 
 // A call of store_stats: its commands are sent together and answered in order.
-struct counting {
+struct stats_call {
     struct store *store;
     size_t at; // index of the next answer
     struct store_stats answer;
@@ -17,12 +17,12 @@ struct counting {
     void *owner;
 };
 
-static void take_number (int64_t *out, const redisReply *reply)
+static void set_stats_number (int64_t *out, const redisReply *reply)
 {
     *out = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
 }
 
-static void take_next (struct counting *self, const redisReply *reply)
+static void set_next_score (struct stats_call *self, const redisReply *reply)
 {
     if (!reply_is_array (reply, 2))
         return;
@@ -34,7 +34,7 @@ static void take_next (struct counting *self, const redisReply *reply)
 
 // Set the seq of the oldest outcome. An entry may hold several outcomes, and has the id of the
 // last.
-static void take_oldest (struct counting *self, const redisReply *reply)
+static void set_oldest_seq (struct stats_call *self, const redisReply *reply)
 {
     enum { OUTCOMES_MAX = 1000 }; // history.lua
     uint64_t seq, sub;
@@ -51,18 +51,18 @@ static void take_oldest (struct counting *self, const redisReply *reply)
         self->oldest = (int64_t)seq - size + 1;
 }
 
-static void take_memory (struct counting *self, const redisReply *reply)
+static void set_memory (struct stats_call *self, const redisReply *reply)
 {
     struct span text = reply_text (reply);
     const char *at = text.size ? memmem (text.data, text.size, "used_memory:", 12) : NULL;
     self->answer.memory = at ? strtoll (at + 12, NULL, 10) : 0;
 }
 
-enum { PLANS, QUEUED, DUE, RUNNING, OUTCOMES, STOPPED, DEAD, OLDEST, NEXT, MEMORY, QUESTIONS };
+enum { PLANS, QUEUED, DUE, RUNNING, OUTCOMES, STOPPED, DEAD, OLDEST, NEXT, MEMORY, STATS_COMMANDS };
 
-static void on_number (void *owner, const redisReply *reply)
+static void on_stats_answer (void *owner, const redisReply *reply)
 {
-    struct counting *self = owner;
+    struct stats_call *self = owner;
     struct store_stats *answer = &self->answer;
     int64_t *const numbers[] = {
         [PLANS] = &answer->plans,     [QUEUED] = &answer->queued,     [DUE] = &answer->due,
@@ -72,14 +72,14 @@ static void on_number (void *owner, const redisReply *reply)
     if (!reply)
         answer->result = STORE_LOST;
     else if (at <= DEAD)
-        take_number (numbers[at], reply);
+        set_stats_number (numbers[at], reply);
     else if (at == OLDEST)
-        take_oldest (self, reply);
+        set_oldest_seq (self, reply);
     else if (at == NEXT)
-        take_next (self, reply);
+        set_next_score (self, reply);
     else
-        take_memory (self, reply);
-    if (self->at < QUESTIONS)
+        set_memory (self, reply);
+    if (self->at < STATS_COMMANDS)
         return;
     struct core *core = self->store->core;
     answer->seq = core_seq (core);
@@ -95,14 +95,14 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
 {
     char now[40];
     int64_t now_us = store_now_us (self);
-    struct counting *counting = memory_new (sizeof *counting);
-    *counting =
-        (struct counting){.store = self, .answer = {.error = ""}, .reply = reply, .owner = owner};
+    struct stats_call *stats_call = memory_new (sizeof *stats_call);
+    *stats_call =
+        (struct stats_call){.store = self, .answer = {.error = ""}, .reply = reply, .owner = owner};
     snprintf (now, sizeof now, "%" PRId64 ".%06" PRId64, now_us / 1000000, now_us % 1000000);
     const struct {
         size_t count;
         struct span words[6];
-    } questions[QUESTIONS] = {
+    } stats_commands[STATS_COMMANDS] = {
         [PLANS] = {2, {TEXT ("ZCARD"), TEXT (KEY_INDEX)}},
         [QUEUED] = {2, {TEXT ("ZCARD"), TEXT (KEY_TIME_SET)}},
         [DUE] = {4, {TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (now)}},
@@ -118,21 +118,22 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
                    TEXT ("WITHSCORES")}},
         [MEMORY] = {2, {TEXT ("INFO"), TEXT ("memory")}},
     };
-    for (size_t i = 0; i < QUESTIONS; i++)
-        store_ask (self, LINK_ONCE, questions[i].words, questions[i].count, on_number, counting);
+    for (size_t i = 0; i < STATS_COMMANDS; i++)
+        store_send_command (self, LINK_ONCE, stats_commands[i].words, stats_commands[i].count,
+                            on_stats_answer, stats_call);
 }
 
 // -- the stations present: plan:attending, the only key that a standby writes
 
 enum { ABSENT_S = 15, FORGET_S = 86400 };
 
-int64_t attending_age_s (const redisReply *seen, int64_t now_s)
+int64_t attending_value_age_s (const redisReply *seen, int64_t now_s)
 {
     int64_t seen_s = reply_number (seen);
     return seen_s > 0 && seen_s <= SCHEDULE_TIME_MAX ? llabs (now_s - seen_s) : now_s;
 }
 
-static void on_owner (void *owner, const redisReply *reply)
+static void on_owner_read (void *owner, const redisReply *reply)
 {
     struct store_caller *ask = owner;
     const char *error = "";
@@ -153,13 +154,13 @@ static void on_owner (void *owner, const redisReply *reply)
 
 void store_owner (struct store *self, store_owner_fn *reply, void *owner)
 {
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("name"),
-                      TEXT ("endpoints"), TEXT ("key")),
-               on_owner, ask_new (self, (void (*) (void))reply, owner));
+    store_send_command (self, LINK_ONCE,
+                        WORDS (TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("name"),
+                               TEXT ("endpoints"), TEXT ("key")),
+                        on_owner_read, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
-static void on_attending (void *owner, const redisReply *reply)
+static void on_presence_read (void *owner, const redisReply *reply)
 {
     struct store_caller *ask = owner;
     struct store *self = ask->store;
@@ -167,9 +168,9 @@ static void on_attending (void *owner, const redisReply *reply)
     answer.result = reply_result (reply, &answer.error);
     int64_t now_s = store_now_us (self) / 1000000;
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
-        int64_t age_s = attending_age_s (reply->element[i + 1], now_s);
+        int64_t age_s = attending_value_age_s (reply->element[i + 1], now_s);
         answer.attending += age_s <= ABSENT_S;
-        if (age_s > FORGET_S && store_serves (self))
+        if (age_s > FORGET_S && store_is_serving (self))
             store_write (
                 self, WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), reply_text (reply->element[i])));
     }
@@ -185,29 +186,30 @@ static void on_attending (void *owner, const redisReply *reply)
     free (ask);
 }
 
-static void on_revision (void *owner, const redisReply *reply)
+static void on_targets_revision (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
     if (reply && reply->type == REDIS_REPLY_STRING)
         self->stations_revision = reply_number (reply);
 }
 
-static void on_nothing (void *owner, const redisReply *reply)
+static void ignore_leave_reply (void *owner, const redisReply *reply)
 {
     (void)owner, (void)reply;
 }
 
-static void on_there (void *owner, const redisReply *reply)
+static void on_presence_written (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
-    if (store_serves (self))
-        store_cure (self, KEY_ATTENDING, reply);
+    if (store_is_serving (self))
+        store_replace_wrong_key (self, KEY_ATTENDING, reply);
 }
 
 void store_leave (struct store *self)
 {
-    store_ask (self, LINK_ONCE, WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), TEXT (self->instance)),
-               on_nothing, self);
+    store_send_command (self, LINK_ONCE,
+                        WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), TEXT (self->instance)),
+                        ignore_leave_reply, self);
 }
 
 void store_attend (struct store *self, store_attended_fn *reply, void *owner)
@@ -215,12 +217,13 @@ void store_attend (struct store *self, store_attended_fn *reply, void *owner)
     char now[24];
     // The value is the time, a blank and the schema; former versions wrote only the time.
     snprintf (now, sizeof now, "%" PRId64 " %d", store_now_us (self) / 1000000, STORE_SCHEMA);
-    store_script (self, SCRIPT_ATTEND, 1,
-                  WORDS (TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)), on_there, self);
-    store_ask (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")),
-               on_revision, self);
-    store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_attending,
-               ask_new (self, (void (*) (void))reply, owner));
+    store_run_script (self, SCRIPT_ATTEND, 1,
+                      WORDS (TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)),
+                      on_presence_written, self);
+    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")),
+                        on_targets_revision, self);
+    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
+                        on_presence_read, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
 void store_take_off_leases (const struct store *self, int64_t from_s, int64_t step_s,

@@ -29,7 +29,7 @@ enum stop_state message_stop_state (struct span message)
                                 message_number (message, "verdict"));
 }
 
-static void stopped_add (struct store *self, const char *key, struct span member)
+static void add_to_stop_list (struct store *self, const char *key, struct span member)
 {
     char score[32];
     snprintf (score, sizeof score, "%.3f", (double)store_now_us (self) / 1e6);
@@ -40,13 +40,13 @@ void store_write_stopped (struct store *self, struct span station, uint64_t plan
                           enum stop_state stop_state)
 {
     char member[MEMBER_MAX + 2];
-    member_make (member, KEY_MESSAGE, station, plan_id);
+    plan_key_make (member, KEY_MESSAGE, station, plan_id);
     if (stop_state == STOP_NONE)
         store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
     else
-        stopped_add (self, KEY_STOPPED, TEXT (member));
+        add_to_stop_list (self, KEY_STOPPED, TEXT (member));
     if (stop_state == STOP_DEAD)
-        stopped_add (self, KEY_DEAD, TEXT (member));
+        add_to_stop_list (self, KEY_DEAD, TEXT (member));
     else
         store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), TEXT (member)));
 }

@@ -31,27 +31,27 @@ static void answer_submit (struct plan_submit *self, enum store_result result, c
 // -- placing the plan
 
 // The plan is written. The submission is acknowledged when the replicas have it, too.
-static void on_safe (void *owner, bool enough)
+static void on_plan_replicated (void *owner, bool enough)
 {
     answer_submit (owner, enough ? STORE_DONE : STORE_UNSURE, "");
 }
 
-static void submit_again (void *owner, bool serves);
+static void resubmit (void *owner, bool serves);
 
 // If the data were reset, submit the plan again when the store serves. If Redis rejected the plan,
 // undo the write of its stop state.
-static void on_written (struct waiter *waiter, enum written how, const char *error)
+static void on_submit_written (struct waiter *waiter, enum written how, const char *error)
 {
     struct plan_submit *self = (struct plan_submit *)waiter; // it is the first member
     const struct plan *plan = self->plan;
     if (how == WRITTEN_REFUSED && plan_stop_state (plan) != STOP_NONE)
         store_write_stopped (self->store, plan->station, plan->id, STOP_NONE);
     if (how == WRITTEN)
-        link_replicate (self->store->link, on_safe, self);
+        link_replicate (self->store->link, on_plan_replicated, self);
     else if (how == WRITTEN_RESET)
-        store_when_serving (self->store, WAITER_SUBMISSION, submit_again, self);
+        store_call_when_serving (self->store, WAITER_SUBMISSION, resubmit, self);
     else
-        answer_submit (self, written_result (how), error);
+        answer_submit (self, store_result_of_wait (how), error);
 }
 
 static void submit_to_core (struct plan_submit *self)
@@ -60,7 +60,8 @@ static void submit_to_core (struct plan_submit *self)
     const struct plan *plan = self->plan;
     struct core_refusal refusal;
     struct reason reason;
-    struct core_submission submission = store_submission (store, plan, span_text (self->caller));
+    struct core_submission submission =
+        make_core_submission (store, plan, span_text (self->caller));
     submission.made_here = self->made_here;
     submission.missed = span_of (self->missed, self->missed_size);
     if (self->due_s)
@@ -70,8 +71,8 @@ static void submit_to_core (struct plan_submit *self)
     if (result == CORE_DONE) {
         if (plan_stop_state (plan) != STOP_NONE)
             store_write_stopped (store, plan->station, plan->id, plan_stop_state (plan));
-        self->waiter = (struct waiter){.kind = WAITER_SUBMISSION, .release = on_written};
-        writer_wait (store->writer, &self->waiter, clock_mono_us ());
+        self->waiter = (struct waiter){.kind = WAITER_SUBMISSION, .release = on_submit_written};
+        writer_wait_batch (store->writer, &self->waiter, clock_mono_us ());
     } else if (result == CORE_FULL) {
         reason_set (&reason, "quota exceeded: %" PRId64 " plans (%s)", refusal.most, refusal.bound);
         answer_submit (self, STORE_FULL, reason.text);
@@ -83,10 +84,10 @@ static void submit_to_core (struct plan_submit *self)
 // -- reading: first the caller's number of plans, then whether the plan exists. That is the last
 // step before the core, so that no other submission can come in between.
 
-static void on_existence (void *owner, const struct store_loaded *found)
+static void on_existence_checked (void *owner, const struct store_loaded *found)
 {
     struct plan_submit *self = owner;
-    if (found->result == STORE_NONE && store_serves (self->store))
+    if (found->result == STORE_NONE && store_is_serving (self->store))
         submit_to_core (self);
     else if (found->result == STORE_DONE)
         answer_submit (self, STORE_HELD, "");
@@ -95,26 +96,26 @@ static void on_existence (void *owner, const struct store_loaded *found)
                        found->error);
 }
 
-static void look_up_plan (struct plan_submit *self)
+static void submit_if_new (struct plan_submit *self)
 {
     if (self->made_here)
         submit_to_core (self);
     else
-        store_exists (self->store, self->plan->id, self->plan->station, on_existence, self);
+        store_exists (self->store, self->plan->id, self->plan->station, on_existence_checked, self);
 }
 
-static void on_caller (void *owner, const redisReply *reply)
+static void on_caller_count (void *owner, const redisReply *reply)
 {
     struct plan_submit *self = owner;
-    if (!reply || !store_serves (self->store)) {
+    if (!reply || !store_is_serving (self->store)) {
         answer_submit (self, STORE_LOST, "");
         return;
     }
     core_load_caller (self->store->core, span_text (self->caller), reply_counter (reply));
-    look_up_plan (self);
+    submit_if_new (self);
 }
 
-static void on_refused (void *owner, enum store_result result, const char *error)
+static void on_submit_rejected (void *owner, enum store_result result, const char *error)
 {
     answer_submit (owner, result, error);
 }
@@ -124,18 +125,19 @@ static void begin_submit (struct plan_submit *self)
     struct store *store = self->store;
     const char *refusal = writer_refusal (store->writer);
     bool is_full = strncmp (refusal, "OOM", 3) == 0; // try: the next batch shows if it still is
-    if (!store_serves (store))
-        store_answer (store, STORE_LOST, "", on_refused, self);
+    if (!store_is_serving (store))
+        store_reply_at_turn_end (store, STORE_LOST, "", on_submit_rejected, self);
     else if (*refusal && !is_full)
-        store_answer (store, STORE_ERROR, refusal, on_refused, self);
+        store_reply_at_turn_end (store, STORE_ERROR, refusal, on_submit_rejected, self);
     else if (core_knows_caller (store->core, span_text (self->caller)))
-        look_up_plan (self);
+        submit_if_new (self);
     else
-        store_ask (store, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
-                   on_caller, self);
+        store_send_command (store, LINK_ONCE,
+                            WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
+                            on_caller_count, self);
 }
 
-static void submit_again (void *owner, bool serves)
+static void resubmit (void *owner, bool serves)
 {
     if (serves)
         begin_submit (owner);
@@ -156,7 +158,7 @@ void store_submit (struct store *self, const struct store_submission *submission
                                        .owner = owner};
     if (submission->missed.size)
         submitting->missed = memory_copy (submission->missed.data, submission->missed.size);
-    caller_field (self, submission->plan->caller, submitting->caller);
+    caller_field_make (self, submission->plan->caller, submitting->caller);
     begin_submit (submitting);
 }
 

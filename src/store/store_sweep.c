@@ -38,7 +38,7 @@ static void end_sweep (struct queue_sweep *self, enum store_result result)
     free (self);
 }
 
-static bool is_lost (struct queue_sweep *self, const redisReply *reply)
+static bool sweep_ended_by_error (struct queue_sweep *self, const redisReply *reply)
 {
     bool lost = !self->has_scores || !reply_is_array (reply, self->count) ||
                 core_resets (self->store->core) != self->resets;
@@ -47,8 +47,8 @@ static bool is_lost (struct queue_sweep *self, const redisReply *reply)
     return lost;
 }
 
-static void look_at (struct queue_sweep *self, size_t index, struct span message,
-                     struct store_outside *outside)
+static void check_swept_plan (struct queue_sweep *self, size_t index, struct span message,
+                              struct store_outside *outside)
 {
     const struct swept_plan *plan = &self->plans[index];
     struct core_view view;
@@ -83,11 +83,11 @@ static void on_sweep_messages (void *owner, const redisReply *reply)
 {
     struct queue_sweep *self = owner;
     struct store_outside outside[SWEEP_MAX];
-    if (is_lost (self, reply))
+    if (sweep_ended_by_error (self, reply))
         return;
     self->answer.outside = outside;
     for (size_t i = 0; i < self->count; i++)
-        look_at (self, i, reply_text (reply->element[i]), outside);
+        check_swept_plan (self, i, reply_text (reply->element[i]), outside);
     self->answer.last = self->is_last || !self->count ? 0 : self->plans[self->count - 1].id;
     end_sweep (self, STORE_DONE);
 }
@@ -117,27 +117,29 @@ static void on_sweep_stopped (void *owner, const redisReply *reply)
 }
 
 // Send all commands at once, so that the answers are consistent.
-static void ask_plans (struct queue_sweep *self)
+static void read_swept_plans (struct queue_sweep *self)
 {
     char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
     struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_INDEX)};
     for (size_t i = 0; i < self->count; i++) {
         char id[IDENT_SIZE];
-        id_digits (self->plans[i].id, id);
+        id_write_digits (self->plans[i].id, id);
         snprintf (members[i], sizeof members[i], "%s:%s", id, self->plans[i].target);
         words[2 + i] = span_text (members[i]);
     }
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_indexed, self);
+    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_indexed, self);
     words[1] = TEXT (KEY_TIME_SET);
     for (size_t i = 0; i < self->count; i++) {
-        member_make (members[i], KEY_MESSAGE, span_text (self->plans[i].target), self->plans[i].id);
+        plan_key_make (members[i], KEY_MESSAGE, span_text (self->plans[i].target),
+                       self->plans[i].id);
         words[2 + i] = span_text (members[i]);
     }
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_scores, self);
+    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_scores, self);
     words[1] = TEXT (KEY_STOPPED);
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_stopped, self);
+    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_stopped, self);
     words[1] = TEXT ("MGET");
-    store_ask (self->store, LINK_ONCE, words + 1, 1 + self->count, on_sweep_messages, self);
+    store_send_command (self->store, LINK_ONCE, words + 1, 1 + self->count, on_sweep_messages,
+                        self);
     free (members);
 }
 
@@ -166,7 +168,7 @@ static void on_sweep_page (void *owner, const redisReply *reply)
         self->count++;
     }
     if (self->count)
-        ask_plans (self);
+        read_swept_plans (self);
     else
         end_sweep (self, STORE_DONE);
 }
@@ -181,7 +183,7 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
     sweeping->limit = limit < SWEEP_MAX ? limit : SWEEP_MAX;
     sweeping->reply = reply;
     sweeping->owner = owner;
-    id_digits (after, id);
+    id_write_digits (after, id);
     if (after)
         snprintf (from, sizeof from, "(%s;", id);
     snprintf (count, sizeof count, "%" PRId64, sweeping->limit);
@@ -189,10 +191,10 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
         store_outputs_trim (self);
         store_history_trim (self);
     }
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
-                      TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
-               on_sweep_page, sweeping);
+    store_send_command (self, LINK_ONCE,
+                        WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
+                               TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
+                        on_sweep_page, sweeping);
 }
 
 // -- plans that wait for a target
@@ -215,7 +217,7 @@ static void end_wake (struct wake_batch *self, enum store_result result)
     free (self);
 }
 
-static void on_woken (void *owner, enum store_result result, const char *error)
+static void on_all_woken (void *owner, enum store_result result, const char *error)
 {
     (void)error;
     end_wake (owner, result);
@@ -242,7 +244,7 @@ static void on_wake_classes (void *owner, const redisReply *reply)
     struct wake_batch *self = owner;
     struct store *store = self->store;
     bool has_classes = reply_is_array (reply, self->count);
-    if (!reply || !self->has_scores || !store_serves (store)) {
+    if (!reply || !self->has_scores || !store_is_serving (store)) {
         end_wake (self, STORE_LOST);
         return;
     }
@@ -254,14 +256,15 @@ static void on_wake_classes (void *owner, const redisReply *reply)
                                                                 : (struct span){0}};
         core_wake (store->core, &member, store_now_us (store));
     }
-    store_wait (store, WAITER_SURE, self->count == self->limit ? on_woken_some : on_woken, self);
+    store_reply_when_written (store, WAITER_SURE,
+                              self->count == self->limit ? on_woken_some : on_all_woken, self);
 }
 
-static void on_waiting (void *owner, const redisReply *reply)
+static void on_waiting_plans (void *owner, const redisReply *reply)
 {
     struct wake_batch *self = owner;
     if (!reply_is_array (reply, 0)) {
-        store_cure (self->store, self->key, reply);
+        store_replace_wrong_key (self->store, self->key, reply);
         end_wake (self, reply ? STORE_ERROR : STORE_LOST);
         return;
     }
@@ -283,10 +286,10 @@ static void on_waiting (void *owner, const redisReply *reply)
         end_wake (self, STORE_DONE);
         return;
     }
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
+    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
     words[0] = TEXT ("HMGET");
     words[1] = TEXT (KEY_CLASS);
-    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
+    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
 }
 
 void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
@@ -294,8 +297,9 @@ void store_wake (struct store *self, const char *station, int64_t limit, store_d
 {
     char most[24];
     uint64_t number;
-    if (!store_serves (self) || !core_has_waiting (self->core, span_text (station), &number)) {
-        store_answer (self, store_serves (self) ? STORE_DONE : STORE_LOST, "", reply, owner);
+    if (!store_is_serving (self) || !core_has_waiting (self->core, span_text (station), &number)) {
+        store_reply_at_turn_end (self, store_is_serving (self) ? STORE_DONE : STORE_LOST, "", reply,
+                                 owner);
         return;
     }
     struct wake_batch *waking = memory_new (sizeof *waking);
@@ -307,7 +311,7 @@ void store_wake (struct store *self, const char *station, int64_t limit, store_d
     snprintf (waking->target, sizeof waking->target, "%s", station);
     snprintf (waking->key, sizeof waking->key, KEY_WAIT "%s", station);
     snprintf (most, sizeof most, "%zu", waking->limit - 1);
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)), on_waiting,
-               waking);
+    store_send_command (self, LINK_ONCE,
+                        WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)),
+                        on_waiting_plans, waking);
 }

@@ -5,8 +5,8 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-void member_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
-                  uint64_t plan_id)
+void plan_key_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
+                    uint64_t plan_id)
 {
     char id[IDENT_SIZE];
     size_t size = span_put (out, 0, span_text (start));
@@ -30,7 +30,7 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
            ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
 }
 
-void id_digits (uint64_t id, char out[IDENT_SIZE])
+void id_write_digits (uint64_t id, char out[IDENT_SIZE])
 {
     for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
         out[i] = "0123456789abcdef"[id >> 60];
@@ -39,7 +39,7 @@ void id_digits (uint64_t id, char out[IDENT_SIZE])
 
 // The field is "c:", a letter for the form of the name (t = text, b = base64), and the name as
 // escaped in the message. If that is long, its hash replaces letter and name.
-void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])
+void caller_field_make (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])
 {
     enum { NAME_BYTES_MAX = 40 };
     json_text_clear (&self->text);
@@ -63,29 +63,29 @@ void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD
     zdigest_destroy (&digest);
 }
 
-void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX])
+void message_caller_field (struct store *self, struct span message, char out[CALLER_FIELD_MAX])
 {
     struct reason reason;
     struct plan *plan = plan_from_stored_json (1, message, &reason);
     out[0] = '\0'; // unknown, if the message is invalid
     if (plan)
-        caller_field (self, plan->caller, out);
+        caller_field_make (self, plan->caller, out);
     plan_destroy (&plan);
 }
 
-struct span store_message (struct store *self, const struct plan *plan)
+struct span write_plan_message (struct store *self, const struct plan *plan)
 {
     json_text_clear (&self->text);
     plan_write_stored (plan, &self->text);
     return span_of (self->text.bytes, self->text.size);
 }
 
-struct core_submission store_submission (struct store *self, const struct plan *plan,
-                                         struct span caller)
+struct core_submission make_core_submission (struct store *self, const struct plan *plan,
+                                             struct span caller)
 {
     return (struct core_submission){.target = plan->station,
                                     .id = plan->id,
-                                    .message = store_message (self, plan),
+                                    .message = write_plan_message (self, plan),
                                     .revision = plan->revision,
                                     .queued = plan_is_queued (plan),
                                     .due_us = plan_due_time (plan) * 1000000,

@@ -5,7 +5,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-enum store_result written_result (enum written how)
+enum store_result store_result_of_wait (enum written how)
 {
     static const enum store_result results[] = {[WRITTEN] = STORE_DONE,
                                                 [WRITTEN_UNKNOWN] = STORE_UNKNOWN,
@@ -14,41 +14,43 @@ enum store_result written_result (enum written how)
     return results[how];
 }
 
-static void on_safe (void *owner, bool enough)
+static void on_replicated (void *owner, bool enough)
 {
-    struct written_ask *ask = owner;
+    struct written_caller *ask = owner;
     ask->reply (ask->owner, enough ? STORE_DONE : STORE_UNSURE, "");
     free (ask);
 }
 
-static void on_written (struct waiter *waiter, enum written how, const char *error)
+static void on_batch_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct written_ask *ask = (struct written_ask *)waiter; // it is the first member
+    struct written_caller *ask = (struct written_caller *)waiter; // it is the first member
     if (how == WRITTEN && waiter_needs_replicas (waiter)) {
-        link_replicate (ask->store->link, on_safe, ask);
+        link_replicate (ask->store->link, on_replicated, ask);
         return;
     }
-    ask->reply (ask->owner, written_result (how), error);
+    ask->reply (ask->owner, store_result_of_wait (how), error);
     free (ask);
 }
 
-static struct written_ask *written_new (struct store *self, store_done_fn *reply, void *owner)
+static struct written_caller *written_caller_new (struct store *self, store_done_fn *reply,
+                                                  void *owner)
 {
-    struct written_ask *ask = memory_new (sizeof *ask);
+    struct written_caller *ask = memory_new (sizeof *ask);
     ask->store = self;
     ask->reply = reply;
     ask->owner = owner;
     return ask;
 }
 
-void store_wait (struct store *self, enum waiter_kind kind, store_done_fn *reply, void *owner)
+void store_reply_when_written (struct store *self, enum waiter_kind kind, store_done_fn *reply,
+                               void *owner)
 {
-    struct written_ask *ask = written_new (self, reply, owner);
-    ask->waiter = (struct waiter){.kind = kind, .release = on_written};
-    writer_wait (self->writer, &ask->waiter, clock_mono_us ());
+    struct written_caller *ask = written_caller_new (self, reply, owner);
+    ask->waiter = (struct waiter){.kind = kind, .release = on_batch_written};
+    writer_wait_batch (self->writer, &ask->waiter, clock_mono_us ());
 }
 
-struct answered {
+struct deferred_reply {
     struct waiter waiter;
     store_done_fn *reply;
     void *owner;
@@ -56,22 +58,26 @@ struct answered {
     char error[];
 };
 
-static void on_answered (struct waiter *waiter, enum written how, const char *error)
+static void send_deferred_reply (struct waiter *waiter, enum written how, const char *error)
 {
-    struct answered *answered = (struct answered *)waiter; // it is the first member
+    struct deferred_reply *deferred_reply =
+        (struct deferred_reply *)waiter; // it is the first member
     (void)how, (void)error;
-    answered->reply (answered->owner, answered->result, answered->error);
-    free (answered);
+    deferred_reply->reply (deferred_reply->owner, deferred_reply->result, deferred_reply->error);
+    free (deferred_reply);
 }
 
-void store_answer (struct store *self, enum store_result result, const char *error,
-                   store_done_fn *reply, void *owner)
+void store_reply_at_turn_end (struct store *self, enum store_result result, const char *error,
+                              store_done_fn *reply, void *owner)
 {
-    struct answered *answered = memory_new (sizeof *answered + strlen (error) + 1);
-    *answered = (struct answered){
-        .waiter = {.release = on_answered}, .reply = reply, .owner = owner, .result = result};
-    memcpy (answered->error, error, strlen (error) + 1);
-    writer_wait_turn (self->writer, &answered->waiter);
+    struct deferred_reply *deferred_reply =
+        memory_new (sizeof *deferred_reply + strlen (error) + 1);
+    *deferred_reply = (struct deferred_reply){.waiter = {.release = send_deferred_reply},
+                                              .reply = reply,
+                                              .owner = owner,
+                                              .result = result};
+    memcpy (deferred_reply->error, error, strlen (error) + 1);
+    writer_wait_flush (self->writer, &deferred_reply->waiter);
 }
 
 void store_write (struct store *self, const struct span *words, size_t count)
@@ -79,23 +85,24 @@ void store_write (struct store *self, const struct span *words, size_t count)
     core_write (self->core, words, count);
 }
 
-struct settling {
+struct settle_call {
     struct store *store;
     store_done_fn *reply;
     void *owner;
 };
 
-static void on_turn (void *owner, enum store_result result, const char *error)
+static void wait_after_turn (void *owner, enum store_result result, const char *error)
 {
-    struct settling *settling = owner;
+    struct settle_call *settle_call = owner;
     (void)result, (void)error;
-    store_wait (settling->store, WAITER_SURE, settling->reply, settling->owner);
-    free (settling);
+    store_reply_when_written (settle_call->store, WAITER_SURE, settle_call->reply,
+                              settle_call->owner);
+    free (settle_call);
 }
 
 void store_settle (struct store *self, store_done_fn *reply, void *owner)
 {
-    struct settling *settling = memory_new (sizeof *settling);
-    *settling = (struct settling){self, reply, owner};
-    store_answer (self, STORE_DONE, "", on_turn, settling);
+    struct settle_call *settle_call = memory_new (sizeof *settle_call);
+    *settle_call = (struct settle_call){self, reply, owner};
+    store_reply_at_turn_end (self, STORE_DONE, "", wait_after_turn, settle_call);
 }

@@ -140,7 +140,7 @@ static void check_key (struct span key)
         return;
     HOLDS (station_name_valid (station) && id > 0 && id <= INT64_MAX);
     char member[MEMBER_MAX + 2];
-    member_make (member, KEY_MESSAGE, station, id);
+    plan_key_make (member, KEY_MESSAGE, station, id);
     snprintf (text, sizeof text, "plan:msg:%.*s:%s", (int)station.size, (const char *)station.data,
               ident_text (id, hex));
     HOLDS (strcmp (member, text) == 0);

@@ -77,7 +77,7 @@ static void push_write (struct world *world, struct station *station, const char
 {
     char number[24], before[24];
     int64_t found_batch;
-    const char *found = owner_found (station->owner, &found_batch);
+    const char *found = owner_found_token (station->owner, &found_batch);
     snprintf (number, sizeof number, "%" PRId64, batch);
     snprintf (before, sizeof before, "%" PRId64, found_batch);
     station->expected = 0;
@@ -103,7 +103,7 @@ static void give_up (struct world *world, struct station *station)
     station->expected = 0;
 }
 
-static void act (struct world *world, struct station *station, enum owner_do what)
+static void act (struct world *world, struct station *station, enum owner_action what)
 {
     const char *token = owner_token (station->owner);
     char item[MODEL_TEXT_MAX];
@@ -171,10 +171,11 @@ static void tell (struct world *world, struct station *station, const struct own
     if (step.news == OWNER_ACKED && chance (world, 300))
         check_acked (world, station);
     world->acked += step.news == OWNER_ACKED;
-    world->takeovers += step.news == OWNER_SERVES;
+    world->takeovers += step.news == OWNER_TOOK_OVER;
     world->refusals += step.news == OWNER_REFUSED;
-    world->losses += step.news == OWNER_SERVES && owner_loss (station->owner) != OWNER_LOST_NOTHING;
-    if (step.news == OWNER_SERVES)
+    world->losses +=
+        step.news == OWNER_TOOK_OVER && owner_loss (station->owner) != OWNER_LOST_NOTHING;
+    if (step.news == OWNER_TOOK_OVER)
         check_leases (world);
     act (world, station, step.what);
 }
@@ -182,7 +183,7 @@ static void tell (struct world *world, struct station *station, const struct own
 static enum owner_refusal refusal_of (const struct model_reply *reply)
 {
     if (reply->type != MODEL_ERROR)
-        return OWNER_TAKEN_UP;
+        return OWNER_NOT_REFUSED;
     return strstr (reply->texts[0], "OOM") ? OWNER_NO_MEMORY : OWNER_NOT_NOW;
 }
 
@@ -190,7 +191,7 @@ static enum owner_refusal refusal_of (const struct model_reply *reply)
 static void read_answers (struct world *world, struct station *station)
 {
     struct model_reply reply;
-    struct owner_event event = {.type = OWNER_FOUND};
+    struct owner_event event = {.type = OWNER_LOOKED};
     if (redis_model_pending (world->redis, station->connection))
         return;
     for (size_t i = 0; i < station->expected; i++) {
@@ -280,7 +281,7 @@ static void turn (struct world *world)
         read_answers (world, station);
     if (world->now_us + station->clock_us >= owner_next_us (station->owner))
         tell (world, station, &(struct owner_event){.type = OWNER_TICK});
-    if (owner_may_send (station->owner) && chance (world, 3000))
+    if (owner_may_send_batch (station->owner) && chance (world, 3000))
         tell (world, station, &(struct owner_event){.type = OWNER_BATCH});
     check_leases (world);
 }

@@ -53,7 +53,7 @@ static void send_commands (void *owner, const struct commands *commands)
 {
     struct station *station = owner;
     wire_send (station, commands, on_written, NULL);
-    if (station->stops_us && writer_kinds (station->writer) & ROWS_CLAIM) {
+    if (station->stops_us && writer_row_kinds (station->writer) & ROWS_CLAIM) {
         station->stalled_us = station->world->now_us + station->stops_us;
         station->stops_us = 0;
     }
@@ -81,11 +81,11 @@ static void begin_serving (struct station *station)
     load_begin (station);
 }
 
-static void on_news (void *owner, enum owner_news news)
+static void on_news (void *owner, enum owner_change news)
 {
     struct station *station = owner;
     switch (news) {
-    case OWNER_SERVES: {
+    case OWNER_TOOK_OVER: {
         enum owner_loss loss = owner_loss (writer_owner (station->writer));
         station->world->takeovers++;
         station->world->losses += loss != OWNER_LOST_NOTHING;
@@ -106,7 +106,7 @@ static void on_news (void *owner, enum owner_news news)
     case OWNER_IMPOSSIBLE:
         judge_overtaken (station->world->judge, station->process);
         break;
-    case OWNER_HOLDS:
+    case OWNER_STILL_OWNS:
         station->state = SERVING;
         break;
     default:
@@ -136,7 +136,7 @@ static void go_away (struct station *station)
     station->loads++;
     writer_closed (station->writer, station_boot (station));
     if (!station->loaded)
-        writer_begin_anew (station->writer, station_boot (station));
+        writer_retake (station->writer, station_boot (station));
     claim_reset (station);
     station->state = AWAY;
 }
@@ -319,5 +319,5 @@ struct done *done_new (struct station *station, void (*call) (struct done *self,
 void done_wait (struct done *self, enum waiter_kind kind)
 {
     self->waiter.kind = kind;
-    writer_wait (self->station->writer, &self->waiter, station_mono (self->station));
+    writer_wait_batch (self->station->writer, &self->waiter, station_mono (self->station));
 }

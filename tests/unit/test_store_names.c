@@ -40,7 +40,7 @@ static void keys_of_messages_are_taken_apart (void **state)
         CHECK_INT (row->name, good, row->target != NULL);
         if (good) {
             CHECK (row->name, span_is (target, row->target) && id == row->id);
-            member_make (member, KEY_MESSAGE, target, id);
+            plan_key_make (member, KEY_MESSAGE, target, id);
             CHECK (row->name, span_is (row->key, member));
         }
         free (bytes);
@@ -134,7 +134,7 @@ static void callers_are_fields_of_the_count (void **state)
     for (size_t i = 0; i < ROWS (caller_rows); i++) {
         const struct caller_row *row = &caller_rows[i];
         char field[CALLER_FIELD_MAX], found[CALLER_FIELD_MAX];
-        caller_field (&store, row->caller, field);
+        caller_field_make (&store, row->caller, field);
         if (row->field)
             CHECK_TEXT (row->name, field, row->field);
         CHECK (row->name, strncmp (field, "c:", 2) == 0 && strlen (field) < CALLER_FIELD_MAX);
@@ -144,13 +144,13 @@ static void callers_are_fields_of_the_count (void **state)
         plan->station = span_text ("jobs");
         size_t size;
         char *message = plan_stored_text (plan, &size);
-        store_caller_of (&store, span_of (message, size), found);
+        message_caller_field (&store, span_of (message, size), found);
         CHECK_TEXT (row->name, found, field);
         free (message);
         plan_destroy (&plan);
     }
     char found[CALLER_FIELD_MAX];
-    store_caller_of (&store, span_text ("no message"), found);
+    message_caller_field (&store, span_text ("no message"), found);
     assert_string_equal (found, "");
     free (store.text.bytes);
 }

@@ -11,7 +11,7 @@
 #include "utf8.h"
 
 // Allocate `room` bytes at first; msgpack_sbuffer itself would allocate 8 KiB for a small record.
-static void buffer_start (msgpack_sbuffer *buffer, size_t room)
+static void start_pack_buffer (msgpack_sbuffer *buffer, size_t room)
 {
     *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};
 }
@@ -92,7 +92,7 @@ static void pack_flow (msgpack_packer *out, const struct outcome_record *record)
     }
 }
 
-static size_t flow_fields (const struct outcome_record *record)
+static size_t flow_field_count (const struct outcome_record *record)
 {
     size_t count = record->flow_run ? 1 : 0;
     count += record->step.size ? 1 : 0;
@@ -106,10 +106,10 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     const struct missed *missed = &record->missed;
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    buffer_start (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
-                               record->reason.size);
+    start_pack_buffer (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
+                                    record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    size_t fields = FIELDS + flow_fields (record) + (record->key.size > 0) +
+    size_t fields = FIELDS + flow_field_count (record) + (record->key.size > 0) +
                     (record->trace.size > 0) + (record->callback > 0);
     msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, &PACKED_NAME ("title"), record->title);
@@ -156,7 +156,7 @@ char *outcomes_pack (const struct outcome_row *rows, size_t count, size_t *ret_s
     size_t room = HEAD;
     for (size_t i = 0; i < count; i++)
         room += EACH + rows[i].station.size + rows[i].record.size;
-    buffer_start (&buffer, room);
+    start_pack_buffer (&buffer, room);
     msgpack_packer_init (&out, &buffer, write_bytes);
     msgpack_pack_array (&out, count);
     for (size_t i = 0; i < count; i++)

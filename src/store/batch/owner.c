@@ -63,7 +63,7 @@ void owner_destroy (struct owner **self)
 // -- tokens
 
 // The next number of the splitmix64 generator.
-static uint64_t next_random (struct owner *self)
+static uint64_t next_nonce (struct owner *self)
 {
     uint64_t z = self->config.seed += UINT64_C (0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C (0xbf58476d1ce4e5b9);
@@ -71,7 +71,7 @@ static uint64_t next_random (struct owner *self)
     return z ^ z >> 31;
 }
 
-static bool is_token (struct span found, const char *token)
+static bool token_is (struct span found, const char *token)
 {
     return token[0] && span_is (found, token);
 }
@@ -83,7 +83,7 @@ bool owner_is_free (struct span found)
 }
 
 // The number at the start of the token. Without one the epoch is 0: any takeover exceeds it.
-static uint64_t epoch_of (struct span found)
+static uint64_t token_epoch (struct span found)
 {
     uint64_t epoch = 0;
     for (size_t i = 0; i < found.size && found.data[i] >= '0' && found.data[i] <= '9'; i++)
@@ -99,7 +99,7 @@ static void copy_token (struct span token, char out[OWNER_TOKEN_SIZE])
     out[size] = '\0';
 }
 
-static void keep_seen (struct owner *self, struct span token, int64_t batch, int64_t now_us)
+static void note_seen_token (struct owner *self, struct span token, int64_t batch, int64_t now_us)
 {
     copy_token (token, self->seen);
     self->seen_batch = batch;
@@ -108,42 +108,44 @@ static void keep_seen (struct owner *self, struct span token, int64_t batch, int
 
 // -- steps
 
-static struct owner_step step_of (enum owner_do what, enum owner_news news)
+static struct owner_step step_make (enum owner_action what, enum owner_change news)
 {
     return (struct owner_step){what, news};
 }
 
-static struct owner_step owner_read (struct owner *self, enum owner_do what, enum owner_news news,
-                                     int64_t now_us)
+static struct owner_step step_then_look (struct owner *self, enum owner_action what,
+                                         enum owner_change news, int64_t now_us)
 {
     self->link = LOOKING;
     self->asked_us = now_us;
     self->wake_us = INT64_MAX;
-    return step_of (what, news);
+    return step_make (what, news);
 }
 
-// A step without an action; owner_tick continues at `until_us`.
-static struct owner_step wait_until (struct owner *self, enum owner_news news, int64_t until_us)
+// A step without an action; on_owner_tick continues at `until_us`.
+static struct owner_step step_wait_until (struct owner *self, enum owner_change news,
+                                          int64_t until_us)
 {
     self->wake_us = until_us;
-    return step_of (OWNER_WAIT, news);
+    return step_make (OWNER_WAIT, news);
 }
 
-static int64_t heartbeat_us (const struct owner *self)
+static int64_t next_heartbeat_us (const struct owner *self)
 {
     return self->config.alone ? INT64_MAX : self->leased_us + OWNER_LEASE_US / 4;
 }
 
-static struct owner_step send_batch (struct owner *self, enum owner_news news, int64_t now_us)
+static struct owner_step step_send_batch (struct owner *self, enum owner_change news,
+                                          int64_t now_us)
 {
     if (!self->batch)
         self->sent_us = now_us;
     self->batch = self->acked + 1;
-    return owner_read (self, OWNER_SEND, news, now_us);
+    return step_then_look (self, OWNER_SEND, news, now_us);
 }
 
 // How much Redis has lost of the batches written by this station, or by the owner it saw last.
-static enum owner_loss loss_of (const struct owner *self, struct span found, int64_t batch)
+static enum owner_loss find_loss (const struct owner *self, struct span found, int64_t batch)
 {
     const char *known = self->token[0] ? self->token : self->seen;
     int64_t number = self->token[0] ? self->acked : self->seen_batch;
@@ -151,8 +153,8 @@ static enum owner_loss loss_of (const struct owner *self, struct span found, int
         return OWNER_LOST_NOTHING;
     if (!found.size)
         return OWNER_LOST_ALL;
-    bool back =
-        span_is (found, known) ? batch < number : epoch_of (found) < epoch_of (span_text (known));
+    bool back = span_is (found, known) ? batch < number
+                                       : token_epoch (found) < token_epoch (span_text (known));
     return back ? OWNER_LOST_TAIL : OWNER_LOST_NOTHING;
 }
 
@@ -160,34 +162,34 @@ static enum owner_loss loss_of (const struct owner *self, struct span found, int
 // taken over in between, and so has reported it.
 static void note_loss (struct owner *self, const struct owner_event *event)
 {
-    enum owner_loss loss = loss_of (self, event->token, event->batch);
+    enum owner_loss loss = find_loss (self, event->token, event->batch);
     const char *known = self->token[0] ? self->token : self->seen;
     if (loss != OWNER_LOST_NOTHING)
         self->lost = loss;
-    else if (epoch_of (event->token) > epoch_of (span_text (known)))
+    else if (token_epoch (event->token) > token_epoch (span_text (known)))
         self->lost = OWNER_LOST_NOTHING;
 }
 
-static struct owner_step take_ownership (struct owner *self, const struct owner_event *event,
+static struct owner_step step_take_over (struct owner *self, const struct owner_event *event,
                                          int64_t now_us)
 {
     // If TOKEN_BY_NAME is planted, the seed depends on the name (writer.c).
     uint64_t nonce = PLANTED (TOKEN_BY_NAME) ? self->config.seed
                      : PLANTED (EPOCH_ALONE) ? 0
-                                             : next_random (self);
+                                             : next_nonce (self);
     note_loss (self, event);
     self->full = event->refusal == OWNER_NO_MEMORY;
     self->lost_ownership = self->lost_ownership || self->token[0];
     self->token[0] = '\0';
     snprintf (self->taking, sizeof self->taking, "%" PRIu64 ".%016" PRIx64, ++self->epoch, nonce);
     self->sent_us = now_us;
-    return owner_read (self, OWNER_TAKE, OWNER_NOTHING, now_us);
+    return step_then_look (self, OWNER_TAKE, OWNER_UNCHANGED, now_us);
 }
 
-static struct owner_step owner_serve (struct owner *self, int64_t batch, int64_t now_us)
+static struct owner_step on_takeover_found (struct owner *self, int64_t batch, int64_t now_us)
 {
     if (batch != 0)
-        return step_of (OWNER_WAIT, OWNER_IMPOSSIBLE);
+        return step_make (OWNER_WAIT, OWNER_IMPOSSIBLE);
     memcpy (self->token, self->taking, sizeof self->token);
     self->taking[0] = self->stored[0] = '\0';
     self->acked = self->batch = 0;
@@ -195,84 +197,86 @@ static struct owner_step owner_serve (struct owner *self, int64_t batch, int64_t
     self->loss = self->lost;
     self->lost = OWNER_LOST_NOTHING;
     self->leased_us = self->sent_us;
-    keep_seen (self, span_text (self->token), 0, now_us);
-    return wait_until (self, OWNER_SERVES, heartbeat_us (self));
+    note_seen_token (self, span_text (self->token), 0, now_us);
+    return step_wait_until (self, OWNER_TOOK_OVER, next_heartbeat_us (self));
 }
 
 // Process a look of a station that is not the owner: take over if the database is vacant, or if the
 // owner has not written for a whole lease.
-static struct owner_step stand_by (struct owner *self, const struct owner_event *event,
-                                   int64_t now_us)
+static struct owner_step on_look_as_standby (struct owner *self, const struct owner_event *event,
+                                             int64_t now_us)
 {
     struct span token = event->token;
     bool late = now_us - self->asked_us > OWNER_MARGIN_US;
     if (PLANTED (TOKEN_BY_NAME))
-        snprintf (self->stored, sizeof self->stored, "%" PRIu64 ".%016" PRIx64, epoch_of (token),
+        snprintf (self->stored, sizeof self->stored, "%" PRIu64 ".%016" PRIx64, token_epoch (token),
                   self->config.seed);
-    bool same = is_token (token, self->seen) && event->batch == self->seen_batch;
-    bool own = is_token (token, self->stored);
+    bool same = token_is (token, self->seen) && event->batch == self->seen_batch;
+    bool own = token_is (token, self->stored);
     bool vacant = !token.size || owner_is_free (token) || own || self->config.alone;
     bool anew = self->stored[0] && (own || !token.size);
     if (self->lost_ownership && !anew) { // report OWNER_STANDBY before a takeover
         self->lost_ownership = false;
-        keep_seen (self, token, event->batch, now_us);
-        return wait_until (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
+        note_seen_token (self, token, event->batch, now_us);
+        return step_wait_until (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
     }
     if (event->refusal == OWNER_NOT_NOW)
-        return wait_until (self, OWNER_NOTHING, now_us + OWNER_RETRY_US);
+        return step_wait_until (self, OWNER_UNCHANGED, now_us + OWNER_RETRY_US);
     if (vacant && now_us >= self->away_until_us)
-        return take_ownership (self, event, now_us);
+        return step_take_over (self, event, now_us);
     if (same && !late && now_us - self->seen_us >= OWNER_LEASE_US)
-        return take_ownership (self, event, now_us);
+        return step_take_over (self, event, now_us);
     if (!same)
         note_loss (self, event);
     if (!same || late)
-        keep_seen (self, token, event->batch, now_us);
-    return wait_until (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
+        note_seen_token (self, token, event->batch, now_us);
+    return step_wait_until (self, OWNER_UNCHANGED, now_us + OWNER_POLL_US);
 }
 
 // Process a look that found this station's token: which of its batches was applied last?
-static struct owner_step judge_own (struct owner *self, const struct owner_event *event,
-                                    int64_t now_us)
+static struct owner_step on_look_as_owner (struct owner *self, const struct owner_event *event,
+                                           int64_t now_us)
 {
     if (event->batch < self->acked)
-        return take_ownership (self, event, now_us);
+        return step_take_over (self, event, now_us);
     if (event->batch == self->acked + 1 && self->batch) {
         self->acked = self->batch;
         self->batch = 0;
         self->full = false;
         self->leased_us = PLANTED (LEASE_FROM_RECEIPT) ? now_us : self->sent_us;
-        keep_seen (self, event->token, event->batch, now_us);
-        return wait_until (self, OWNER_ACKED, self->handover ? now_us : heartbeat_us (self));
+        note_seen_token (self, event->token, event->batch, now_us);
+        return step_wait_until (self, OWNER_ACKED,
+                                self->handover ? now_us : next_heartbeat_us (self));
     }
     if (event->batch != self->acked)
-        return step_of (OWNER_WAIT, OWNER_IMPOSSIBLE);
+        return step_make (OWNER_WAIT, OWNER_IMPOSSIBLE);
     if (event->refusal) {
         self->full = event->refusal == OWNER_NO_MEMORY;
-        return wait_until (self, self->batch ? OWNER_REFUSED : OWNER_NOTHING,
-                           self->full ? now_us : now_us + OWNER_RETRY_US);
+        return step_wait_until (self, self->batch ? OWNER_REFUSED : OWNER_UNCHANGED,
+                                self->full ? now_us : now_us + OWNER_RETRY_US);
     }
     if (self->batch)
-        return send_batch (self, OWNER_NOTHING, now_us);
-    return wait_until (self, OWNER_NOTHING, self->handover ? now_us : heartbeat_us (self));
+        return step_send_batch (self, OWNER_UNCHANGED, now_us);
+    return step_wait_until (self, OWNER_UNCHANGED,
+                            self->handover ? now_us : next_heartbeat_us (self));
 }
 
 // Process the answer to a look.
-static struct owner_step judge_watched (struct owner *self, const struct owner_event *event,
-                                        int64_t now_us)
+static struct owner_step on_look_answered (struct owner *self, const struct owner_event *event,
+                                           int64_t now_us)
 {
-    uint64_t epoch = epoch_of (event->token);
+    uint64_t epoch = token_epoch (event->token);
     self->link = WATCHED;
     if (epoch > self->epoch && epoch < INT64_MAX)
         self->epoch = epoch;
     copy_token (event->token, self->found);
     self->found_batch = event->batch;
-    if (is_token (event->token, self->taking))
-        return owner_serve (self, event->batch, now_us);
-    if (is_token (event->token, self->token))
-        return judge_own (self, event, now_us);
+    if (token_is (event->token, self->taking))
+        return on_takeover_found (self, event->batch, now_us);
+    if (token_is (event->token, self->token))
+        return on_look_as_owner (self, event, now_us);
     if (self->token[0] && !event->token.size)
-        return take_ownership (self, event, now_us);
+        return step_take_over (self, event, now_us);
     if (self->token[0]) { // another owner, or it was released
         note_loss (self, event);
         self->lost_ownership = true;
@@ -282,18 +286,18 @@ static struct owner_step judge_watched (struct owner *self, const struct owner_e
             self->away_until_us = now_us + OWNER_LEASE_US;
         self->handover = false;
     }
-    return stand_by (self, event, now_us);
+    return on_look_as_standby (self, event, now_us);
 }
 
 // End the lease before the release is sent, as another station may take over at once.
-static struct owner_step give_up_lease (struct owner *self, int64_t now_us)
+static struct owner_step step_release (struct owner *self, int64_t now_us)
 {
     self->leased_us = INT64_MIN / 2;
-    return owner_read (self, OWNER_RELEASE, OWNER_NOTHING, now_us);
+    return step_then_look (self, OWNER_RELEASE, OWNER_UNCHANGED, now_us);
 }
 
 // Forget the ownership but keep the token as `stored`: the next look finds it, and takes over.
-static struct owner_step owner_reopen (struct owner *self)
+static struct owner_step prepare_retake (struct owner *self)
 {
     if (self->token[0]) {
         memcpy (self->stored, self->token, sizeof self->stored);
@@ -302,38 +306,38 @@ static struct owner_step owner_reopen (struct owner *self)
         self->handover = false;
         self->lost_ownership = true;
     }
-    return step_of (OWNER_WAIT, OWNER_NOTHING);
+    return step_make (OWNER_WAIT, OWNER_UNCHANGED);
 }
 
 // -- events
 
-static struct owner_step owner_tick (struct owner *self, int64_t now_us)
+static struct owner_step on_owner_tick (struct owner *self, int64_t now_us)
 {
     if (now_us < self->wake_us)
-        return step_of (OWNER_WAIT, OWNER_NOTHING);
+        return step_make (OWNER_WAIT, OWNER_UNCHANGED);
     switch (self->link) {
     case CLOSED:
         self->link = OPENING;
         self->wake_us = INT64_MAX;
-        return step_of (OWNER_OPEN, OWNER_NOTHING);
+        return step_make (OWNER_OPEN, OWNER_UNCHANGED);
     case WATCHED:
         if (!self->token[0])
-            return owner_read (self, OWNER_LOOK, OWNER_NOTHING, now_us);
+            return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
         if (self->handover && !self->batch)
-            return give_up_lease (self, now_us);
-        return send_batch (self, OWNER_NOTHING, now_us); // a resend, or a heartbeat
+            return step_release (self, now_us);
+        return step_send_batch (self, OWNER_UNCHANGED, now_us); // a resend, or a heartbeat
     case BLIND:
-        return owner_read (self, OWNER_LOOK, OWNER_NOTHING, now_us);
+        return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
     default: // waiting for an event
         self->wake_us = INT64_MAX;
-        return step_of (OWNER_WAIT, OWNER_NOTHING);
+        return step_make (OWNER_WAIT, OWNER_UNCHANGED);
     }
 }
 
-static struct owner_step link_closed (struct owner *self, int64_t now_us)
+static struct owner_step on_link_closed (struct owner *self, int64_t now_us)
 {
     self->link = CLOSED;
-    return wait_until (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
+    return step_wait_until (self, OWNER_UNCHANGED, now_us + OWNER_POLL_US);
 }
 
 struct owner_step owner_event (struct owner *self, const struct owner_event *event, int64_t boot_us)
@@ -344,33 +348,33 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
         if (self->config.yields)
             self->away_until_us = boot_us + OWNER_LEASE_US;
         self->config.yields = false;
-        return owner_read (self, OWNER_LOOK, OWNER_NOTHING, boot_us);
+        return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, boot_us);
     case OWNER_CLOSED:
-        return link_closed (self, boot_us);
-    case OWNER_FOUND:
+        return on_link_closed (self, boot_us);
+    case OWNER_LOOKED:
         if (moved) // this Redis is a replica now, and its data may be old
-            return link_closed (self, boot_us);
-        return judge_watched (self, event, boot_us);
-    case OWNER_UNFOUND:
+            return on_link_closed (self, boot_us);
+        return on_look_answered (self, event, boot_us);
+    case OWNER_LOOK_REJECTED:
         if (moved)
-            return link_closed (self, boot_us);
+            return on_link_closed (self, boot_us);
         self->link = BLIND;
-        return wait_until (self, OWNER_NOTHING, boot_us + OWNER_RETRY_US);
+        return step_wait_until (self, OWNER_UNCHANGED, boot_us + OWNER_RETRY_US);
     case OWNER_BATCH:
-        if (!owner_may_send (self))
-            return step_of (OWNER_WAIT, OWNER_NOTHING);
-        return send_batch (self, OWNER_NOTHING, boot_us);
+        if (!owner_may_send_batch (self))
+            return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+        return step_send_batch (self, OWNER_UNCHANGED, boot_us);
     case OWNER_HANDOVER:
         self->handover = self->token[0] != '\0';
         if (self->handover && self->link == WATCHED && !self->batch)
-            return give_up_lease (self, boot_us);
-        return step_of (OWNER_WAIT, OWNER_NOTHING);
-    case OWNER_ANEW:
-        return owner_reopen (self);
+            return step_release (self, boot_us);
+        return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+    case OWNER_RETAKE:
+        return prepare_retake (self);
     case OWNER_TICK:
-        return owner_tick (self, boot_us);
+        return on_owner_tick (self, boot_us);
     }
-    return step_of (OWNER_WAIT, OWNER_NOTHING);
+    return step_make (OWNER_WAIT, OWNER_UNCHANGED);
 }
 
 // -- queries
@@ -380,7 +384,7 @@ int64_t owner_next_us (const struct owner *self)
     return self->wake_us;
 }
 
-bool owner_may_send (const struct owner *self)
+bool owner_may_send_batch (const struct owner *self)
 {
     return self->token[0] && self->link == WATCHED && !self->batch && !self->handover;
 }
@@ -391,7 +395,7 @@ bool owner_is_leased (const struct owner *self, int64_t boot_us)
            (self->config.alone || boot_us < self->leased_us + OWNER_LEASE_US - OWNER_MARGIN_US);
 }
 
-bool owner_holds (const struct owner *self)
+bool owner_is_owner (const struct owner *self)
 {
     return self->token[0];
 }
@@ -406,7 +410,7 @@ bool owner_uses_script (const struct owner *self)
     return self->full;
 }
 
-const char *owner_found (const struct owner *self, int64_t *ret_batch)
+const char *owner_found_token (const struct owner *self, int64_t *ret_batch)
 {
     *ret_batch = self->found_batch;
     return self->found;

@@ -47,33 +47,33 @@ void owner_destroy (struct owner **self);
 
 // Why Redis did not apply what was sent.
 enum owner_refusal {
-    OWNER_TAKEN_UP,  // not refused: Redis applied it, or whether it did is unknown
-    OWNER_NO_MEMORY, // OOM
-    OWNER_READ_ONLY, // READONLY, MASTERDOWN: another Redis is the master
-    OWNER_NOT_NOW,   // LOADING, BUSY, MISCONF, NOREPLICAS and others
+    OWNER_NOT_REFUSED, // not refused: Redis applied it, or whether it did is unknown
+    OWNER_NO_MEMORY,   // OOM
+    OWNER_READ_ONLY,   // READONLY, MASTERDOWN: another Redis is the master
+    OWNER_NOT_NOW,     // LOADING, BUSY, MISCONF, NOREPLICAS and others
 };
 
 enum owner_event_type {
-    OWNER_OPENED,   // the connection is up
-    OWNER_CLOSED,   // the connection was lost, or closed here
-    OWNER_FOUND,    // a look was answered with token and batch
-    OWNER_UNFOUND,  // Redis rejected the HMGET of a look
-    OWNER_BATCH,    // there is something to write; only while owner_may_send
-    OWNER_HANDOVER, // let another station take over
-    OWNER_ANEW, // the data were read only in part: take over with a new token and read them again
-    OWNER_TICK  // the time of owner_next_us was reached
+    OWNER_OPENED,        // the connection is up
+    OWNER_CLOSED,        // the connection was lost, or closed here
+    OWNER_LOOKED,        // a look was answered with token and batch
+    OWNER_LOOK_REJECTED, // Redis rejected the HMGET of a look
+    OWNER_BATCH,         // there is something to write; only while owner_may_send_batch
+    OWNER_HANDOVER,      // let another station take over
+    OWNER_RETAKE, // the data were read only in part: take over with a new token and read them again
+    OWNER_TICK    // the time of owner_next_us was reached
 };
 
 struct owner_event {
     enum owner_event_type type;
-    struct span token;          // OWNER_FOUND: the stored token; empty = there is no owner
-    int64_t batch;              // OWNER_FOUND: the stored batch number
-    enum owner_refusal refusal; // OWNER_FOUND: why the commands before the look were not applied;
-                                // OWNER_UNFOUND: why the look was rejected
+    struct span token;          // OWNER_LOOKED: the stored token; empty = there is no owner
+    int64_t batch;              // OWNER_LOOKED: the stored batch number
+    enum owner_refusal refusal; // OWNER_LOOKED: why the commands before the look were not applied;
+                                // OWNER_LOOK_REJECTED: why the look was rejected
 };
 
 // What to do now.
-enum owner_do {
+enum owner_action {
     OWNER_WAIT,   // nothing, until an event or owner_next_us
     OWNER_OPEN,   // close the open connection, if any, and connect to the master
     OWNER_LOOK,   // read who owns the database
@@ -83,21 +83,21 @@ enum owner_do {
 };
 
 // What changed with an event.
-enum owner_news {
-    OWNER_NOTHING,
-    OWNER_SERVES,    // this station became the owner and must read everything; owner_loss says what
+enum owner_change {
+    OWNER_UNCHANGED,
+    OWNER_TOOK_OVER, // this station became the owner and must read everything; owner_loss says what
                      // was lost
     OWNER_ACKED,     // the batch owner_acked was applied
     OWNER_REFUSED,   // the batch in flight was not applied, and may be rebuilt under its number
     OWNER_STANDBY,   // it is not the owner any more: drop all data, close the sockets
-    OWNER_HOLDS,     // reconnected, and still the owner; only the writer reports this
+    OWNER_STILL_OWNS, // reconnected, and still the owner; only the writer reports this
     OWNER_IMPOSSIBLE // more batches were applied than sent: a copy of this process is running, or a
                      // bug
 };
 
 struct owner_step {
-    enum owner_do what;
-    enum owner_news news;
+    enum owner_action what;
+    enum owner_change news;
 };
 
 // Process an event; `boot_us` is CLOCK_BOOTTIME.
@@ -109,14 +109,14 @@ int64_t owner_next_us (const struct owner *self);
 
 // Whether a batch may be sent: this station is the owner and is not handing over, knows which batch
 // was applied last, and has none in flight.
-bool owner_may_send (const struct owner *self);
+bool owner_may_send_batch (const struct owner *self);
 
 // Whether this station is the owner with a valid lease: only then may it send dispatches and answer
 // commands that read.
 bool owner_is_leased (const struct owner *self, int64_t boot_us);
 
 // Whether this station owns the database as far as it knows, even without a valid lease.
-bool owner_holds (const struct owner *self);
+bool owner_is_owner (const struct owner *self);
 
 // The owner's token or, before a takeover is confirmed, the token that it sets. "" = neither.
 const char *owner_token (const struct owner *self);
@@ -125,7 +125,7 @@ const char *owner_token (const struct owner *self);
 bool owner_uses_script (const struct owner *self);
 
 // The token and batch number that the last look found, and that the script checks; "" = no owner.
-const char *owner_found (const struct owner *self, int64_t *ret_batch);
+const char *owner_found_token (const struct owner *self, int64_t *ret_batch);
 
 // Whether this token marks the database as released.
 bool owner_is_free (struct span token);

@@ -5,7 +5,7 @@
 #include "outcome.h"
 #include "redis_keys.h"
 
-static struct span number (struct commands *self, int64_t value)
+static struct span copy_decimal (struct commands *self, int64_t value)
 {
     char digits[DECIMAL_SIZE];
     size_t size = decimal_text (value, digits);
@@ -22,12 +22,14 @@ static struct span number (struct commands *self, int64_t value)
 // At most this many rows make one command: a call within a script cannot have more words.
 enum { ROWS_MAX = 2000 };
 
-enum { MANY = 2 * 32 }; // words for 32 runs: from here on, HSETs on a listpack are too slow
+enum {
+    TABLE_WORDS_MIN = 2 * 32
+}; // words for 32 runs: from here on, HSETs on a listpack are too slow
 
 // Redis keeps a small hash as a listpack, which each HSET scans from its start. With many runs,
 // setting a long value for a moment converts it into a hash table, and it remains one until it is
 // empty.
-static void make_table (struct commands *self, const char *key)
+static void force_hash_table (struct commands *self, const char *key)
 {
     static const char blanks[] =
         "                                                                    ";
@@ -35,26 +37,27 @@ static void make_table (struct commands *self, const char *key)
     ADD (TEXT ("HDEL"), TEXT (key), TEXT ("table"));
 }
 
-static void add_column (struct commands *self, enum row_column column, const struct row_list *rows)
+static void add_column_rows (struct commands *self, enum row_column column,
+                             const struct row_list *rows)
 {
     const struct column_form *form = &column_forms[column];
-    if (column == COLUMN_RUN && rows->count >= MANY)
-        make_table (self, form->key);
+    if (column == COLUMN_RUN && rows->count >= TABLE_WORDS_MIN)
+        force_hash_table (self, form->key);
     for (size_t i = 0; i < rows->count; i++) {
         if (i % (ROWS_MAX * form->width) == 0) {
             commands_begin (self);
-            commands_word (self, span_text (form->command));
+            commands_add_word (self, span_text (form->command));
             if (*form->key)
-                commands_word (self, span_text (form->key));
+                commands_add_word (self, span_text (form->key));
         }
-        commands_word (self, rows->at[i]);
+        commands_add_word (self, rows->at[i]);
     }
 }
 
 // -- outcomes: broadcasts with consecutive numbers share an entry of the history, as one entry for
 // each would cost Redis half of its time for a run
 
-static struct span entry_id (struct commands *self, int64_t seq, int64_t sub)
+static struct span copy_entry_id (struct commands *self, int64_t seq, int64_t sub)
 {
     char text[2 * DECIMAL_SIZE];
     size_t size = decimal_text (seq, text);
@@ -63,8 +66,8 @@ static struct span entry_id (struct commands *self, int64_t seq, int64_t sub)
     return commands_copy (self, span_of (text, size));
 }
 
-static void add_outputs (struct commands *self, const struct outcome_row *rows, size_t count,
-                         struct span entry, struct span ended)
+static void add_output_entry (struct commands *self, const struct outcome_row *rows, size_t count,
+                              struct span entry, struct span ended)
 {
     size_t outputs = 0;
     for (size_t i = 0; i < count; i++)
@@ -75,32 +78,33 @@ static void add_outputs (struct commands *self, const struct outcome_row *rows, 
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].output.size)
             continue;
-        commands_word (self, TEXT ("o"));
-        commands_word (self, rows[i].output);
+        commands_add_word (self, TEXT ("o"));
+        commands_add_word (self, rows[i].output);
     }
 }
 
-static void add_one (struct commands *self, const struct outcome_row *row)
+static void add_outcome_entry (struct commands *self, const struct outcome_row *row)
 {
     char id[IDENT_SIZE];
-    struct span entry = entry_id (self, row->seq, row->sub);
-    struct span ended = number (self, row->ended_ms);
+    struct span entry = copy_entry_id (self, row->seq, row->sub);
+    struct span ended = copy_decimal (self, row->ended_ms);
     struct span plan = commands_copy (self, span_text (ident_text (row->plan_id, id)));
     ADD (TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("p"), plan, TEXT ("s"), row->station,
          TEXT ("t"), ended, TEXT ("r"), row->record);
-    add_outputs (self, row, 1, entry, ended);
+    add_output_entry (self, row, 1, entry, ended);
 }
 
-static void add_many (struct commands *self, const struct outcome_row *rows, size_t count)
+static void add_packed_entry (struct commands *self, const struct outcome_row *rows, size_t count)
 {
     const struct outcome_row *last = &rows[count - 1];
-    struct span entry = entry_id (self, last->seq, 0), ended = number (self, last->ended_ms);
+    struct span entry = copy_entry_id (self, last->seq, 0),
+                ended = copy_decimal (self, last->ended_ms);
     size_t size;
     char *packed = outcomes_pack (rows, count, &size);
-    commands_own (self, packed);
+    commands_free_later (self, packed);
     ADD (TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("t"), ended, TEXT ("n"),
-         number (self, (int64_t)count), TEXT ("m"), span_of (packed, size));
-    add_outputs (self, rows, count, entry, ended);
+         copy_decimal (self, (int64_t)count), TEXT ("m"), span_of (packed, size));
+    add_output_entry (self, rows, count, entry, ended);
 }
 
 static void add_outcomes (struct commands *self, const struct rows *rows, int64_t outcomes)
@@ -114,9 +118,9 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
                next[length].seq == next->seq + (int64_t)length)
             length++;
         if (length == 1)
-            add_one (self, next);
+            add_outcome_entry (self, next);
         else
-            add_many (self, next, length);
+            add_packed_entry (self, next, length);
     }
     // Trim the oldest outcomes: by sequence number, as an entry may hold several outcomes, and by
     // the number of entries, as outcomes that were not broadcast have no sequence number of their
@@ -126,9 +130,11 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
     int64_t oldest = last->seq - outcomes + 1;
     if (!last->sub && first->seq / TRIM_EACH == last->seq / TRIM_EACH && last->seq % TRIM_EACH)
         return;
-    ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MAXLEN"), TEXT ("~"), number (self, outcomes));
+    ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MAXLEN"), TEXT ("~"),
+         copy_decimal (self, outcomes));
     if (oldest > 1)
-        ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MINID"), TEXT ("~"), number (self, oldest));
+        ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MINID"), TEXT ("~"),
+             copy_decimal (self, oldest));
 }
 
 // -- all rows
@@ -137,7 +143,7 @@ void commands_of_rows (struct commands *self, const struct rows *rows, int64_t o
 {
     for (int column = 0; column < COLUMNS; column++)
         if (rows->columns[column].count)
-            add_column (self, column, &rows->columns[column]);
+            add_column_rows (self, column, &rows->columns[column]);
     const struct span *word = rows->words.at;
     for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
         commands_add (self, word, rows->commands[i]);

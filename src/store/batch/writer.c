@@ -6,14 +6,15 @@
 #include "memory.h"
 
 enum {
-    SILENT_US = 1000000,       // clients are timed out only if Redis sent nothing for this long
+    NO_ANSWER_US = 1000000,    // clients are timed out only if Redis sent nothing for this long
     CLIENT_WAITS_US = 3000000, // how long a client then waits for the batch with its change
-    PATIENCE_US = 2000 // how long a heartbeat is delayed: usually the result of a short run follows
+    HEARTBEAT_DELAY_US =
+        2000 // how long a heartbeat is delayed: usually the result of a short run follows
 };
 
 // -- waiters
 
-static void list_add (struct waiter_list *list, struct waiter *waiter)
+static void waiter_list_add (struct waiter_list *list, struct waiter *waiter)
 {
     waiter->next = NULL;
     *(list->first ? list->end : &list->first) = waiter;
@@ -21,7 +22,7 @@ static void list_add (struct waiter_list *list, struct waiter *waiter)
     list->count++;
 }
 
-static struct waiter *list_take (struct waiter_list *list)
+static struct waiter *waiter_list_take (struct waiter_list *list)
 {
     struct waiter *waiter = list->first;
     if (waiter) {
@@ -38,38 +39,39 @@ static void end_waiters (struct writer *self, struct waiter_list *list, enum wai
 {
     struct waiter_list all = *list;
     *list = (struct waiter_list){0};
-    for (struct waiter *waiter; (waiter = list_take (&all));)
-        list_add (waiter->kind >= kind && waiter->since_us <= until_us ? &self->ended[how] : list,
-                  waiter);
+    for (struct waiter *waiter; (waiter = waiter_list_take (&all));)
+        waiter_list_add (waiter->kind >= kind && waiter->since_us <= until_us ? &self->ended[how]
+                                                                              : list,
+                         waiter);
 }
 
-static void release_ended (struct writer *self)
+static void release_ended_waiters (struct writer *self)
 {
     if (self->releasing)
         return;
     self->releasing = true;
-    for (int how = 0; how < WRITTEN_HOWS; how++)
-        for (struct waiter *waiter; (waiter = list_take (&self->ended[how]));)
+    for (int how = 0; how < WRITTEN_COUNT; how++)
+        for (struct waiter *waiter; (waiter = waiter_list_take (&self->ended[how]));)
             waiter->release (waiter, how, how == WRITTEN_REFUSED ? self->ended_error : "");
     self->releasing = false;
 }
 
-void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us)
+void writer_wait_batch (struct writer *self, struct waiter *waiter, int64_t mono_us)
 {
     waiter->since_us = mono_us;
     if (self->closes) {
-        list_add (&self->ended[WRITTEN_UNKNOWN], waiter);
+        waiter_list_add (&self->ended[WRITTEN_UNKNOWN], waiter);
     } else if (core_has_rows (self->core) && !PLANTED (EFFECT_FIRST)) {
         self->hurries = self->hurries || waiter->kind != WAITER_SURE;
-        list_add (&self->gathering, waiter);
+        waiter_list_add (&self->gathering, waiter);
     } else { // it wrote nothing, but the state on which its answer is based may be in flight
-        list_add (self->has_rows ? &self->in_flight : &self->ended[WRITTEN], waiter);
+        waiter_list_add (self->has_rows ? &self->in_flight : &self->ended[WRITTEN], waiter);
     }
 }
 
-void writer_wait_turn (struct writer *self, struct waiter *waiter)
+void writer_wait_flush (struct writer *self, struct waiter *waiter)
 {
-    list_add (&self->ended[self->closes ? WRITTEN_UNKNOWN : WRITTEN], waiter);
+    waiter_list_add (&self->ended[self->closes ? WRITTEN_UNKNOWN : WRITTEN], waiter);
 }
 
 bool waiter_needs_replicas (const struct waiter *waiter)
@@ -79,10 +81,10 @@ bool waiter_needs_replicas (const struct waiter *waiter)
 
 // -- answers
 
-static enum owner_refusal refusal_of (const redisReply *reply)
+static enum owner_refusal reply_refusal (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ERROR)
-        return OWNER_TAKEN_UP;
+        return OWNER_NOT_REFUSED;
     if (strncmp (reply->str, "OOM", 3) == 0)
         return OWNER_NO_MEMORY;
     if (strncmp (reply->str, "READONLY", 8) == 0 || strncmp (reply->str, "MASTERDOWN", 10) == 0)
@@ -92,7 +94,7 @@ static enum owner_refusal refusal_of (const redisReply *reply)
 
 static void note_refusal (struct writer *self, const redisReply *reply)
 {
-    enum owner_refusal refusal = refusal_of (reply);
+    enum owner_refusal refusal = reply_refusal (reply);
     // Keep the first error: a later EXECABORT only repeats that a command was rejected.
     if (!refusal || self->refused)
         return;
@@ -100,7 +102,7 @@ static void note_refusal (struct writer *self, const redisReply *reply)
     snprintf (self->refusal, sizeof self->refusal, "%s", reply->str);
 }
 
-static void read_exec (struct writer *self, const redisReply *reply)
+static void read_exec_reply (struct writer *self, const redisReply *reply)
 {
     if (reply && reply->type == REDIS_REPLY_ERROR)
         note_refusal (self, reply);
@@ -125,7 +127,7 @@ static void read_exec (struct writer *self, const redisReply *reply)
         self->io.time (self->io.owner, self->asked_us, seconds * 1000000 + us);
 }
 
-static void on_acked (struct writer *self)
+static void on_batch_acked (struct writer *self)
 {
     self->stays_refused = false;
     if (self->failure_count && writer_repair (self)) {
@@ -140,12 +142,12 @@ static void on_acked (struct writer *self)
     self->kinds = 0;
     struct waiter_list in_flight = self->in_flight;
     self->in_flight = (struct waiter_list){0};
-    for (struct waiter *waiter; (waiter = list_take (&in_flight));)
+    for (struct waiter *waiter; (waiter = waiter_list_take (&in_flight));)
         waiter->release (waiter, WRITTEN, "");
     self->io.news (self->io.owner, OWNER_ACKED);
 }
 
-static void on_refused (struct writer *self)
+static void on_batch_refused (struct writer *self)
 {
     self->stays_refused = true;
     if (!(self->kinds & ROWS_SUBMISSION))
@@ -158,7 +160,7 @@ static void on_refused (struct writer *self)
 }
 
 // Drop the pending batches: a takeover or the loss of the ownership made their data invalid.
-static void on_reset (struct writer *self)
+static void drop_batches (struct writer *self)
 {
     commands_clear (&self->rows);
     self->has_rows = self->hurries = self->stays_refused = self->reopened = false;
@@ -170,24 +172,25 @@ static void on_reset (struct writer *self)
     self->gathers_us = 0;
 }
 
-static void writer_event (struct writer *self, const struct owner_event *event, int64_t boot_us)
+static void process_owner_event (struct writer *self, const struct owner_event *event,
+                                 int64_t boot_us)
 {
     struct owner_step step = owner_event (self->owner, event, boot_us);
     if (step.what != OWNER_WAIT)
         self->todo = step.what;
     switch (step.news) {
-    case OWNER_HOLDS:
-    case OWNER_NOTHING:
+    case OWNER_STILL_OWNS:
+    case OWNER_UNCHANGED:
         return;
     case OWNER_ACKED:
-        on_acked (self);
+        on_batch_acked (self);
         return;
     case OWNER_REFUSED:
-        on_refused (self);
+        on_batch_refused (self);
         return;
-    case OWNER_SERVES:
+    case OWNER_TOOK_OVER:
     case OWNER_STANDBY:
-        on_reset (self);
+        drop_batches (self);
         break;
     case OWNER_IMPOSSIBLE:
         break;
@@ -204,7 +207,7 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
         if (reply && reply->type == REDIS_REPLY_ERROR)
             note_refusal (self, reply);
     } else if (index == self->exec_at) {
-        read_exec (self, reply);
+        read_exec_reply (self, reply);
     } else if (reply && reply->type == REDIS_REPLY_ERROR) {
         self->unwatched = true; // without WATCH, no batch would be fenced
         note_refusal (self, reply);
@@ -218,16 +221,16 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
     if (!found || self->blind)
         self->stays_refused = !found;
     self->blind = !found;
-    struct owner_event found_event = {.type = found ? OWNER_FOUND : OWNER_UNFOUND,
-                                      .refusal = found ? self->refused : refusal_of (reply)};
+    struct owner_event found_event = {.type = found ? OWNER_LOOKED : OWNER_LOOK_REJECTED,
+                                      .refusal = found ? self->refused : reply_refusal (reply)};
     if (found && reply->element[0]->str)
         found_event.token = span_of (reply->element[0]->str, reply->element[0]->len);
     if (found && reply->element[1]->str)
         found_event.batch = strtoll (reply->element[1]->str, NULL, 10);
-    writer_event (self, &found_event, boot_us);
-    if (found && self->reopened && owner_holds (self->owner)) {
+    process_owner_event (self, &found_event, boot_us);
+    if (found && self->reopened && owner_is_owner (self->owner)) {
         self->reopened = false;
-        self->io.news (self->io.owner, OWNER_HOLDS);
+        self->io.news (self->io.owner, OWNER_STILL_OWNS);
     }
 }
 
@@ -235,26 +238,26 @@ void writer_opened (struct writer *self, int64_t boot_us)
 {
     self->awaited = 0;
     self->reopened = true;
-    writer_event (self, &(struct owner_event){.type = OWNER_OPENED}, boot_us);
+    process_owner_event (self, &(struct owner_event){.type = OWNER_OPENED}, boot_us);
 }
 
 void writer_closed (struct writer *self, int64_t boot_us)
 {
     self->awaited = 0;
     self->todo = OWNER_WAIT;
-    writer_event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
+    process_owner_event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
     end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
 }
 
-void writer_begin_anew (struct writer *self, int64_t boot_us)
+void writer_retake (struct writer *self, int64_t boot_us)
 {
-    writer_event (self, &(struct owner_event){.type = OWNER_ANEW}, boot_us);
+    process_owner_event (self, &(struct owner_event){.type = OWNER_RETAKE}, boot_us);
 }
 
 void writer_hand_over (struct writer *self, int64_t boot_us)
 {
-    writer_event (self, &(struct owner_event){.type = OWNER_HANDOVER}, boot_us);
+    process_owner_event (self, &(struct owner_event){.type = OWNER_HANDOVER}, boot_us);
 }
 
 // -- turns
@@ -267,27 +270,27 @@ void writer_redis_answered (struct writer *self, int64_t mono_us)
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
 {
     // Answers come in order: while any arrive, the answer to the batch will follow.
-    int64_t late_us = mono_us - self->answered_us < SILENT_US ? 0 : mono_us - CLIENT_WAITS_US;
+    int64_t late_us = mono_us - self->answered_us < NO_ANSWER_US ? 0 : mono_us - CLIENT_WAITS_US;
     if (self->in_flight.first && self->in_flight.first->since_us < late_us)
         end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     if (self->gathering.first && self->gathering.first->since_us < late_us)
         end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
-    release_ended (self);
+    release_ended_waiters (self);
     if (boot_us >= owner_next_us (self->owner))
-        writer_event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
-    writer_carry_out (self, mono_us);
+        process_owner_event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
+    writer_send_todo (self, mono_us);
     bool again = self->rows.commands > 0; // rows that failed and must be resent
-    if (!owner_may_send (self->owner) || self->todo != OWNER_WAIT ||
+    if (!owner_may_send_batch (self->owner) || self->todo != OWNER_WAIT ||
         (!again && !core_has_rows (self->core)))
         return;
     // Heartbeats, for which no caller waits, are delayed for a short time.
     if (!again && !self->hurries && !core_hurries (self->core)) {
         self->gathers_us = self->gathers_us ? self->gathers_us : mono_us;
-        if (mono_us - self->gathers_us < PATIENCE_US)
+        if (mono_us - self->gathers_us < HEARTBEAT_DELAY_US)
             return;
     }
-    writer_event (self, &(struct owner_event){.type = OWNER_BATCH}, boot_us);
-    writer_carry_out (self, mono_us);
+    process_owner_event (self, &(struct owner_event){.type = OWNER_BATCH}, boot_us);
+    writer_send_todo (self, mono_us);
 }
 
 int64_t writer_next_us (const struct writer *self)
@@ -297,9 +300,9 @@ int64_t writer_next_us (const struct writer *self)
 
 // -- queries
 
-bool writer_serves (const struct writer *self)
+bool writer_is_owner (const struct writer *self)
 {
-    return owner_holds (self->owner);
+    return owner_is_owner (self->owner);
 }
 
 bool writer_is_leased (const struct writer *self, int64_t boot_us)
@@ -307,7 +310,7 @@ bool writer_is_leased (const struct writer *self, int64_t boot_us)
     return owner_is_leased (self->owner, boot_us);
 }
 
-unsigned writer_kinds (const struct writer *self)
+unsigned writer_row_kinds (const struct writer *self)
 {
     return self->kinds;
 }
@@ -317,7 +320,7 @@ const char *writer_refusal (const struct writer *self)
     return self->stays_refused ? self->refusal : "";
 }
 
-size_t writer_pending (const struct writer *self)
+size_t writer_waiter_count (const struct writer *self)
 {
     return self->gathering.count + self->in_flight.count;
 }
@@ -364,7 +367,7 @@ struct writer *writer_new (struct core *core, const struct writer_config *config
     return self;
 }
 
-void writer_keep_outcomes (struct writer *self, int64_t outcomes)
+void writer_set_outcomes (struct writer *self, int64_t outcomes)
 {
     self->outcomes = outcomes;
 }
@@ -377,10 +380,10 @@ void writer_destroy (struct writer **self_p)
     self->closes = true;
     end_waiters (self, &self->in_flight, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
-    for (int how = 0; how < WRITTEN_HOWS; how++)
+    for (int how = 0; how < WRITTEN_COUNT; how++)
         if (how != WRITTEN_UNKNOWN)
             end_waiters (self, &self->ended[how], WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
-    release_ended (self);
+    release_ended_waiters (self);
     commands_free (&self->rows);
     commands_free (&self->sent);
     free (self->failures);

@@ -23,7 +23,7 @@ struct writer_io {
     void (*open) (void *owner, const char *why);
     // A change in the owner's protocol (owner.h). OWNER_ACKED is reported after all waiters of the
     // batch were released.
-    void (*news) (void *owner, enum owner_news news);
+    void (*news) (void *owner, enum owner_change news);
     // Redis' clock, Unix time, as read by the batch that was sent at `asked_us` (monotonic).
     void (*time) (void *owner, int64_t asked_us, int64_t redis_us);
     // A key that could not be written was replaced, usually because it had a wrong type.
@@ -47,7 +47,7 @@ struct writer *writer_new (struct core *core, const struct writer_config *config
 void writer_destroy (struct writer **self);
 
 // Set how many outcomes the history keeps, from the next batch on.
-void writer_keep_outcomes (struct writer *self, int64_t outcomes);
+void writer_set_outcomes (struct writer *self, int64_t outcomes);
 
 // -- waiters
 
@@ -56,7 +56,7 @@ enum written {
     WRITTEN_UNKNOWN, // the connection was lost, or Redis took too long: it may still be applied
     WRITTEN_REFUSED, // Redis rejected it: it is not applied, and will not be
     WRITTEN_RESET,   // the data it was based on are lost, or another station owns the plans
-    WRITTEN_HOWS     // the number of the above
+    WRITTEN_COUNT    // the number of the above
 };
 
 // Embedded in the data of a waiting caller, which keeps it until it is released.
@@ -79,11 +79,11 @@ bool waiter_needs_replicas (const struct waiter *waiter);
 
 // Make the waiter wait for the batch being collected or, if that is empty, for the one in flight.
 // Call this after the decision has added its rows.
-void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us);
+void writer_wait_batch (struct writer *self, struct waiter *waiter, int64_t mono_us);
 
 // Release the waiter at the next writer_flush, so that no callback runs within the call that asked
 // for it.
-void writer_wait_turn (struct writer *self, struct waiter *waiter);
+void writer_wait_flush (struct writer *self, struct waiter *waiter);
 
 // -- events; clocks in microseconds: `boot_us` is CLOCK_BOOTTIME, `mono_us` CLOCK_MONOTONIC
 
@@ -94,7 +94,7 @@ void writer_closed (struct writer *self, int64_t boot_us);
 
 // The data were read only in part before the connection closed: the next connection takes over
 // again with a new token, so no earlier batch can be applied after it.
-void writer_begin_anew (struct writer *self, int64_t boot_us);
+void writer_retake (struct writer *self, int64_t boot_us);
 
 // Process the answer to the oldest command without one.
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us);
@@ -117,17 +117,17 @@ int64_t writer_next_us (const struct writer *self);
 
 // -- queries
 
-bool writer_serves (const struct writer *self); // owner_holds
+bool writer_is_owner (const struct writer *self); // owner_is_owner
 bool writer_is_leased (const struct writer *self, int64_t boot_us);
 
 // ROWS_ flags: which kinds of rows the batch in flight has.
-unsigned writer_kinds (const struct writer *self);
+unsigned writer_row_kinds (const struct writer *self);
 
 // The error with which Redis rejects the batch in flight, "" = none.
 const char *writer_refusal (const struct writer *self);
 
-// The number of waiters, without those of writer_wait_turn.
-size_t writer_pending (const struct writer *self);
+// The number of waiters, without those of writer_wait_flush.
+size_t writer_waiter_count (const struct writer *self);
 
 // Whether nothing is gathered, in flight, or waited for.
 bool writer_is_idle (const struct writer *self);

@@ -26,8 +26,8 @@ struct writer {
     struct writer_io io;
     const char *name, *endpoints, *key;
     int64_t outcomes;
-    enum owner_do todo; // what the next flush sends
-    bool reopened;      // the connection is new: who owns the database was not read yet
+    enum owner_action todo; // what the next flush sends
+    bool reopened;          // the connection is new: who owns the database was not read yet
 
     // the answers to the commands that were sent last
     size_t awaited, answered;   // how many are still to come, and have come
@@ -50,8 +50,8 @@ struct writer {
     size_t failure_count, failure_room;
 
     struct waiter_list gathering, in_flight;
-    struct waiter_list ended[WRITTEN_HOWS]; // by outcome: to be released with the next flush
-    char ended_error[REFUSAL_SIZE];         // for those of WRITTEN_REFUSED
+    struct waiter_list ended[WRITTEN_COUNT]; // by outcome: to be released with the next flush
+    char ended_error[REFUSAL_SIZE];          // for those of WRITTEN_REFUSED
     bool hurries;       // a caller waits for the batch being collected, so it is not delayed
     int64_t gathers_us; // since when it is delayed, monotonic; 0 = it is not
     bool releasing;     // release callbacks are running
@@ -59,7 +59,7 @@ struct writer {
 };
 
 // Send what the owner's protocol requires in this flush (`todo`): writer_send.c.
-void writer_carry_out (struct writer *self, int64_t mono_us);
+void writer_send_todo (struct writer *self, int64_t mono_us);
 
 // Note that a command of the batch in flight failed, with its error: writer_repair.c.
 void writer_note_failure (struct writer *self, size_t command, const redisReply *reply);

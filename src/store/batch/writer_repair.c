@@ -31,7 +31,8 @@ void writer_note_failure (struct writer *self, size_t command, const redisReply 
     self->failures[self->failure_count++] = failure;
 }
 
-static void add_cure (struct writer *self, struct commands *to, const struct failed_row *failure)
+static void add_key_removal (struct writer *self, struct commands *to,
+                             const struct failed_row *failure)
 {
     const struct span *words = command_at (&self->rows, failure->command);
     struct span key = commands_copy (to, words[1]);
@@ -53,11 +54,11 @@ bool writer_repair (struct writer *self)
         const struct failed_row *failure = &self->failures[i];
         if (failure->cure == DROP)
             continue;
-        add_cure (self, &again, failure);
+        add_key_removal (self, &again, failure);
         const struct span *words = command_at (&self->rows, failure->command);
         commands_begin (&again);
         for (size_t k = 0; k < self->rows.sizes[failure->command]; k++)
-            commands_word (&again, commands_copy (&again, words[k]));
+            commands_add_word (&again, commands_copy (&again, words[k]));
     }
     self->failure_count = 0;
     commands_free (&self->rows);

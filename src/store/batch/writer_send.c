@@ -5,24 +5,24 @@
 #include "scripts.h"
 #include "writer_private.h"
 
-static struct span number (struct commands *commands, int64_t value)
+static struct span copy_number_word (struct commands *commands, int64_t value)
 {
     char digits[DECIMAL_SIZE];
     size_t size = decimal_text (value, digits);
     return commands_copy (commands, span_of (digits, size));
 }
 
-static void add_look (struct writer *self)
+static void add_watch_and_read (struct writer *self)
 {
     ADD (&self->sent, TEXT ("WATCH"),
          TEXT (PLANTED (TOKEN_WATCHED) ? KEY_PLANTED_TOKEN : KEY_OWNER));
     ADD (&self->sent, TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("batch"));
 }
 
-static void hand_over (struct writer *self)
+static void send_collected (struct writer *self)
 {
     self->answered = 0;
-    self->refused = OWNER_TAKEN_UP;
+    self->refused = OWNER_NOT_REFUSED;
     self->unwatched = false;
     self->awaited = self->sent.commands;
     self->failure_count = 0;
@@ -30,14 +30,14 @@ static void hand_over (struct writer *self)
     commands_clear (&self->sent);
 }
 
-static void read_ownership (struct writer *self)
+static void send_look (struct writer *self)
 {
     self->exec_at = SIZE_MAX;
     // The WATCH of the last look is still active: without UNWATCH, a batch that the owner wrote
     // since would make a takeover fail.
     ADD (&self->sent, TEXT ("UNWATCH"));
-    add_look (self);
-    hand_over (self);
+    add_watch_and_read (self);
+    send_collected (self);
 }
 
 static void copy_commands (struct commands *to, const struct commands *from)
@@ -49,35 +49,35 @@ static void copy_commands (struct commands *to, const struct commands *from)
 
 // Add the batch as a script. Redis rejects MULTI while its memory is full, but lets this script
 // write; the script itself checks that token and batch are unchanged, in place of WATCH.
-static void add_script (struct writer *self, const struct commands *owner)
+static void add_script_call (struct writer *self, const struct commands *owner)
 {
     int64_t batch;
     struct commands *sent = &self->sent;
-    const char *found = owner_found (self->owner, &batch);
+    const char *found = owner_found_token (self->owner, &batch);
     ADD (sent, TEXT ("EVAL"),
          span_of (script_texts[SCRIPT_ROWS].text, script_texts[SCRIPT_ROWS].size), TEXT ("1"),
-         TEXT (KEY_OWNER), span_text (found), *found ? number (sent, batch) : TEXT (""));
+         TEXT (KEY_OWNER), span_text (found), *found ? copy_number_word (sent, batch) : TEXT (""));
     const struct commands *const parts[] = {&self->rows, owner};
     for (int i = 0; i < 2; i++) {
         const struct span *word = parts[i]->words;
         for (size_t k = 0; k < parts[i]->commands; word += parts[i]->sizes[k++]) {
-            commands_word (sent, number (sent, (int64_t)parts[i]->sizes[k]));
+            commands_add_word (sent, copy_number_word (sent, (int64_t)parts[i]->sizes[k]));
             for (size_t n = 0; n < parts[i]->sizes[k]; n++)
-                commands_word (sent, word[n]);
+                commands_add_word (sent, word[n]);
         }
     }
     self->exec_at = 0;
 }
 
 // Send the rows, followed by the commands in `owner` for plan:owner, as one transaction.
-static void send_batch (struct writer *self, struct commands *owner, int64_t mono_us)
+static void send_transaction (struct writer *self, struct commands *owner, int64_t mono_us)
 {
     if (PLANTED (PX_LEASE))
         ADD (owner, TEXT ("PEXPIRE"), TEXT (KEY_OWNER), TEXT ("2000"));
     ADD (owner, TEXT ("TIME"));
     self->asked_us = mono_us;
     if (owner_uses_script (self->owner)) {
-        add_script (self, owner);
+        add_script_call (self, owner);
     } else {
         ADD (&self->sent, TEXT ("MULTI"));
         copy_commands (&self->sent, &self->rows);
@@ -85,11 +85,11 @@ static void send_batch (struct writer *self, struct commands *owner, int64_t mon
         self->exec_at = self->sent.commands;
         ADD (&self->sent, TEXT ("EXEC"));
     }
-    add_look (self);
-    hand_over (self);
+    add_watch_and_read (self);
+    send_collected (self);
 }
 
-static void write_ownership (struct writer *self, int64_t mono_us)
+static void send_takeover (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};
     const char *token = owner_token (self->owner);
@@ -100,7 +100,7 @@ static void write_ownership (struct writer *self, int64_t mono_us)
          span_text (self->endpoints), TEXT ("key"), span_text (self->key));
     if (PLANTED (TOKEN_WATCHED))
         ADD (&owner, TEXT ("HSET"), TEXT (KEY_PLANTED_TOKEN), TEXT ("token"), span_text (token));
-    send_batch (self, &owner, mono_us);
+    send_transaction (self, &owner, mono_us);
     commands_free (&owner);
 }
 
@@ -122,12 +122,13 @@ static void send_rows (struct writer *self, int64_t mono_us)
         self->hurries = false;
         self->gathers_us = 0;
     }
-    ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("batch"), number (&owner, self->number));
-    send_batch (self, &owner, mono_us);
+    ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("batch"),
+         copy_number_word (&owner, self->number));
+    send_transaction (self, &owner, mono_us);
     commands_free (&owner);
 }
 
-static void release_owner (struct writer *self, int64_t mono_us)
+static void send_release (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};
     char released[OWNER_TOKEN_SIZE];
@@ -135,13 +136,13 @@ static void release_owner (struct writer *self, int64_t mono_us)
     snprintf (released, sizeof released, "%.*s.free", (int)strcspn (token, "."), token);
     commands_clear (&self->rows);
     ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("token"), span_text (released));
-    send_batch (self, &owner, mono_us);
+    send_transaction (self, &owner, mono_us);
     commands_free (&owner);
 }
 
-void writer_carry_out (struct writer *self, int64_t mono_us)
+void writer_send_todo (struct writer *self, int64_t mono_us)
 {
-    enum owner_do todo = self->todo;
+    enum owner_action todo = self->todo;
     self->todo = OWNER_WAIT;
     switch (todo) {
     case OWNER_WAIT:
@@ -151,16 +152,16 @@ void writer_carry_out (struct writer *self, int64_t mono_us)
                        *self->refusal ? self->refusal : "another Redis is the master");
         return;
     case OWNER_LOOK:
-        read_ownership (self);
+        send_look (self);
         return;
     case OWNER_TAKE:
-        write_ownership (self, mono_us);
+        send_takeover (self, mono_us);
         return;
     case OWNER_SEND:
         send_rows (self, mono_us);
         return;
     case OWNER_RELEASE:
-        release_owner (self, mono_us);
+        send_release (self, mono_us);
         return;
     }
 }

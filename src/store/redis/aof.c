@@ -7,7 +7,7 @@ enum { DIGITS_MAX = 18 };
 enum aof_step { STEP_DONE, STEP_SHORT, STEP_WRONG };
 
 // Parse and remove "<mark>DIGITS\r\n" from the front.
-static enum aof_step take_number (struct span *rest, uint8_t mark, size_t *ret)
+static enum aof_step parse_length (struct span *rest, uint8_t mark, size_t *ret)
 {
     size_t at = 1, number = 0;
     if (rest->size && rest->data[0] != mark)
@@ -28,10 +28,10 @@ static enum aof_step take_number (struct span *rest, uint8_t mark, size_t *ret)
     return STEP_DONE;
 }
 
-static enum aof_step take_bulk (struct span *rest, struct span *ret)
+static enum aof_step parse_bulk_string (struct span *rest, struct span *ret)
 {
     size_t size;
-    enum aof_step step = take_number (rest, '$', &size);
+    enum aof_step step = parse_length (rest, '$', &size);
     if (step != STEP_DONE)
         return step;
     *ret = span_of (rest->data, size);
@@ -45,7 +45,7 @@ static enum aof_step take_bulk (struct span *rest, struct span *ret)
     return STEP_DONE;
 }
 
-static enum aof_step take_annotation (struct span *rest)
+static enum aof_step skip_annotation (struct span *rest)
 {
     const uint8_t *end = memchr (rest->data, '\n', rest->size);
     if (!end)
@@ -56,24 +56,24 @@ static enum aof_step take_annotation (struct span *rest)
 }
 
 // Parse and remove a command. `ret_name` is its name if it has no arguments, else empty.
-static enum aof_step take_command (struct span *rest, struct span *ret_name)
+static enum aof_step parse_command (struct span *rest, struct span *ret_name)
 {
     size_t count;
     struct span part = {0};
     *ret_name = (struct span){0};
     if (rest->data[0] == '#')
-        return take_annotation (rest);
-    enum aof_step step = take_number (rest, '*', &count);
+        return skip_annotation (rest);
+    enum aof_step step = parse_length (rest, '*', &count);
     if (step == STEP_DONE && count == 0)
         return STEP_WRONG;
     for (size_t i = 0; step == STEP_DONE && i < count; i++)
-        step = take_bulk (rest, &part);
+        step = parse_bulk_string (rest, &part);
     if (step == STEP_DONE && count == 1)
         *ret_name = part;
     return step;
 }
 
-static bool is_named (struct span name, const char *word)
+static bool command_is (struct span name, const char *word)
 {
     return name.size == strlen (word) &&
            strncasecmp ((const char *)name.data, word, name.size) == 0;
@@ -82,17 +82,17 @@ static bool is_named (struct span name, const char *word)
 // Set `ret_good` to the size of the complete commands and transactions at the start. Returns
 // STEP_DONE if they are the whole file, STEP_SHORT if the rest is the beginning of one, else
 // STEP_WRONG.
-static enum aof_step scan (struct span file, size_t *ret_good)
+static enum aof_step scan_commands (struct span file, size_t *ret_good)
 {
     bool open = false; // after MULTI, before EXEC
     struct span rest = file;
     *ret_good = 0;
     while (rest.size) {
         struct span name;
-        enum aof_step step = take_command (&rest, &name);
+        enum aof_step step = parse_command (&rest, &name);
         if (step != STEP_DONE)
             return step;
-        bool begins = is_named (name, "MULTI"), ends = is_named (name, "EXEC");
+        bool begins = command_is (name, "MULTI"), ends = command_is (name, "EXEC");
         if ((begins && open) || (ends && !open))
             return STEP_WRONG;
         open = (open || begins) && !ends;
@@ -105,12 +105,12 @@ static enum aof_step scan (struct span file, size_t *ret_good)
 enum aof_state aof_scan (struct span file, size_t *ret_good)
 {
     size_t behind;
-    enum aof_step step = scan (file, ret_good);
+    enum aof_step step = scan_commands (file, ret_good);
     if (step == STEP_DONE)
         return AOF_WHOLE;
     struct span tail = span_of (file.data + *ret_good, file.size - *ret_good);
     while (tail.size && tail.data[tail.size - 1] == '\0')
         tail.size--;
     // Without its trailing zeros the tail must be empty, or the beginning of a command.
-    return scan (tail, &behind) == STEP_WRONG ? AOF_DAMAGED : AOF_TORN;
+    return scan_commands (tail, &behind) == STEP_WRONG ? AOF_DAMAGED : AOF_TORN;
 }

@@ -7,7 +7,7 @@
 
 enum { FIRST = 64, AROUND = 1 + DECIMAL_SIZE + 2 + 2 }; // bytes around an argument, at most
 
-static void *grow (void *at, size_t count, size_t *room, size_t size)
+static void *grow_list (void *at, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return at;
@@ -17,13 +17,14 @@ static void *grow (void *at, size_t count, size_t *room, size_t size)
 
 void commands_begin (struct commands *self)
 {
-    self->sizes = grow (self->sizes, self->commands, &self->commands_room, sizeof *self->sizes);
+    self->sizes =
+        grow_list (self->sizes, self->commands, &self->commands_room, sizeof *self->sizes);
     self->sizes[self->commands++] = 0;
 }
 
-void commands_word (struct commands *self, struct span word)
+void commands_add_word (struct commands *self, struct span word)
 {
-    self->words = grow (self->words, self->count, &self->room, sizeof *self->words);
+    self->words = grow_list (self->words, self->count, &self->room, sizeof *self->words);
     self->words[self->count++] = word;
     self->sizes[self->commands - 1]++;
 }
@@ -32,19 +33,20 @@ void commands_add (struct commands *self, const struct span *words, size_t count
 {
     commands_begin (self);
     for (size_t i = 0; i < count; i++)
-        commands_word (self, words[i]);
+        commands_add_word (self, words[i]);
 }
 
-void commands_own (struct commands *self, void *block)
+void commands_free_later (struct commands *self, void *block)
 {
-    self->blocks = grow (self->blocks, self->block_count, &self->block_room, sizeof *self->blocks);
+    self->blocks =
+        grow_list (self->blocks, self->block_count, &self->block_room, sizeof *self->blocks);
     self->blocks[self->block_count++] = block;
 }
 
 struct span commands_copy (struct commands *self, struct span text)
 {
     uint8_t *copy = memory_copy (text.data, text.size);
-    commands_own (self, copy);
+    commands_free_later (self, copy);
     return span_of (copy, text.size);
 }
 
@@ -66,7 +68,7 @@ void commands_free (struct commands *self)
 
 // -- as bytes
 
-static char *put_number (char *at, char mark, size_t number)
+static char *write_resp_number (char *at, char mark, size_t number)
 {
     *at++ = mark;
     if (number >= 10)
@@ -86,10 +88,10 @@ char *resp_command (char *former, const struct span *head, size_t head_count,
     for (size_t i = 0; i < count; i++)
         room += i < head_count ? head[i].size : rest[i - head_count].size;
     char *text = memory_resize (former, room);
-    char *at = put_number (text, '*', count);
+    char *at = write_resp_number (text, '*', count);
     for (size_t i = 0; i < count; i++) {
         struct span argument = i < head_count ? head[i] : rest[i - head_count];
-        at = put_number (at, '$', argument.size);
+        at = write_resp_number (at, '$', argument.size);
         if (argument.size)
             memcpy (at, argument.data, argument.size);
         at += argument.size;

@@ -19,13 +19,13 @@ void commands_add (struct commands *self, const struct span *words, size_t count
 
 // Add a command word by word: begin an empty one, then append words, borrowed until commands_clear.
 void commands_begin (struct commands *self);
-void commands_word (struct commands *self, struct span word);
+void commands_add_word (struct commands *self, struct span word);
 
 // A copy of the text that is freed with the commands.
 struct span commands_copy (struct commands *self, struct span text);
 
 // Free this block with the commands.
-void commands_own (struct commands *self, void *block);
+void commands_free_later (struct commands *self, void *block);
 
 // Remove all commands, but keep the memory of the lists.
 void commands_clear (struct commands *self);

@@ -24,7 +24,7 @@ struct connection {
 
 // -- hooks with which hiredis selects the events to poll for
 
-static void poll_as_wanted (struct connection *self)
+static void update_polled_events (struct connection *self)
 {
     uint32_t wanted = (self->want_read ? EPOLLIN : 0U) | (self->want_write ? EPOLLOUT : 0U);
     if (wanted == self->polled)
@@ -61,7 +61,7 @@ static void on_cleanup (void *arg)
 {
     struct connection *self = arg;
     self->want_read = self->want_write = false;
-    poll_as_wanted (self);
+    update_polled_events (self);
     self->context = NULL;
 }
 
@@ -116,29 +116,29 @@ static void on_ready (void *owner, uint32_t events)
 // object that is never freed.
 static redisReply queued = {
     .type = REDIS_REPLY_STATUS, .str = (char[]){"QUEUED"}, .len = sizeof "QUEUED" - 1};
-static const redisReplyObjectFunctions *of_hiredis;
+static const redisReplyObjectFunctions *hiredis_functions;
 
-static void *create_string (const redisReadTask *task, char *text, size_t size)
+static void *create_string_reply (const redisReadTask *task, char *text, size_t size)
 {
     bool is_queued = task->type == REDIS_REPLY_STATUS && !task->parent &&
                      size == (size_t)queued.len && memcmp (text, queued.str, size) == 0;
-    return is_queued ? &queued : of_hiredis->createString (task, text, size);
+    return is_queued ? &queued : hiredis_functions->createString (task, text, size);
 }
 
-static void free_object (void *reply)
+static void free_reply_object (void *reply)
 {
     if (reply != &queued)
-        of_hiredis->freeObject (reply);
+        hiredis_functions->freeObject (reply);
 }
 
-static void share_queued (redisReader *reader)
+static void share_queued_reply (redisReader *reader)
 {
     static redisReplyObjectFunctions functions;
-    if (!of_hiredis) {
-        of_hiredis = reader->fn;
+    if (!hiredis_functions) {
+        hiredis_functions = reader->fn;
         functions = *reader->fn;
-        functions.createString = create_string;
-        functions.freeObject = free_object;
+        functions.createString = create_string_reply;
+        functions.freeObject = free_reply_object;
     }
     reader->fn = &functions;
 }
@@ -159,7 +159,7 @@ int connection_open (struct connection *self, const struct address *address, str
     }
     self->trouble.text[0] = '\0';
     self->context = context;
-    share_queued (context->c.reader);
+    share_queued_reply (context->c.reader);
     context->data = self;
     context->ev.data = self;
     context->ev.addRead = add_read;
@@ -223,10 +223,10 @@ void connection_flush (struct connection *self)
         run_hiredis (self, IO_WRITE);
 }
 
-void connection_settle (struct connection *self)
+void connection_update_events (struct connection *self)
 {
     if (self->context)
-        poll_as_wanted (self);
+        update_polled_events (self);
 }
 
 int64_t connection_read_us (const struct connection *self)

@@ -12,7 +12,7 @@
 struct connection;
 
 // Called when the socket was read or written, or the connection was lost. The owner checks the
-// state, and calls connection_settle last.
+// state, and calls connection_update_events last.
 typedef void connection_turn_fn (void *owner);
 
 struct connection *connection_new (struct reactor *reactor, connection_turn_fn *turn, void *owner);
@@ -46,7 +46,7 @@ void connection_read (struct connection *self);
 void connection_flush (struct connection *self);
 
 // Watch the socket in the reactor for the events that hiredis waits for now.
-void connection_settle (struct connection *self);
+void connection_update_events (struct connection *self);
 
 // When hiredis last began to read, monotonic: within a reply callback, the time of the reply.
 int64_t connection_read_us (const struct connection *self);

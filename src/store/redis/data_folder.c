@@ -27,7 +27,7 @@ static const char mark_text[] =
 enum { NAME_SIZE = 256, LOG_END_MAX = 4096 };
 
 // Make the path of a file in the folder. Returns `out`.
-static const char *path_of (const char *folder, const char *name, char out[PATH_MAX])
+static const char *make_path (const char *folder, const char *name, char out[PATH_MAX])
 {
     snprintf (out, PATH_MAX, "%s/%s", folder, name);
     return out;
@@ -36,7 +36,7 @@ static const char *path_of (const char *folder, const char *name, char out[PATH_
 static bool file_exists (const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    return access (path_of (folder, name, path), F_OK) == 0;
+    return access (make_path (folder, name, path), F_OK) == 0;
 }
 
 // Check that the file exists and, unless it is incremental (type i), is not empty: Redis would load
@@ -45,7 +45,7 @@ static int check_file (const char *folder, const char *name, char type, struct r
 {
     char path[PATH_MAX];
     struct stat entry;
-    bool there = stat (path_of (folder, name, path), &entry) == 0;
+    bool there = stat (make_path (folder, name, path), &entry) == 0;
     if (there && (type == 'i' || entry.st_size > 0))
         return 0;
     return reason_set (reason, "%s is %s", path, there ? "empty" : "missing");
@@ -58,7 +58,7 @@ static int check_file (const char *folder, const char *name, char type, struct r
 static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct reason *reason)
 {
     char path[PATH_MAX], line[1024], name[NAME_SIZE], type;
-    FILE *file = fopen (path_of (folder, MANIFEST, path), "re");
+    FILE *file = fopen (make_path (folder, MANIFEST, path), "re");
     int rc = file ? 0 : -1;
     if (!file)
         reason_set (reason, "%s: %s", path, strerror (errno));
@@ -93,7 +93,7 @@ static bool has_increments (const char *folder)
 {
     char path[PATH_MAX];
     bool found = false;
-    DIR *entries = opendir (path_of (folder, AOF_FOLDER, path));
+    DIR *entries = opendir (make_path (folder, AOF_FOLDER, path));
     for (struct dirent *entry; entries && !found && (entry = readdir (entries));) {
         struct stat file;
         found = strstr (entry->d_name, ".incr.aof") &&
@@ -131,7 +131,7 @@ enum data_state data_folder_check (const char *folder, struct reason *reason)
 void data_folder_mark (const char *folder)
 {
     char path[PATH_MAX];
-    int fd = open (path_of (folder, MARK, path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = open (make_path (folder, MARK, path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return; // usually because it exists already
     if (write (fd, mark_text, sizeof mark_text - 1) < 0 || fsync (fd))
@@ -141,7 +141,7 @@ void data_folder_mark (const char *folder)
 
 // -- the end of the last file
 
-static int write_all (int fd, struct span bytes)
+static int write_and_sync (int fd, struct span bytes)
 {
     while (bytes.size) {
         ssize_t size = write (fd, bytes.data, bytes.size);
@@ -154,13 +154,13 @@ static int write_all (int fd, struct span bytes)
 }
 
 // Save the part that will be cut off to a new file in the folder. -1 with a reason.
-static int keep_copy (const char *folder, const char *name, struct span cut, size_t at,
-                      char ret_path[PATH_MAX], struct reason *reason)
+static int save_cut_part (const char *folder, const char *name, struct span cut, size_t at,
+                          char ret_path[PATH_MAX], struct reason *reason)
 {
     snprintf (ret_path, PATH_MAX, "%s/cut-%" PRId64 "-%s-%zu", folder, clock_wall_us () / 1000000,
               name, at);
     int fd = open (ret_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int rc = fd < 0 ? -1 : write_all (fd, cut);
+    int rc = fd < 0 ? -1 : write_and_sync (fd, cut);
     if (rc) {
         reason_set (reason, "data: the part to cut off cannot be copied to %s: %s", ret_path,
                     strerror (errno));
@@ -185,7 +185,7 @@ static enum data_state cut_tail (const struct tail *self, enum aof_state state,
     char path[PATH_MAX];
     size_t size = self->file.size - self->good;
     struct span bytes = span_of (self->file.data + self->good, size);
-    if (keep_copy (self->folder, self->name, bytes, self->good, path, reason))
+    if (save_cut_part (self->folder, self->name, bytes, self->good, path, reason))
         return DATA_FAILED;
     if (ftruncate (self->fd, (off_t)self->good) || fsync (self->fd)) {
         reason_set (reason, "data: %s cannot be truncated: %s", self->name, strerror (errno));
@@ -205,7 +205,7 @@ static enum data_state cut_tail (const struct tail *self, enum aof_state state,
 }
 
 // Check the file, and cut off its end if that was not acknowledged or `repair` allows it.
-static enum data_state judge_tail (struct tail *self, bool repair, struct reason *reason)
+static enum data_state check_tail (struct tail *self, bool repair, struct reason *reason)
 {
     enum aof_state state = aof_scan (self->file, &self->good);
     if (state == AOF_WHOLE)
@@ -240,7 +240,7 @@ enum data_state data_folder_repair (const char *folder, bool repair, struct reas
     void *bytes = size ? mmap (NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     if (bytes != MAP_FAILED) {
         struct tail tail = {folder, name, fd, span_of (bytes, size), 0};
-        state = judge_tail (&tail, repair, reason);
+        state = check_tail (&tail, repair, reason);
         munmap (bytes, size);
     }
     close (fd);
@@ -252,7 +252,7 @@ enum data_state data_folder_repair (const char *folder, bool repair, struct reas
 void data_folder_log_tail (const char *folder, char *ret, size_t size)
 {
     char path[PATH_MAX];
-    int fd = open (path_of (folder, "redis.log", path), O_RDONLY | O_CLOEXEC);
+    int fd = open (make_path (folder, "redis.log", path), O_RDONLY | O_CLOEXEC);
     off_t most = (off_t)size - 1, end = fd < 0 ? 0 : lseek (fd, 0, SEEK_END);
     ssize_t got = fd < 0 ? 0 : pread (fd, ret, size - 1, end > most ? end - most : 0);
     if (fd >= 0)

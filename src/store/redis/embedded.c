@@ -41,7 +41,7 @@ struct embedded {
     bool unreadable; // its log says that it could not read its files
 };
 
-static void pause_us (int64_t us)
+static void sleep_us (int64_t us)
 {
     usleep ((useconds_t)us);
 }
@@ -56,7 +56,7 @@ static int take_station_lock (struct embedded *self, struct reason *reason)
     while ((self->station_lock = lock_take (path, &why)) < 0) {
         if (clock_mono_us () > deadline)
             return reason_set (reason, "data: another station uses %s", self->data);
-        pause_us (STEP_US);
+        sleep_us (STEP_US);
     }
     return 0;
 }
@@ -73,7 +73,7 @@ static int take_redis_lock (struct embedded *self, struct reason *reason)
         if (!logged)
             log_event (LEVEL_INFO, "redis.waiting", "lock=%s", path);
         logged = true;
-        pause_us (STEP_US);
+        sleep_us (STEP_US);
     }
     return 0;
 }
@@ -85,7 +85,7 @@ struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_da
     struct embedded *self = memory_new (sizeof *self);
     self->station_lock = self->redis_lock = -1;
     char whole[PATH_MAX];
-    if (folder_make (data, reason) == 0 && realpath (data, whole)) {
+    if (private_folder_make (data, reason) == 0 && realpath (data, whole)) {
         self->data = memory_text (whole);
         snprintf (self->databases, sizeof self->databases, "%" PRId64,
                   databases > 16 ? databases : 16);
@@ -104,7 +104,7 @@ struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_da
 }
 
 // Runs in the child: only calls that are safe after a fork of a process with threads.
-static void run_redis (const struct embedded *self, char *const *argv, pid_t parent)
+static void exec_redis (const struct embedded *self, char *const *argv, pid_t parent)
 {
     process_reset_signals (HANGUP_RESET);
     // The kernel ends the redis-server when the station ends, even if it is killed.
@@ -168,7 +168,7 @@ int embedded_start (struct embedded *self, struct reason *reason)
     if (pid < 0)
         return reason_set (reason, "redis-server: %s", strerror (errno));
     if (pid == 0)
-        run_redis (self, argv, parent);
+        exec_redis (self, argv, parent);
     self->pid = pid;
     log_event (LEVEL_INFO, "redis.started", "pid=%d socket=%s", (int)pid, self->socket);
     return 0;
@@ -238,7 +238,7 @@ static void stop_process (struct embedded *self)
             kill (self->pid, SIGKILL);
             deadline = INT64_MAX;
         }
-        pause_us (STEP_US);
+        sleep_us (STEP_US);
     }
     log_event (LEVEL_INFO, "redis.stopped", "how=\"%s\"", reason.text);
 }

@@ -9,7 +9,7 @@ enum {
     TICK_MS = 50,
     QUIET_TICK_MS = 250, // tick while the link is up and nothing is in flight
     CONNECT_MAX_US = 1000000,
-    STOPPED_US =
+    MAYBE_STOPPED_US =
         500000, // without an answer for this long, this process itself may have been stopped
     ANSWER_MAX_US = 3000000, // a Redis that is unresponsive for longer counts as lost
     BUSY_BYTES = 4 << 20,    // bounds hiredis' buffer, whose rest is moved at every write
@@ -18,7 +18,7 @@ enum {
 
 // -- lists of calls
 
-static void list_add (struct call_list *list, struct call *call)
+static void call_list_add (struct call_list *list, struct call *call)
 {
     call->next = NULL;
     *(list->first ? list->end : &list->first) = call;
@@ -27,7 +27,7 @@ static void list_add (struct call_list *list, struct call *call)
     list->bytes += call->size;
 }
 
-static struct call *list_take (struct call_list *list)
+static struct call *call_list_take (struct call_list *list)
 {
     struct call *call = list->first;
     if (call) {
@@ -55,7 +55,7 @@ void link_set_state (struct link *self, enum link_state state)
         self->changed (self->owner, state);
 }
 
-void link_give_up (struct link *self, const char *why)
+void link_mark_broken (struct link *self, const char *why)
 {
     if (self->broken)
         return;
@@ -63,14 +63,14 @@ void link_give_up (struct link *self, const char *why)
     reason_set (&self->trouble, "Redis: %s", why);
 }
 
-void link_drop (struct link *self)
+void link_close_and_retry (struct link *self)
 {
     connection_close (self->connection);
     bool was_broken = self->broken; // `trouble` has the reason
     self->broken = false;
     // Calls that were sent are resent before those made since.
-    for (struct call *call; (call = list_take (&self->waiting));)
-        list_add (&self->lost, call);
+    for (struct call *call; (call = call_list_take (&self->waiting));)
+        call_list_add (&self->lost, call);
     self->waiting = self->lost;
     self->lost = (struct call_list){0};
     self->retry_us = clock_mono_us () + self->backoff_us;
@@ -84,19 +84,19 @@ void link_drop (struct link *self)
     timer_set (&self->timer, self->reactor, TICK_MS);
     link_set_state (self, self->refused ? LINK_REFUSED : LINK_DOWN);
     if (self->replicas)
-        replicas_close (self->replicas);
+        replicas_reset (self->replicas);
 }
 
-void link_settle (struct link *self)
+void link_check_connection (struct link *self)
 {
     bool gone = self->opened_us && !connection_exists (self->connection);
     if (self->broken || gone)
-        link_drop (self);
-    connection_settle (self->connection);
+        link_close_and_retry (self);
+    connection_update_events (self->connection);
 }
 
 // Whether calls are in flight and Redis has sent nothing for longer than `for_us`.
-static bool is_silent (const struct link *self, int64_t for_us)
+static bool answer_overdue (const struct link *self, int64_t for_us)
 {
     const struct call *oldest = self->sent.first;
     if (!oldest)
@@ -114,7 +114,7 @@ void link_flush (struct link *self)
         return; // the call that lets callbacks run ends with a flush
     // This process may have been stopped, and Redis may have closed the connection meanwhile. Read
     // the answers that arrived before: a write would fail and discard them.
-    if (is_silent (self, STOPPED_US))
+    if (answer_overdue (self, MAYBE_STOPPED_US))
         connection_read (self->connection);
     if (self->gather)
         self->gather (self->gatherer);
@@ -124,13 +124,13 @@ void link_flush (struct link *self)
         replicas_flush (self->replicas);
     if (self->flushed)
         self->flushed (self->gatherer);
-    link_settle (self);
+    link_check_connection (self);
 }
 
 void link_renew (struct link *self, const char *why)
 {
     if (connection_exists (self->connection))
-        link_give_up (self, why);
+        link_mark_broken (self, why);
 }
 
 void link_on_time (struct link *self,
@@ -147,7 +147,7 @@ void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flus
     self->gatherer = owner;
 }
 
-static void on_turn (void *owner)
+static void flush_link (void *owner)
 {
     link_flush (owner);
 }
@@ -155,7 +155,7 @@ static void on_turn (void *owner)
 // -- calls
 
 // Whether an error is temporary: calls that may be repeated are then resent later.
-static bool is_temporary (const char *error)
+static bool error_is_temporary (const char *error)
 {
     static const char *const prefixes[] = {"LOADING",    "BUSY",       "MISCONF",
                                            "READONLY",   "NOREPLICAS", "CLUSTERDOWN",
@@ -166,7 +166,7 @@ static bool is_temporary (const char *error)
     return false;
 }
 
-static bool can_send (const struct link *self)
+static bool link_can_send (const struct link *self)
 {
     return self->state == LINK_UP && !self->broken && connection_context (self->connection);
 }
@@ -174,37 +174,38 @@ static bool can_send (const struct link *self)
 static void send_call (struct link *self, struct call *call);
 
 // Handle a missing answer or an error. True: the call is kept and resent, so it has no answer yet.
-static bool goes_on (struct link *self, struct call *call, const redisReply *reply)
+static bool keep_failed_call (struct link *self, struct call *call, const redisReply *reply)
 {
     if (!reply) {
         bool repeat = call->repeat == LINK_REPEAT && !self->closing;
         if (repeat)
-            list_add (&self->lost, call);
+            call_list_add (&self->lost, call);
         return repeat;
     }
-    if (strncmp (reply->str, "NOSCRIPT", 8) == 0 && call->script != SCRIPTS && can_send (self)) {
+    if (strncmp (reply->str, "NOSCRIPT", 8) == 0 && call->script != SCRIPTS &&
+        link_can_send (self)) {
         link_load_script (self, call->script);
         send_call (self, call);
         return true;
     }
     bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // an earlier error broke the connection
-    if ((cut || is_temporary (reply->str)) && call->repeat == LINK_REPEAT) {
-        link_give_up (self, reply->str);
-        list_add (&self->lost, call);
+    if ((cut || error_is_temporary (reply->str)) && call->repeat == LINK_REPEAT) {
+        link_mark_broken (self, reply->str);
+        call_list_add (&self->lost, call);
         return true;
     }
     return false;
 }
 
-static void on_reply (redisAsyncContext *context, void *data, void *arg)
+static void on_call_reply (redisAsyncContext *context, void *data, void *arg)
 {
     const redisReply *reply = data;
     struct call *call = arg;
     struct link *self = call->link;
     (void)context;
-    list_take (&self->sent); // Redis answers in order, so the first one is `call`
+    call_list_take (&self->sent); // Redis answers in order, so the first one is `call`
     self->answered_us = connection_read_us (self->connection);
-    if ((!reply || reply->type == REDIS_REPLY_ERROR) && goes_on (self, call, reply))
+    if ((!reply || reply->type == REDIS_REPLY_ERROR) && keep_failed_call (self, call, reply))
         return;
     call->reply (call->owner, reply);
     call_destroy (call);
@@ -213,10 +214,10 @@ static void on_reply (redisAsyncContext *context, void *data, void *arg)
 static void send_call (struct link *self, struct call *call)
 {
     call->sent_us = clock_mono_us ();
-    list_add (&self->sent, call);
-    if (redisAsyncFormattedCommand (connection_context (self->connection), on_reply, call,
+    call_list_add (&self->sent, call);
+    if (redisAsyncFormattedCommand (connection_context (self->connection), on_call_reply, call,
                                     call->text, call->size) != REDIS_OK)
-        abort (); // can_send was true: only out of memory is possible
+        abort (); // link_can_send was true: only out of memory is possible
 }
 
 static struct call *call_new (struct link *self, const struct link_call *asked)
@@ -242,10 +243,10 @@ static struct call *call_new (struct link *self, const struct link_call *asked)
 void link_call (struct link *self, const struct link_call *asked)
 {
     struct call *call = call_new (self, asked);
-    if (can_send (self)) {
+    if (link_can_send (self)) {
         send_call (self, call);
     } else if (call->repeat == LINK_REPEAT && !self->closing) {
-        list_add (&self->waiting, call);
+        call_list_add (&self->waiting, call);
     } else {
         call->reply (call->owner, NULL);
         call_destroy (call);
@@ -257,7 +258,8 @@ void link_send (struct link *self, const struct commands *commands, link_reply_f
 {
     const struct span *words = commands->words;
     char *text = NULL;
-    for (size_t i = 0; i < commands->commands && can_send (self); words += commands->sizes[i++]) {
+    for (size_t i = 0; i < commands->commands && link_can_send (self);
+         words += commands->sizes[i++]) {
         struct call *call = memory_new (sizeof *call);
         *call = (struct call){
             .link = self, .script = SCRIPTS, .repeat = LINK_ONCE, .reply = reply, .owner = owner};
@@ -290,7 +292,7 @@ bool link_idle (const struct link *self)
     return self->sent.bytes < BUSY_BYTES / 2;
 }
 
-void link_is_up (struct link *self)
+void link_set_up (struct link *self)
 {
     self->backoff_us = BACKOFF_FIRST_US;
     self->trouble.text[0] = '\0';
@@ -300,13 +302,13 @@ void link_is_up (struct link *self)
     // First the owner checks whether the data are still the same: waiting calls contain numbers
     // from them.
     self->changed (self->owner, LINK_UP);
-    for (struct call *call; (call = list_take (&self->waiting));)
+    for (struct call *call; (call = call_list_take (&self->waiting));)
         send_call (self, call);
 }
 
 void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 {
-    if (self->replicas && can_send (self))
+    if (self->replicas && link_can_send (self))
         replicas_wait (self->replicas, reply, owner);
     else
         reply (owner, !self->replicas);
@@ -318,21 +320,21 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 static void check_timeouts (struct link *self, int64_t now)
 {
     // An answer may be unread in the socket, as this process may have been stopped: read it first.
-    if (is_silent (self, ANSWER_MAX_US))
+    if (answer_overdue (self, ANSWER_MAX_US))
         connection_read (self->connection);
     // A slow connect and a missing answer have one text: they have the same cause, and people
     // search for the text.
     if ((self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US) ||
-        is_silent (self, ANSWER_MAX_US))
-        link_give_up (self, "does not answer");
+        answer_overdue (self, ANSWER_MAX_US))
+        link_mark_broken (self, "does not answer");
     else if (self->state == LINK_UP && now >= self->check_us)
-        link_check (self);
+        link_check_redis (self);
     if (self->sentinel && now >= self->sentinel_us)
         sentinel_ask (self->sentinel);
     link_flush (self);
 }
 
-static void on_tick (void *owner)
+static void on_link_tick (void *owner)
 {
     struct link *self = owner;
     int64_t now = clock_mono_us ();
@@ -363,12 +365,12 @@ struct link *link_new (const struct link_config *config, struct reactor *reactor
         snprintf (self->sha[i], sizeof self->sha[i], "%s", zdigest_string (digest));
         zdigest_destroy (&digest);
     }
-    self->connection = connection_new (reactor, on_turn, self);
+    self->connection = connection_new (reactor, flush_link, self);
     if (config->address.kind == ADDRESS_SENTINEL)
         self->sentinel = sentinel_new (&self->config.address, reactor, link_on_master, self);
     if (config->replicas)
         self->replicas = replicas_new (&self->config, reactor);
-    self->timer = (struct timer){.call = on_tick, .owner = self};
+    self->timer = (struct timer){.call = on_link_tick, .owner = self};
     timer_set (&self->timer, reactor, TICK_MS);
     link_open (self);
     return self;
@@ -384,7 +386,7 @@ void link_destroy (struct link **self_p)
     sentinel_destroy (&self->sentinel);
     connection_close (self->connection);
     replicas_destroy (&self->replicas);
-    for (struct call *call; (call = list_take (&self->waiting));) {
+    for (struct call *call; (call = call_list_take (&self->waiting));) {
         call->reply (call->owner, NULL);
         call_destroy (call);
     }

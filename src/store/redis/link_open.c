@@ -13,7 +13,8 @@ enum {
 };
 
 // Send a command that the link itself needs; it is not resent.
-static void send_own (struct link *self, redisCallbackFn *reply, int argc, const char **argv)
+static void send_link_command (struct link *self, redisCallbackFn *reply, int argc,
+                               const char **argv)
 {
     connection_send (self->connection, reply, self, argc, argv);
 }
@@ -22,12 +23,12 @@ static void send_own (struct link *self, redisCallbackFn *reply, int argc, const
 static void refuse_redis (struct link *self, const char *why)
 {
     self->refused = true;
-    link_give_up (self, why);
+    link_mark_broken (self, why);
     link_set_state (self, LINK_REFUSED);
 }
 
 // Whether an error is permanent: a wrong password, or a missing permission.
-static bool is_refusal (const char *error)
+static bool error_is_permanent (const char *error)
 {
     static const char *const prefixes[] = {"NOAUTH", "WRONGPASS", "NOPERM"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -42,16 +43,16 @@ static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
     (void)context;
     if (!reply || reply->type != REDIS_REPLY_ERROR)
         return;
-    if (is_refusal (reply->str))
+    if (error_is_permanent (reply->str))
         refuse_redis (arg, reply->str);
     else
-        link_give_up (arg, reply->str);
+        link_mark_broken (arg, reply->str);
 }
 
 void link_load_script (struct link *self, enum script script)
 {
     const char *argv[] = {"SCRIPT", "LOAD", script_texts[script].text};
-    send_own (self, on_setup_reply, 3, argv);
+    send_link_command (self, on_setup_reply, 3, argv);
 }
 
 static void on_schema (redisAsyncContext *context, void *data, void *arg)
@@ -84,7 +85,7 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
         return;
     }
     if (reply->type != REDIS_REPLY_STRING) {
-        link_give_up (self, "does not answer like Redis");
+        link_mark_broken (self, "does not answer like Redis");
         return;
     }
     struct span info = span_of (reply->str, reply->len);
@@ -95,7 +96,7 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
     if (verdict == INFO_REFUSED)
         refuse_redis (self, reason.text);
     else if (verdict == INFO_NOT_NOW)
-        link_give_up (self, reason.text);
+        link_mark_broken (self, reason.text);
 }
 
 // Compare Redis' clock with this machine's, assuming that it was read in the middle of the round
@@ -119,7 +120,7 @@ static void on_time (redisAsyncContext *context, void *data, void *arg)
 
 // Process appendfsync, which determines how safe acknowledged data are. It is unknown if this user
 // may not use CONFIG.
-static void on_fsync (redisAsyncContext *context, void *data, void *arg)
+static void on_appendfsync (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
     const redisReply *reply = data;
@@ -142,17 +143,17 @@ static void on_fsync (redisAsyncContext *context, void *data, void *arg)
 }
 
 // Check whether Redis may hold plans, and in which schema; on connecting, and periodically.
-void link_check (struct link *self)
+void link_check_redis (struct link *self)
 {
     const char *schema[] = {"HGET", KEY_META, "schema"};
     const char *info[] = {"INFO"};
     const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
     const char *time[] = {"TIME"};
-    send_own (self, on_schema, 3, schema);
-    send_own (self, on_info, 1, info);
-    send_own (self, on_fsync, 3, fsync);
+    send_link_command (self, on_schema, 3, schema);
+    send_link_command (self, on_info, 1, info);
+    send_link_command (self, on_appendfsync, 3, fsync);
     self->time_asked_us = clock_mono_us ();
-    send_own (self, on_time, 1, time);
+    send_link_command (self, on_time, 1, time);
     self->check_us = clock_mono_us () + CHECK_US;
 }
 
@@ -164,32 +165,32 @@ static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg
         on_setup_reply (context, data, arg);
         return;
     }
-    link_is_up (self);
+    link_set_up (self);
 }
 
-static void set_up (struct link *self)
+static void send_setup (struct link *self)
 {
     const char *done[] = {"PING"};
     const struct link_config *config = &self->config;
     connection_log_in (self->connection, config->user, config->password, config->db, on_setup_reply,
                        self);
-    link_check (self);
+    link_check_redis (self);
     for (int script = 0; script < SCRIPTS; script++)
         link_load_script (self, (enum script)script);
-    send_own (self, on_scripts_loaded, 1, done);
+    send_link_command (self, on_scripts_loaded, 1, done);
 }
 
-static void connect_to (struct link *self, const struct address *address)
+static void open_connection_to (struct link *self, const struct address *address)
 {
     struct reason reason;
     if (connection_open (self->connection, address, &reason)) {
-        link_give_up (self, reason.text);
-        link_drop (self);
+        link_mark_broken (self, reason.text);
+        link_close_and_retry (self);
         return;
     }
     self->opened_us = clock_mono_us ();
-    set_up (self);
-    link_settle (self);
+    send_setup (self);
+    link_check_connection (self);
 }
 
 void link_on_master (void *owner, const struct address *master, const char *reason)
@@ -204,14 +205,14 @@ void link_on_master (void *owner, const struct address *master, const char *reas
     if (connection_exists (self->connection)) {
         // While it is up, unresponsive sentinels change nothing.
         if (master && !same)
-            link_give_up (self, "the sentinels name another master");
-        link_settle (self);
+            link_mark_broken (self, "the sentinels name another master");
+        link_check_connection (self);
     } else if (master) {
-        connect_to (self, &self->master);
+        open_connection_to (self, &self->master);
     } else {
         reason_set (&why, "the sentinels name no master: %s", reason);
-        link_give_up (self, why.text);
-        link_drop (self);
+        link_mark_broken (self, why.text);
+        link_close_and_retry (self);
     }
 }
 
@@ -224,5 +225,5 @@ void link_open (struct link *self)
     if (self->sentinel)
         sentinel_ask (self->sentinel);
     else
-        connect_to (self, &self->config.address);
+        open_connection_to (self, &self->config.address);
 }

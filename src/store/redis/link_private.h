@@ -74,20 +74,20 @@ void link_open (struct link *self);
 void link_on_master (void *owner, const struct address *master, const char *reason);
 
 // Check again whether Redis may hold plans.
-void link_check (struct link *self);
+void link_check_redis (struct link *self);
 
 // Load a script that Redis does not know.
 void link_load_script (struct link *self, enum script script);
 
 // Mark the connection as broken: it is closed as soon as no callback of hiredis is on the stack.
-void link_give_up (struct link *self, const char *why);
+void link_mark_broken (struct link *self, const char *why);
 
 // Close the connection now: its calls are answered with NULL, or wait to be resent. Retries later.
-void link_drop (struct link *self);
+void link_close_and_retry (struct link *self);
 
 // Drop the connection if it is broken or was lost, else update the events to poll for.
-void link_settle (struct link *self);
+void link_check_connection (struct link *self);
 void link_set_state (struct link *self, enum link_state state);
 
 // The connection is ready: notify the owner and send the waiting calls.
-void link_is_up (struct link *self);
+void link_set_up (struct link *self);

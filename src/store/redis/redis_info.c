@@ -30,7 +30,7 @@ static long major_version (struct span version)
     return strtol (text, NULL, 10);
 }
 
-static void copy_value (struct span info, const char *name, char *out, size_t room)
+static void copy_info_value (struct span info, const char *name, char *out, size_t room)
 {
     struct span value = info_value (info, name);
     size_t size = value.size < room ? value.size : room - 1;
@@ -39,19 +39,19 @@ static void copy_value (struct span info, const char *name, char *out, size_t ro
     out[size] = '\0';
 }
 
-static int64_t value_number (struct span info, const char *name)
+static int64_t info_number (struct span info, const char *name)
 {
     char text[24];
-    copy_value (info, name, text, sizeof text);
+    copy_info_value (info, name, text, sizeof text);
     return strtoll (text, NULL, 10);
 }
 
 void redis_info_facts (struct span info, struct redis_facts *ret)
 {
-    copy_value (info, "redis_version", ret->version, sizeof ret->version);
-    copy_value (info, "maxmemory_policy", ret->policy, sizeof ret->policy);
-    ret->used = value_number (info, "used_memory");
-    ret->limit = value_number (info, "maxmemory");
+    copy_info_value (info, "redis_version", ret->version, sizeof ret->version);
+    copy_info_value (info, "maxmemory_policy", ret->policy, sizeof ret->policy);
+    ret->used = info_number (info, "used_memory");
+    ret->limit = info_number (info, "maxmemory");
 }
 
 bool redis_info_keeps_file (struct span info)

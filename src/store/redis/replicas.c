@@ -26,9 +26,9 @@ struct replicas {
     const struct link_config *config;
     struct connection *connection;
     struct address address;
-    struct replica_waiters asked;  // waiters of the WAIT in flight
-    struct replica_waiters asking; // waiters of the next WAIT
-    int64_t asked_us;              // when the WAIT was sent, monotonic
+    struct replica_waiters in_flight_waiters; // waiters of the WAIT in flight
+    struct replica_waiters next_waiters;      // waiters of the next WAIT
+    int64_t asked_us;                         // when the WAIT was sent, monotonic
 };
 
 static void answer_waiters (struct replica_waiters *list, bool enough)
@@ -43,27 +43,27 @@ static void answer_waiters (struct replica_waiters *list, bool enough)
     }
 }
 
-static void on_replicas (redisAsyncContext *context, void *data, void *arg)
+static void on_wait_reply (redisAsyncContext *context, void *data, void *arg)
 {
     struct replicas *self = arg;
     const redisReply *reply = data;
     (void)context;
-    answer_waiters (&self->asked, reply && reply->type == REDIS_REPLY_INTEGER &&
-                                      reply->integer >= self->config->replicas);
+    answer_waiters (&self->in_flight_waiters, reply && reply->type == REDIS_REPLY_INTEGER &&
+                                                  reply->integer >= self->config->replicas);
 }
 
-static void on_nothing (redisAsyncContext *context, void *data, void *arg)
+static void ignore_setup_reply (redisAsyncContext *context, void *data, void *arg)
 {
     (void)context, (void)data, (void)arg; // after an error, the WAIT fails, too
 }
 
-static void connect_anew (struct replicas *self)
+static void connect_to_master (struct replicas *self)
 {
     struct reason reason;
     const struct link_config *config = self->config;
     if (connection_open (self->connection, &self->address, &reason) == 0)
-        connection_log_in (self->connection, config->user, config->password, config->db, on_nothing,
-                           self);
+        connection_log_in (self->connection, config->user, config->password, config->db,
+                           ignore_setup_reply, self);
 }
 
 static void send_wait (struct replicas *self)
@@ -73,11 +73,11 @@ static void send_wait (struct replicas *self)
     const char *wait[] = {"WAIT", count, timeout};
     snprintf (count, sizeof count, "%" PRId64, self->config->replicas);
     snprintf (timeout, sizeof timeout, "%" PRId64, self->config->replica_timeout_ms);
-    self->asked = self->asking;
-    self->asking = (struct replica_waiters){0};
+    self->in_flight_waiters = self->next_waiters;
+    self->next_waiters = (struct replica_waiters){0};
     self->asked_us = clock_mono_us ();
-    connection_send (self->connection, on_nothing, self, 4, touch);
-    connection_send (self->connection, on_replicas, self, 3, wait);
+    connection_send (self->connection, ignore_setup_reply, self, 4, touch);
+    connection_send (self->connection, on_wait_reply, self, 3, wait);
 }
 
 void replicas_flush (struct replicas *self)
@@ -85,18 +85,18 @@ void replicas_flush (struct replicas *self)
     if (connection_inside (self->connection))
         return; // the turn of that connection ends with a flush
     int64_t most_us = self->config->replica_timeout_ms * 1000 + SLACK_US;
-    if (self->asked.first && clock_mono_us () - self->asked_us > most_us)
+    if (self->in_flight_waiters.first && clock_mono_us () - self->asked_us > most_us)
         connection_close (self->connection);
-    if (self->asking.first && !connection_exists (self->connection))
-        connect_anew (self);
-    if (self->asking.first && !self->asked.first) {
+    if (self->next_waiters.first && !connection_exists (self->connection))
+        connect_to_master (self);
+    if (self->next_waiters.first && !self->in_flight_waiters.first) {
         if (connection_context (self->connection))
             send_wait (self);
         else
-            answer_waiters (&self->asking, false);
+            answer_waiters (&self->next_waiters, false);
     }
     connection_flush (self->connection);
-    connection_settle (self->connection);
+    connection_update_events (self->connection);
 }
 
 static void on_turn (void *owner)
@@ -108,8 +108,8 @@ void replicas_wait (struct replicas *self, link_replicated_fn *reply, void *owne
 {
     struct replica_waiter *waiter = memory_new (sizeof *waiter);
     *waiter = (struct replica_waiter){NULL, reply, owner};
-    *(self->asking.first ? self->asking.end : &self->asking.first) = waiter;
-    self->asking.end = &waiter->next;
+    *(self->next_waiters.first ? self->next_waiters.end : &self->next_waiters.first) = waiter;
+    self->next_waiters.end = &waiter->next;
 }
 
 void replicas_open (struct replicas *self, const struct address *address)
@@ -117,11 +117,11 @@ void replicas_open (struct replicas *self, const struct address *address)
     self->address = *address;
 }
 
-void replicas_close (struct replicas *self)
+void replicas_reset (struct replicas *self)
 {
     connection_close (self->connection);
-    answer_waiters (&self->asked, false);
-    answer_waiters (&self->asking, false);
+    answer_waiters (&self->in_flight_waiters, false);
+    answer_waiters (&self->next_waiters, false);
 }
 
 struct replicas *replicas_new (const struct link_config *config, struct reactor *reactor)
@@ -137,7 +137,7 @@ void replicas_destroy (struct replicas **self_p)
     struct replicas *self = *self_p;
     if (!self)
         return;
-    replicas_close (self);
+    replicas_reset (self);
     connection_destroy (&self->connection);
     free (self);
     *self_p = NULL;

@@ -23,14 +23,14 @@ struct sentinel {
     void *owner;
     struct probe probes[SENTINELS_MAX];
     bool asking;
-    bool settling;      // query_sentinels is running: it must not be reentered
-    struct timer timer; // timeout of the request
-    int64_t epoch;      // configuration epoch of the newest answer; -1 = none yet
+    bool checking_probes; // check_probes is running: it must not be reentered
+    struct timer timer;   // timeout of the request
+    int64_t epoch;        // configuration epoch of the newest answer; -1 = none yet
     struct address master;
     struct reason trouble; // error of the last sentinel that did not answer
 };
 
-static void end_question (struct sentinel *self)
+static void end_sentinel_request (struct sentinel *self)
 {
     for (size_t i = 0; i < self->address->sentinel_count; i++)
         connection_close (self->probes[i].connection);
@@ -39,12 +39,12 @@ static void end_question (struct sentinel *self)
     self->found (self->owner, self->epoch >= 0 ? &self->master : NULL, self->trouble.text);
 }
 
-static void query_sentinels (struct sentinel *self)
+static void check_probes (struct sentinel *self)
 {
     bool all = true;
-    if (!self->asking || self->settling)
+    if (!self->asking || self->checking_probes)
         return;
-    self->settling = true;
+    self->checking_probes = true;
     for (size_t i = 0; i < self->address->sentinel_count; i++) {
         struct probe *probe = &self->probes[i];
         connection_flush (probe->connection);
@@ -53,21 +53,21 @@ static void query_sentinels (struct sentinel *self)
             if (connection_trouble (probe->connection)[0])
                 reason_set (&self->trouble, "%s", connection_trouble (probe->connection));
         }
-        connection_settle (probe->connection);
+        connection_update_events (probe->connection);
         all = all && probe->answered;
     }
-    self->settling = false;
+    self->checking_probes = false;
     if (all)
-        end_question (self);
+        end_sentinel_request (self);
 }
 
 static void on_turn (void *owner)
 {
-    query_sentinels (((struct probe *)owner)->sentinel);
+    check_probes (((struct probe *)owner)->sentinel);
 }
 
 // A field of a reply "name", "value", "name", "value", ...
-static const char *field_of (const redisReply *reply, const char *name)
+static const char *reply_field (const redisReply *reply, const char *name)
 {
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
         const redisReply *key = reply->element[i], *value = reply->element[i + 1];
@@ -93,10 +93,10 @@ static void on_master (redisAsyncContext *context, void *data, void *arg)
                     reply->type == REDIS_REPLY_ERROR ? reply->str : "an invalid answer");
         return;
     }
-    const char *host = field_of (reply, "ip");
+    const char *host = reply_field (reply, "ip");
     if (!*host || strlen (host) >= sizeof self->master.host ||
-        !number_parse (field_of (reply, "port"), &port) || port < 1 || port > 65535 ||
-        !number_parse (field_of (reply, "config-epoch"), &epoch) || epoch <= self->epoch)
+        !number_parse (reply_field (reply, "port"), &port) || port < 1 || port > 65535 ||
+        !number_parse (reply_field (reply, "config-epoch"), &epoch) || epoch <= self->epoch)
         return;
     self->epoch = epoch;
     self->master.kind = ADDRESS_TCP;
@@ -104,15 +104,15 @@ static void on_master (redisAsyncContext *context, void *data, void *arg)
     memcpy (self->master.host, host, strlen (host) + 1);
 }
 
-static void on_time_out (void *owner)
+static void on_request_timeout (void *owner)
 {
     struct sentinel *self = owner;
     if (!self->trouble.text[0])
         reason_set (&self->trouble, "no sentinel answers");
-    end_question (self);
+    end_sentinel_request (self);
 }
 
-static void ask_one (struct probe *probe, const struct endpoint *endpoint, const char *name)
+static void probe_sentinel (struct probe *probe, const struct endpoint *endpoint, const char *name)
 {
     struct address address = {.kind = ADDRESS_TCP, .port = endpoint->port};
     memcpy (address.host, endpoint->host, sizeof endpoint->host);
@@ -131,8 +131,8 @@ void sentinel_ask (struct sentinel *self)
     self->trouble.text[0] = '\0';
     timer_set (&self->timer, self->reactor, ANSWER_MAX_MS);
     for (size_t i = 0; i < self->address->sentinel_count; i++) {
-        ask_one (&self->probes[i], &self->address->sentinels[i], self->address->host);
-        connection_settle (self->probes[i].connection);
+        probe_sentinel (&self->probes[i], &self->address->sentinels[i], self->address->host);
+        connection_update_events (self->probes[i].connection);
     }
 }
 
@@ -144,7 +144,7 @@ struct sentinel *sentinel_new (const struct address *address, struct reactor *re
     self->reactor = reactor;
     self->found = found;
     self->owner = owner;
-    self->timer = (struct timer){.call = on_time_out, .owner = self};
+    self->timer = (struct timer){.call = on_request_timeout, .owner = self};
     for (size_t i = 0; i < address->sentinel_count; i++) {
         self->probes[i].sentinel = self;
         self->probes[i].connection = connection_new (reactor, on_turn, &self->probes[i]);
