@@ -1,19 +1,20 @@
 #!lua flags=allow-oom
 -- A page of plans in the order of their ids.
 -- KEYS  1 index  2 runs
--- ARGV  1 the last id of the page before, 16 hex digits, '' = from the start  2 target, '' = any  3 most messages
--- Answers {last id looked at, '' = that was all; index entry, message, its run or '', index entry, ...}.
--- A page is bounded by what it looks at as well, so that it holds nobody up: 2000 entries, 4 MiB. So it may hold
--- fewer plans, or none, and not be the last.
--- Cost  O(log n + plans looked at).
+-- ARGV  1 the last id of the previous page, 16 hex digits, '' = from the start  2 target, '' = any
+--       3 maximum of messages
+-- Answers {last id examined, '' = the end was reached; index entry, message, its run or '', index entry, ...}.
+-- A page is also bounded by what is examined, so that it does not block other clients: 2000 entries, 4 MiB. So it may
+-- hold fewer plans, or none, without being the last.
+-- Cost  O(log n + plans examined).
 local ENTRIES_MAX, BYTES_MAX, CHUNK = 2000, 4194304, 250
 local target, messages_max = ARGV[2], tonumber(ARGV[3])
 local entries_seen, messages_seen, bytes = 0, 0, 0
 local answer, last = {''}, ARGV[1] ~= '' and ARGV[1] or nil
 local from = last and '(' .. last .. ';' or '-'
 
--- Look at these entries. Returns whether the answer is full.
-local function look_at(page)
+-- Add the wanted plans of these entries to the answer. Returns whether it is full.
+local function add_page(page)
     local ids, members, places = {}, {}, {}
     for nth, entry in ipairs(page) do
         local digits, id, station = string.match(entry, '^(0*([1-9a-f][0-9a-f]*)):([%w_.-]+)$')
@@ -25,7 +26,7 @@ local function look_at(page)
     end
     local runs = #members > 0 and redis.pcall('HMGET', KEYS[2], unpack(members)) or {}
     for nth, entry in ipairs(page) do
-        -- A page ends between two ids, never between two entries of one.
+        -- A page ends between two ids, never between two entries of one id.
         local digits, place = ids[nth], places[nth]
         if digits ~= last and (entries_seen >= ENTRIES_MAX or messages_seen >= messages_max or bytes > BYTES_MAX) then
             return true
@@ -44,10 +45,10 @@ local function look_at(page)
 end
 
 while true do
-    -- Without a target each entry is a message; one more tells whether this was all.
+    -- Without a target each entry has a message; one more entry shows whether the end was reached.
     local count = target == '' and math.max(1, math.min(CHUNK, messages_max - messages_seen + 1)) or CHUNK
     local page = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, count)
-    if look_at(page) then
+    if add_page(page) then
         answer[1] = last
         return answer
     end

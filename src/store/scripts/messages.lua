@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- The messages of these plans, as far as they fit into a page: 4 MiB, and one more.
+-- The messages of these plans, until a page of 4 MiB is full; the last message may exceed it.
 -- KEYS  the message keys
--- Answers {message or '', ...}, for the first of them
--- Cost  O(plans looked at).
+-- Answers {message or '', ...}, for the first of the keys
+-- Cost  O(plans examined).
 local BYTES_MAX = 4194304
 local bytes, answer = 0, {}
 for i, key in ipairs(KEYS) do

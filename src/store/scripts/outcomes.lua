@@ -1,6 +1,7 @@
--- The outcomes of an entry of the history: for history.lua and forget.lua, by --@include.
+-- The outcomes of an entry of the history: for history.lua and forget.lua, by --@include. A packed entry has several.
 
--- A key that somebody made something else is empty; the next write of the station replaces it.
+-- The answer to a command, nil after an error: a key of a wrong type counts as empty. The station's next write
+-- replaces it.
 local function read(...)
     local answer = redis.pcall(...)
     return (type(answer) ~= 'table' or not answer.err) and answer or nil
@@ -19,8 +20,8 @@ local function field_of(fields, name)
     return ''
 end
 
--- The numbers of the first and the last outcome of an entry: of several the last has the entry's number. Whatever
--- somebody wrote into `n`, they are whole numbers from 1 on.
+-- The numbers of the first and the last outcome of an entry. The last one of a packed entry has the entry's number.
+-- Whatever an edit by hand left in `n`, they are whole numbers from 1 on.
 local function span_of(entry)
     local last, sub = string.match(entry[1], '^(%d+)-(%d+)$')
     local size = sub == '0' and tonumber(field_of(entry[2], 'n')) or 1
@@ -29,8 +30,8 @@ local function span_of(entry)
     return last - size + 1, last
 end
 
--- Outcomes that were taken out of an entry of several, which itself cannot be changed: "SEQ:T", T the time of the
--- entry, so that a number that is given anew hides nothing; score = SEQ.
+-- Marks of outcomes that were removed from a packed entry, which itself cannot be changed: "SEQ:T" with score SEQ. T
+-- is the time of the entry, so that a mark does not hide an outcome that gets the same number later.
 local FORGOT = 'plan:forgot'
 
 local function forgot_mark(seq, ended)
@@ -49,8 +50,8 @@ local function is_outcome(row)
     return type(row) == 'table' and type(row[1]) == 'string' and type(row[2]) == 'string' and type(row[3]) == 'string'
 end
 
--- The outcomes of an entry that are kept, the oldest first: {entry, plan, target, ended in ms, record}; and whether
--- it is one of several.
+-- The outcomes of an entry that were not removed, the oldest first: {entry, plan, target, ended in ms, record}; and
+-- whether it is a packed entry.
 local function outcomes_of(entry)
     local fields = entry[2]
     local ended, several = field_of(fields, 't'), field_of(fields, 'm')

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- Drop the oldest outputs of runs: those that are too old, and as many as take more memory than they may.
+-- Drop the oldest outputs of runs: those that are too old, and then others until the rest is within the limit.
 -- KEYS  1 outputs
--- ARGV  1 bytes that they may take  2 seconds that they are kept
+-- ARGV  1 maximum of their memory in bytes  2 maximum of their age in seconds
 -- Answers how many entries were dropped
 -- Cost  O(entries dropped + nodes of the stream).
 local ROUNDS = 8
 local dropped = 0
 
--- The times of entries are in their order; an entry may be large, so they are read one by one.
+-- The oldest entry comes first. An entry may be large, so they are read one by one.
 local time = redis.call('TIME')
 local oldest = (time[1] - ARGV[2]) * 1000
 for _ = 1, 100 do

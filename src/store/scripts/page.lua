@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
--- A page of the queue behind a place in it, which may have left it since.
+-- A page of the queue after a score and a member, which may have left the queue since.
 -- KEYS  1 time set  2 classes
--- ARGV  1 score of the place in us, '' = from the start  2 its member, '' = behind all of that score  3 most members
+-- ARGV  1 score in us to continue after, '' = from the start
+--       2 member with that score to continue after, '' = after all members with that score  3 maximum of members
 -- Answers {member, score, class or '', ...}
 -- Cost  O(log n * log n + page).
 --@include place.lua
 local score, most = tonumber(ARGV[1]), ARGV[3]
 
-local first = score and rank_behind(KEYS[1], score, ARGV[2]) or 0
+local first = score and rank_after(KEYS[1], score, ARGV[2]) or 0
 local page = redis.call('ZRANGE', KEYS[1], first, first + most - 1, 'WITHSCORES')
 local members, answer = {}, {}
 for i = 1, #page, 2 do
