@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct pool {
-    size_t size;            // of an object, in bytes; at most 4,096
+    size_t size;            // size of an object in bytes, at most 4,096
     struct pool_page *open; // pages with a free slot
 };
 

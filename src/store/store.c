@@ -13,8 +13,8 @@
 
 // -- calls that wait until the store serves
 
-struct later {
-    struct later *next;
+struct deferred_call {
+    struct deferred_call *next;
     enum waiter_kind kind;
     void (*call) (void *owner, bool serves);
     void *owner;
@@ -23,29 +23,29 @@ struct later {
 void store_call_when_serving (struct store *self, enum waiter_kind kind,
                               void (*call) (void *owner, bool serves), void *owner)
 {
-    struct later *later = memory_new (sizeof *later);
-    *later = (struct later){.kind = kind, .call = call, .owner = owner};
-    *self->last_later = later;
-    self->last_later = &later->next;
+    struct deferred_call *deferred = memory_new (sizeof *deferred);
+    *deferred = (struct deferred_call){.kind = kind, .call = call, .owner = owner};
+    *self->last_deferred = deferred;
+    self->last_deferred = &deferred->next;
 }
 
 // Run the waiting calls whose kind is at least `first`, but not calls that these add.
-static void run_later_calls (struct store *self, enum waiter_kind first, bool serves)
+static void run_deferred_calls (struct store *self, enum waiter_kind first, bool serves)
 {
-    struct later *later = self->later;
-    self->later = NULL;
-    self->last_later = &self->later;
-    while (later) {
-        struct later *next = later->next;
-        if (later->kind < first) {
-            later->next = NULL;
-            *self->last_later = later;
-            self->last_later = &later->next;
+    struct deferred_call *deferred = self->deferred;
+    self->deferred = NULL;
+    self->last_deferred = &self->deferred;
+    while (deferred) {
+        struct deferred_call *next = deferred->next;
+        if (deferred->kind < first) {
+            deferred->next = NULL;
+            *self->last_deferred = deferred;
+            self->last_deferred = &deferred->next;
         } else {
-            later->call (later->owner, serves);
-            free (later);
+            deferred->call (deferred->owner, serves);
+            free (deferred);
         }
-        later = next;
+        deferred = next;
     }
 }
 
@@ -59,6 +59,7 @@ static void change_store_state (struct store *self, enum store_state state)
     self->changed (self->owner, state);
 }
 
+// Follow the state of the link. If it is lost, everything that waits for its answers is aborted.
 static void on_link_state (void *owner, enum link_state state)
 {
     struct store *self = owner;
@@ -75,7 +76,7 @@ static void on_link_state (void *owner, enum link_state state)
         store_load_abort (self);
         store_migrate_abort (self);
         store_claim_detach (self);
-        run_later_calls (self, WAITER_CLIENT, false);
+        run_deferred_calls (self, WAITER_CLIENT, false);
     }
     // After LINK_UP the store serves again when the writer has found its token (OWNER_STILL_OWNS).
     if (state == LINK_UP)
@@ -93,6 +94,7 @@ bool store_is_serving (const struct store *self)
 
 // -- callbacks of the writer
 
+// Pass an answer to the writer. A lost one (NULL) is not passed: writer_closed follows.
 static void on_writer_answer (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
@@ -114,6 +116,7 @@ static void open_link (void *owner, const char *why)
         link_renew (self->link, why);
 }
 
+// This station became the owner: drop all data in memory, and load them again.
 static void start_loading (struct store *self)
 {
     enum owner_loss loss = owner_loss (writer_owner (self->writer));
@@ -122,7 +125,7 @@ static void start_loading (struct store *self)
     store_claim_detach (self);
     store_migrate_abort (self);
     core_reset (self->core);
-    self->odd_batch = 0;
+    self->invalid_batch = 0;
     self->loaded = false;
     change_store_state (self, STORE_LOADING);
     store_load_start (self);
@@ -137,8 +140,8 @@ static void on_owner_change (void *owner, enum owner_change news)
         break;
     case OWNER_ACKED:
         core_acked (self->core, store_now_us (self));
-        if (self->odd_batch && core_batch (self->core) > self->odd_batch)
-            self->odd_batch = 0;
+        if (self->invalid_batch && core_batch (self->core) > self->invalid_batch)
+            self->invalid_batch = 0;
         store_report_next_due (self);
         break;
     case OWNER_STANDBY:
@@ -176,7 +179,7 @@ void store_begin_serving (struct store *self)
 
 // Update the offset between the clocks by a reading of Redis' clock, taken between `asked_us` and
 // now.
-static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
+static void on_redis_time (void *owner, int64_t asked_us, int64_t redis_us)
 {
     enum { STEP_US = 2000000 }; // a larger correction means that Redis' clock was set
     struct store *self = owner;
@@ -188,13 +191,13 @@ static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
     int64_t least = redis_us - clock_mono_us ();
     int64_t most = redis_us - asked_us;
     int64_t before_us = self->offset_us;
-    if (!self->learned || self->offset_us < least)
+    if (!self->clock_was_read || self->offset_us < least)
         self->offset_us = least;
     else if (self->offset_us > most)
         self->offset_us = most;
     int64_t step_us = self->offset_us - before_us;
-    bool stepped = self->learned && (step_us > STEP_US || step_us < -STEP_US);
-    self->learned = true;
+    bool stepped = self->clock_was_read && (step_us > STEP_US || step_us < -STEP_US);
+    self->clock_was_read = true;
     if (!stepped)
         return;
     log_event (
@@ -212,7 +215,7 @@ static void on_wrong_key (void *owner, struct span key)
               (const char *)key.data);
 }
 
-static void store_takeover_token (void *owner, const char *token)
+static void keep_takeover_token (void *owner, const char *token)
 {
     struct store *self = owner;
     state_folder_store_token (self->state_folder, token);
@@ -220,6 +223,7 @@ static void store_takeover_token (void *owner, const char *token)
 
 // -- turns
 
+// Set the timer to the writer's next deadline, at most a second from now.
 static void set_flush_timer (struct store *self)
 {
     enum { LONGEST_MS = 1000 };
@@ -241,7 +245,7 @@ static void flush_turn (void *owner)
     writer_redis_answered (self->writer, link_received_us (self->link));
     writer_flush (self->writer, clock_boot_us (), clock_mono_us ());
     if (store_is_serving (self)) {
-        run_later_calls (self, WAITER_SURE, true);
+        run_deferred_calls (self, WAITER_SURE, true);
         store_queue_update (self);
     }
     self->flushing = false;
@@ -262,7 +266,7 @@ static void on_flushed (void *owner)
     self->sent_kinds = 0;
 }
 
-static void on_timer (void *owner)
+static void on_flush_timer (void *owner)
 {
     struct store *self = owner;
     link_flush (self->link);
@@ -301,9 +305,9 @@ static void create_writer (struct store *self, const struct store_config *config
                                  .send = send_commands,
                                  .open = open_link,
                                  .news = on_owner_change,
-                                 .time = on_time,
+                                 .time = on_redis_time,
                                  .wrong_key = on_wrong_key,
-                                 .taking = store_takeover_token};
+                                 .taking = keep_takeover_token};
     char token[OWNER_TOKEN_SIZE] = "";
     self->state_folder = config->state_folder;
     state_folder_read_token (self->state_folder, token, sizeof token);
@@ -330,7 +334,7 @@ struct store *store_new (const struct store_config *config, const struct store_b
     self->due = config->due;
     self->alone = config->alone;
     self->window = config->link.window;
-    self->last_later = &self->later;
+    self->last_deferred = &self->deferred;
     self->offset_us = clock_wall_us () - clock_mono_us ();
     snprintf (self->instance, sizeof self->instance, "%016" PRIx64, process_random ());
     snprintf (self->name, sizeof self->name, "%s", config->name);
@@ -338,13 +342,13 @@ struct store *store_new (const struct store_config *config, const struct store_b
     snprintf (self->key, sizeof self->key, "%s", config->key ? config->key : "");
     json_text_start (&self->text, TEXT_ROOM);
     self->core = core_new (&core_bounds);
-    self->timer = (struct timer){.call = on_timer, .owner = self};
+    self->timer = (struct timer){.call = on_flush_timer, .owner = self};
     struct link_config link = config->link;
     link.schemas[0] = STORE_SCHEMA;
     link.schemas[1] = STORE_SCHEMA_FORMER;
     self->link = link_new (&link, reactor, on_link_state, self);
     create_writer (self, config);
-    link_on_time (self->link, on_time);
+    link_on_time (self->link, on_redis_time);
     link_on_flush (self->link, flush_turn, on_flushed, self);
     set_flush_timer (self);
     return self;
@@ -358,13 +362,13 @@ void store_destroy (struct store **self_p)
     timer_end (&self->timer);
     self->flushing = true; // prevents further sends
     self->state = STORE_AWAY;
-    run_later_calls (self, WAITER_SURE, false);
+    run_deferred_calls (self, WAITER_SURE, false);
     link_destroy (&self->link);
     store_load_abort (self);
     store_migrate_abort (self);
     store_claim_detach (self);
     writer_destroy (&self->writer);
-    run_later_calls (self, WAITER_SURE, false); // again, for calls added by the callbacks above
+    run_deferred_calls (self, WAITER_SURE, false); // again, for calls added by the callbacks above
     core_destroy (&self->core);
     state_folder_close (&self->state_folder);
     free (self->spare_claim);

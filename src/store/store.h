@@ -130,7 +130,7 @@ struct store_submitted {
 typedef void store_submitted_fn (void *owner, const struct store_submitted *answer);
 
 struct store_submission {
-    struct plan *plan;  // kept
+    struct plan *plan;  // the store takes a reference
     bool made_here;     // the station has just generated the id: Redis has no data under it
     int64_t due;        // when it is due, Unix seconds; 0 = plan_due_time
     struct span missed; // record (store_record) of occurrences missed before it, empty = none

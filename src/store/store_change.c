@@ -32,6 +32,7 @@ static void answer_change (struct change_call *self, enum store_result result, c
     change_call_free (self);
 }
 
+// Make the change, and answer when it is written.
 static void change_in_core (struct change_call *self)
 {
     static const enum store_result results[] = {
@@ -48,7 +49,7 @@ static void change_in_core (struct change_call *self)
     }
     enum stop_state stop_state = message_stop_state (self->change.message);
     if (stop_state != self->before)
-        store_write_stopped (store, self->change.target, self->change.id, stop_state);
+        store_write_stop_state (store, self->change.target, self->change.id, stop_state);
     store_reply_when_written (store, WAITER_CLIENT, self->reply, self->owner);
     change_call_free (self);
 }
@@ -84,6 +85,7 @@ static void on_changed_message (void *owner, const redisReply *reply)
     }
 }
 
+// Set the plan's new place in the queue.
 static void set_queue_place (struct store *self, const struct store_change *change,
                              struct core_change *ret)
 {
@@ -165,6 +167,7 @@ static void on_removed (void *owner, enum store_result result, const char *error
     free (self);
 }
 
+// Remove the plan that was found if it has the target that it must have.
 static void on_plan_to_remove (void *owner, const struct store_loaded *found)
 {
     struct removal_call *self = owner;
@@ -183,7 +186,7 @@ static void on_plan_to_remove (void *owner, const struct store_loaded *found)
                      .target = found->station, .id = self->plan_id, .caller = span_text (caller)},
                  store_now_us (store));
     if (message_stop_state (found->message) != STOP_NONE)
-        store_write_stopped (store, found->station, self->plan_id, STOP_NONE);
+        store_write_stop_state (store, found->station, self->plan_id, STOP_NONE);
     if (self->decided)
         self->decided (self->owner, found);
     store_reply_when_written (store, WAITER_CLIENT, on_removed, self);

@@ -29,6 +29,7 @@ struct claim_call {
     char first_broken[MEMBER_MAX + 2];
 };
 
+// Answer the claim, and keep its memory for the next one.
 static void finish_claim (struct claim_call *self, enum store_result result, const char *error)
 {
     self->answer.result = result;
@@ -93,6 +94,7 @@ static void record_lost_run (const struct claim_call *call, const struct core_ta
 
 // -- starting the runs
 
+// Start the runs of the chosen plans in the core, and answer when that is written.
 static void start_chosen_runs (struct claim_call *self)
 {
     struct store *store = self->store;
@@ -120,12 +122,12 @@ static void start_chosen_runs (struct claim_call *self)
                                    .lease_end_us = now_us + self->wish.lease_us,
                                    .unwritten = !taken.written};
     }
-    if (store->odd_members && !self->answer.broken) {
-        snprintf (self->first_broken, sizeof self->first_broken, "%s", store->odd_member);
+    if (store->invalid_members && !self->answer.broken) {
+        snprintf (self->first_broken, sizeof self->first_broken, "%s", store->invalid_member);
         self->answer.first_broken = span_text (self->first_broken);
     }
-    self->answer.broken += store->odd_members;
-    store->odd_members = 0;
+    self->answer.broken += store->invalid_members;
+    store->invalid_members = 0;
     self->answer.now_us = now_us;
     self->answer.lease_end_us = now_us + self->wish.lease_us;
     self->answer.more = core_has_due (store->core, &self->wish, now_us);
@@ -202,6 +204,7 @@ typedef void pass_fn (const struct core_choice *choices, const size_t *which, si
                       const redisReply *reply);
 static pass_fn *const pass_answers[] = {pass_messages, pass_scores, pass_run_fields};
 
+// Process one of the answers to send_plan_reads; after the last one, start the runs.
 static void on_chosen_plans (void *owner, const redisReply *reply)
 {
     struct claim_call *self = owner;
@@ -233,6 +236,7 @@ struct prefetch_plans {
     bool failed;
 };
 
+// Process one of the answers for prefetched plans; after the last one, end their choices.
 static void on_prefetched (void *owner, const redisReply *reply)
 {
     struct prefetch_plans *self = owner;
@@ -248,6 +252,7 @@ static void on_prefetched (void *owner, const redisReply *reply)
     free (self);
 }
 
+// Read the plans that are likely to run next, so that their claim needs no read.
 static void prefetch_plans (struct store *self)
 {
     struct prefetch_plans *ahead = memory_resize (NULL, sizeof *ahead);
@@ -263,6 +268,7 @@ static void prefetch_plans (struct store *self)
 
 // -- a claim
 
+// Copy the wish for the core, and pass it the targets' limits of the settings.
 static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
 {
     struct core *core = self->store->core;

@@ -91,6 +91,7 @@ static struct core_commit make_core_commit (struct store *self, const struct sto
 
 // -- results of participants
 
+// The answer's frames of a participant as a JSON array. Free it.
 static char *participant_json (const struct participant *participant)
 {
     json_t *array = json_array ();
@@ -101,6 +102,7 @@ static char *participant_json (const struct participant *participant)
     return text;
 }
 
+// Write the participants' answers to plan:work; a new vote first deletes former ones.
 static void write_participants (struct store *self, const struct store_commit *commit,
                                 const char *work)
 {
@@ -116,6 +118,8 @@ static void write_participants (struct store *self, const struct store_commit *c
 
 // -- placing a plan in the same batch as the outcome
 
+// Store the plan `called` of the commit. If a limit rejects it, write the record `unplaced` to the
+// history instead.
 static void submit_called_plan (struct commit_call *self, const struct plan *plan,
                                 struct span unplaced)
 {
@@ -166,6 +170,8 @@ static void reject_commit (struct commit_call *self, enum core_result result,
     writer_wait_flush (self->store->writer, &self->waiter);
 }
 
+// Pass the commit to the core, and answer when it is written. False: it was rejected, and `self` is
+// answered later.
 static bool commit_to_core (struct commit_call *self, const struct core_commit *commit)
 {
     struct core_committed committed;
@@ -186,6 +192,7 @@ static bool commit_to_core (struct commit_call *self, const struct core_commit *
 
 // -- data kept besides the plan: its stop state after the run, and its last failures
 
+// Note what write_stop_and_failure is to write, once the commit is accepted.
 static void prepare_stop_and_failure (struct commit_call *self, const struct store_commit *commit)
 {
     const struct plan *plan = commit->plan;
@@ -199,7 +206,7 @@ static void write_stop_and_failure (const struct commit_call *self)
 {
     const struct core_commit *commit = &self->commit;
     if (self->stop_state != STOP_NONE || self->was_stopped)
-        store_write_stopped (self->store, commit->target, commit->id, self->stop_state);
+        store_write_stop_state (self->store, commit->target, commit->id, self->stop_state);
     if (self->failure.size)
         store_add_failure (self->store, commit->target, commit->id, self->ended_ms, self->failure);
 }
@@ -214,6 +221,7 @@ static struct span copy_text_at (struct commit_call *self, int at, struct span t
     return span_of (self->texts[at], text.size);
 }
 
+// The votes in a reply of HGETALL as text: {"votes": {PARTICIPANT: [frame, ...]}}. Free it.
 static char *votes_to_json (const redisReply *votes)
 {
     json_t *object = json_object (), *all = json_object ();
@@ -233,6 +241,7 @@ static char *votes_to_json (const redisReply *votes)
     return text;
 }
 
+// All votes are read: now make the commit that was kept.
 static void on_votes_read (void *owner, const redisReply *reply)
 {
     struct commit_call *self = owner;
@@ -261,6 +270,7 @@ static void on_vote_written (struct waiter *waiter, enum written how, const char
         on_commit_written (waiter, how, error);
 }
 
+// Keep a copy of the commit until the last vote is written and all votes are read.
 static void wait_for_votes (struct commit_call *self, const struct store_commit *commit)
 {
     struct core_commit *kept = &self->commit;
@@ -311,7 +321,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     call->commit = make_core_commit (self, commit, call->caller);
     call->commit.target = span_of (call->target, commit->key_station.size);
     if (commit->output.size)
-        store_outputs_written (self, commit->output.size);
+        store_count_output (self, commit->output.size);
     if (commit->decision->close_poll) {
         write_participants (self, commit, call->work);
         wait_for_votes (call, commit);

@@ -68,6 +68,7 @@ static void note_listing_error (struct flow_listing *self, enum store_result res
 
 static void read_names_page (struct flow_listing *self);
 
+// All heads of the page are read: read the next page, or answer.
 static void end_listing_page (struct flow_listing *self)
 {
     if (self->result == STORE_DONE && self->more && self->count < self->max)
@@ -76,6 +77,7 @@ static void end_listing_page (struct flow_listing *self)
         end_listing (self);
 }
 
+// Continue the next page after this name.
 static void set_listing_cursor (struct flow_listing *self, struct span name)
 {
     self->after = memory_resize (self->after, name.size + 1);

@@ -184,7 +184,7 @@ void store_restore (struct store *self, const struct store_restored_outcome *out
         const struct store_restored_outcome *outcome = &outcomes[i];
         core_outcome (self->core, span_text (outcome->station), outcome->plan_id, outcome->ended_ms,
                       outcome->record, outcome->output);
-        store_outputs_written (self, outcome->output.size);
+        store_count_output (self, outcome->output.size);
     }
     store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
@@ -203,6 +203,7 @@ static struct span find_entry_field (const redisReply *fields, const char *name)
     return (struct span){0};
 }
 
+// Delete those of the oldest outcomes that are too old. If all were, go on with the next ones.
 static void on_oldest_outcomes (void *owner, const redisReply *reply)
 {
     struct store *self = owner;

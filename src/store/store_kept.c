@@ -148,6 +148,7 @@ static void on_kind_read (void *owner, const redisReply *reply)
     answer_kinds (self, &answer);
 }
 
+// All kinds are read: list them, or make the change if it is possible.
 static void on_kinds_read (void *owner, const redisReply *reply)
 {
     struct hash_call *self = owner;
@@ -218,6 +219,7 @@ static void on_limit_written (void *owner, enum store_result result, const char 
                                           .error = error});
 }
 
+// All limits are read: list them, or make the change if it is possible.
 static void on_limits_read (void *owner, const redisReply *reply)
 {
     struct hash_call *self = owner;
@@ -312,6 +314,7 @@ static void try_identity (struct identity_lookup *self, struct span name, struct
               (const char *)identity.data);
 }
 
+// Choose an identity among the stored ones or the fresh one, and store it under this station.
 static void on_identities_read (void *owner, const redisReply *reply)
 {
     struct identity_lookup *self = owner;

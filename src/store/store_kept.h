@@ -129,7 +129,7 @@ struct store_stats {
     int64_t dead;                                           // plans that failed permanently
     int64_t seq;                                            // number of the last broadcast
     int64_t memory;                                         // used by Redis, bytes
-    struct span epoch;                                      // of the broadcasts
+    struct span epoch;                                      // epoch of the numbers of broadcasts
     double next; // queue score of the next plan, Unix seconds, 0 = none
     const char *error;
 };

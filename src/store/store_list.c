@@ -43,6 +43,7 @@ static bool matches_flow_run (const struct store_filter *filter, struct span mes
            message_number (message, "flow_run") == (int64_t)filter->flow_run;
 }
 
+// Whether the plan belongs to the requested order; only STORE_STOPPED and STORE_DEAD exclude plans.
 static bool matches_stop_order (const struct store_filter *filter, struct span message)
 {
     enum stop_state stop_state = message_stop_state (message);
@@ -130,6 +131,7 @@ static void on_index_page (void *owner, const redisReply *reply)
     answer_page (self, &page);
 }
 
+// How many messages a page examines: with a filter more than `limit`, as not all match.
 static int64_t examined_max (const struct store_filter *filter)
 {
     bool selects =

@@ -19,12 +19,14 @@ struct store_loading {
     char schema[16];     // `schema` in plan:meta
 };
 
-static struct store_loading *current_loading (void *owner)
+// The loading that owns an answer, or NULL if it was aborted.
+static struct store_loading *loading_if_current (void *owner)
 {
     struct store_loading *loading = owner;
     return loading->store ? loading : NULL;
 }
 
+// All answers have come: serve, migrate, or reconnect to read again.
 static void end_loading (struct store_loading *loading)
 {
     struct store *store = loading->store;
@@ -47,6 +49,7 @@ static void end_loading (struct store_loading *loading)
     free (loading);
 }
 
+// Count an answer as processed; the last one ends the loading.
 static void count_load_answer (struct store_loading *loading, const redisReply *reply)
 {
     loading->lost = loading->lost || !reply;
@@ -82,7 +85,7 @@ static void copy_reply_text (char *out, size_t room, const redisReply *reply)
 
 static void on_meta_read (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading && !is_unusable (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
         struct store *store = loading->store;
         char data[sizeof store->data];
@@ -101,15 +104,16 @@ static void on_meta_read (void *owner, const redisReply *reply)
 
 static void on_index_size (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading && !is_unusable (loading, KEY_INDEX, reply))
         loading->numbers.plans = reply_counter (reply);
     count_load_answer (owner, reply);
 }
 
+// The size of the queue is not used: this only checks that the key has the right type.
 static void on_queue_size (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading)
         is_unusable (loading, KEY_TIME_SET, reply);
     count_load_answer (owner, reply);
@@ -117,7 +121,7 @@ static void on_queue_size (void *owner, const redisReply *reply)
 
 static void on_newest_entry (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     uint64_t seq = 0, sub = 0;
     if (loading && !is_unusable (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
         reply_is_array (reply->element[0], 1) &&
@@ -135,7 +139,7 @@ static void on_newest_entry (void *owner, const redisReply *reply)
 // remains.
 static void on_highest_entry_id (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     uint64_t seq, sub;
     for (size_t i = 0; loading && reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
         if (!span_is (reply_text (reply->element[i]), "last-generated-id") ||
@@ -150,7 +154,7 @@ static void on_highest_entry_id (void *owner, const redisReply *reply)
 
 static void on_target_counts (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading && !is_unusable (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span field = reply_text (reply->element[i]);
@@ -166,7 +170,7 @@ static void on_target_counts (void *owner, const redisReply *reply)
 // pass all counters to the core, and give new data an identity and a schema.
 static void on_class_key_exists (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading && !is_unusable (loading, KEY_CLASS, reply)) {
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
@@ -208,7 +212,7 @@ void store_pass_limits (struct store *self, const redisReply *reply)
 
 static void on_limits_loaded (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading && !is_unusable (loading, KEY_LIMITS, reply))
         store_pass_limits (loading->store, reply);
     count_load_answer (owner, reply);
@@ -216,7 +220,7 @@ static void on_limits_loaded (void *owner, const redisReply *reply)
 
 static void on_tokens_loaded (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading && !is_unusable (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span used = reply_text (reply->element[i + 1]);
@@ -241,7 +245,7 @@ struct run_page {
 static void on_run_classes (void *owner, const redisReply *reply)
 {
     struct run_page *page = owner;
-    struct store_loading *loading = current_loading (page->loading);
+    struct store_loading *loading = loading_if_current (page->loading);
     if (loading)
         is_unusable (loading, KEY_CLASS, reply);
     for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
@@ -290,7 +294,7 @@ static void read_teams (struct store_loading *loading);
 
 static void on_runs_loaded (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = current_loading (owner);
+    struct store_loading *loading = loading_if_current (owner);
     if (loading && !is_unusable (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
         struct core *core = loading->store->core;
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
@@ -319,16 +323,17 @@ struct team_read {
     struct core_found found;
 };
 
+// Pass the team and what was read before it to the core.
 static void on_team_loaded (void *owner, const redisReply *reply)
 {
     struct team_read *self = owner;
     struct store_loading *loading = self->loading;
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
-    if (current_loading (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
+    if (loading_if_current (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
         !link_is_wrong_type (reply))
         loading->refused = true;
-    else if (current_loading (loading) && reply)
+    else if (loading_if_current (loading) && reply)
         core_load_team (loading->store->core, self->name.target, self->name.id, &self->found,
                         store_now_us (loading->store));
     free (spans);

@@ -89,6 +89,7 @@ static void set_limit_use (const struct core *core, const char *kind, struct spa
                               .used_us = state ? (int64_t)state->used_us : 0};
 }
 
+// Set the plan's place in the queue from the core or, if the core does not have it, from its score.
 static void on_queue_score (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
@@ -130,6 +131,7 @@ static void on_wait_score (void *owner, const redisReply *reply)
                       on_queue_score);
 }
 
+// Read the additional data that the lookup wants, or answer.
 static void read_extra_data (struct store_lookup *self)
 {
     char key[MEMBER_MAX + 8], member[MEMBER_MAX + 2];
@@ -165,6 +167,7 @@ static void set_found_message (struct store_lookup *self, struct span message)
 static void try_next_target (struct store_lookup *self);
 static void start_or_fail_lookup (void *owner, bool serves);
 
+// What the lookup waited for is written: look the plan up again.
 static void on_writes_done (struct waiter *waiter, enum written how, const char *error)
 {
     struct store_lookup *self = (struct store_lookup *)waiter; // it is the first member
@@ -185,6 +188,7 @@ static void wait_for_writes (struct store_lookup *self)
     writer_wait_batch (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
+// Process the message under a candidate target. What the core knows of the plan is newer.
 static void on_lookup_message (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
@@ -300,6 +304,7 @@ static void read_index_entries (struct store_lookup *self)
                       on_index_entries);
 }
 
+// Called when the store serves, or never will: start the lookup, or fail it.
 static void start_or_fail_lookup (void *owner, bool serves)
 {
     if (serves)

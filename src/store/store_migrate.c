@@ -14,7 +14,7 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-enum { PAGE = 1000, ABSENT_S = 15, WAIT_MS = 1000, KEY_MAX = 2 * STATION_NAME_MAX + 96 };
+enum { PAGE = 1000, PRESENT_MAX_AGE_S = 15, WAIT_MS = 1000, KEY_MAX = 2 * STATION_NAME_MAX + 96 };
 
 struct migration {
     struct store *store; // NULL: the migration was aborted
@@ -111,6 +111,7 @@ static void finish_migration (struct migration *self)
 
 static void read_key_page (struct migration *self);
 
+// Set the score of a plan in the queue, unless the plan has left the queue (XX).
 static void requeue_member (struct migration *self, struct span member, int64_t due_us)
 {
     char score[40];
@@ -141,6 +142,7 @@ static bool is_still_in_lane (double score, double since)
     return units > 0.5 && fabs (units - round (units)) < 0.00000003;
 }
 
+// Requeue held plans at the due times in their messages, else now.
 static void on_held_messages (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
@@ -165,6 +167,8 @@ static void on_held_messages (void *owner, const redisReply *reply)
     store_reply_when_written (self->store, WAITER_SURE, on_page_written, self);
 }
 
+// Compare the plans' scores in the queue: those that are still in the lane are requeued, and the
+// messages of held plans are read.
 static void on_page_scores (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
@@ -331,6 +335,7 @@ static bool value_is_schema_2 (struct span seen)
     return seen.size && memchr (seen.data, ' ', seen.size);
 }
 
+// Wait while a station of the former version is present, else begin to convert.
 static void on_stations_present (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
@@ -342,7 +347,7 @@ static void on_stations_present (void *owner, const redisReply *reply)
         struct span seen = reply_text (reply->element[i + 1]);
         bool new = value_is_schema_2 (seen);
         int64_t age_s = attending_value_age_s (reply->element[i + 1], now_s);
-        if (new || age_s > ABSENT_S || store->alone)
+        if (new || age_s > PRESENT_MAX_AGE_S || store->alone)
             continue;
         if (!self->logged)
             log_event (LEVEL_WARN, "migration.waits",
@@ -428,6 +433,7 @@ static void write_offer (struct store *store, const struct offer *offer)
     store_write (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
 }
 
+// Write the next page of offers; with the last one, the schema.
 static void write_next_offers (void *owner, enum store_result result, const char *error)
 {
     struct back_migration *self = owner;
@@ -471,7 +477,7 @@ static void on_other_stations (void *owner, const redisReply *reply)
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements && !store->alone;
          i += 2) {
         bool own = span_is (reply_text (reply->element[i]), store->instance);
-        bool here = attending_value_age_s (reply->element[i + 1], now_s) <= ABSENT_S;
+        bool here = attending_value_age_s (reply->element[i + 1], now_s) <= PRESENT_MAX_AGE_S;
         if (!own && here && value_is_schema_2 (reply_text (reply->element[i + 1]))) {
             end_back_migration (self, STORE_ERROR,
                                 "another station is, or was a moment ago, on this Redis: stop it");

@@ -21,7 +21,7 @@ void store_outputs_trim (struct store *self)
 
 // Only Redis knows how much memory the outputs use, and a check costs more than a write. So it is
 // checked after each eighth (TRIM_SHARE) of the limit that is written.
-void store_outputs_written (struct store *self, size_t size)
+void store_count_output (struct store *self, size_t size)
 {
     enum { TRIM_SHARE = 8 };
     self->output_written += (int64_t)size;

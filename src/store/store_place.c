@@ -37,7 +37,7 @@ bool store_drop_stopped (struct store *self, const struct plan *plan)
     if (!ended || core_view (self->core, plan->id, &view))
         return false; // the core has the plan in memory: it may be changing
     store_take_back (self, plan->station, plan->id, plan->caller);
-    store_write_stopped (self, plan->station, plan->id, STOP_NONE);
+    store_write_stop_state (self, plan->station, plan->id, STOP_NONE);
     return true;
 }
 

@@ -19,17 +19,17 @@ struct store {
     store_state_fn *changed;
     void *owner;
     enum store_state state;
-    bool flushing;         // a flush is running, or the store is being destroyed
-    bool loaded;           // all data needed since the takeover are read
-    struct reason trouble; // text of store_trouble
-    size_t odd_members;    // queue members that name no plan, removed since the last claim
-    char odd_member[80];   // one of these members, for the log
-    int64_t odd_batch;     // batch that removes such members; 0 = it was acknowledged
-    unsigned sent_kinds;   // ROWS_ flags of the batch sent in this turn
+    bool flushing;           // a flush is running, or the store is being destroyed
+    bool loaded;             // all data needed since the takeover are read
+    struct reason trouble;   // text of store_trouble
+    size_t invalid_members;  // queue members that name no plan, removed since the last claim
+    char invalid_member[80]; // one of these members, for the log
+    int64_t invalid_batch;   // batch that removes such members; 0 = it was acknowledged
+    unsigned sent_kinds;     // ROWS_ flags of the batch sent in this turn
 
-    int64_t offset_us; // Redis' clock minus our monotonic one
-    bool learned;      // offset_us comes from a reading of Redis' clock
-    char instance[17]; // random id of this process in plan:attending
+    int64_t offset_us;   // Redis' clock minus our monotonic one
+    bool clock_was_read; // offset_us comes from a reading of Redis' clock
+    char instance[17];   // random id of this process in plan:attending
     char name[80], endpoints[300], key[41];
     int state_folder; // a folder with the token of the last takeover; -1 = none
     struct store_bounds bounds;
@@ -45,14 +45,14 @@ struct store {
     struct migration *migration;    // migration in progress; NULL = none
     struct claim_call *claim;       // claim that waits for reads; NULL = none
     struct claim_call *spare_claim; // memory of the last claim, reused to avoid malloc
-    int64_t page_us;           // no page of the queue is read before this time: the last one failed
-    bool look_wanted;          // check for edits by hand as soon as nothing is in flight
-    int64_t look_us;           // when to set look_wanted next, monotonic
+    int64_t page_retry_us;     // no page of the queue is read before this time: the last one failed
+    bool comparison_wanted;    // check for edits by hand as soon as nothing is in flight
+    int64_t comparison_us;     // when to set comparison_wanted next, monotonic
     size_t limits_unwritten;   // number of changes of limits that are not acknowledged
     uint64_t limit_writes;     // number of changes of limits since the start
     int64_t stations_revision; // revision of the added targets: differs after every change
     void (*due) (void *owner, int64_t redis_us);
-    struct later *later, **last_later; // calls that wait until the store serves
+    struct deferred_call *deferred, **last_deferred; // calls that wait until the store serves
 };
 
 #define WORDS(...)                                                                                 \
@@ -181,8 +181,8 @@ enum stop_state plan_stop_state (const struct plan *plan);
 enum stop_state message_stop_state (struct span message);
 
 // Write a changed stop state of a plan. The time at which it stopped is preserved.
-void store_write_stopped (struct store *self, struct span station, uint64_t plan_id,
-                          enum stop_state stop_state);
+void store_write_stop_state (struct store *self, struct span station, uint64_t plan_id,
+                             enum stop_state stop_state);
 
 // Add a record to the last failures of a plan.
 void store_add_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
@@ -191,7 +191,7 @@ void store_add_failure (struct store *self, struct span station, uint64_t plan_i
 // -- outputs
 
 // Count an output of `size` bytes that is being written, and trim the outputs after a while.
-void store_outputs_written (struct store *self, size_t size);
+void store_count_output (struct store *self, size_t size);
 
 // Delete the oldest outputs: above output_bytes, and those that are too old.
 void store_outputs_trim (struct store *self);

@@ -128,6 +128,8 @@ static enum core_result make_core_call (struct pull_call *self)
 
 static void read_pull_plan (struct pull_call *self);
 
+// Make the call of the core. If it needs data of the plan that are not in memory, read them first
+// and call again; else answer when its changes are written.
 static void run_pull (struct pull_call *self)
 {
     enum core_result result = store_is_serving (self->store) ? make_core_call (self) : CORE_FULL;
@@ -186,6 +188,7 @@ static void on_pull_score (void *owner, const redisReply *reply)
     self->found.score_us = reply ? reply_score_us (reply) : -1;
 }
 
+// Read what else the core needs of the plan: its score, its team and the worker's report.
 static void on_pull_plan (void *owner, const struct store_loaded *plan)
 {
     struct pull_call *self = owner;
@@ -306,7 +309,7 @@ static struct pull_call *worker_call_new (struct store *self, enum pull_op pull_
     return call;
 }
 
-static struct span copy_text_at (struct pull_call *self, int at, struct span text)
+static struct span copy_call_text (struct pull_call *self, int at, struct span text)
 {
     self->texts[at] = memory_copy (text.data, text.size);
     return span_of (self->texts[at], text.size);
@@ -317,7 +320,7 @@ void store_alive (struct store *self, const struct store_worker *worker,
 {
     struct pull_call *call =
         worker_call_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
-    call->heartbeat = (struct core_heartbeat){copy_text_at (call, 0, heartbeat->progress), heartbeat->release};
+    call->heartbeat = (struct core_heartbeat){copy_call_text (call, 0, heartbeat->progress), heartbeat->release};
     defer_pull (call);
 }
 
@@ -327,8 +330,8 @@ void store_report (struct store *self, const struct store_worker *worker,
     struct pull_call *call =
         worker_call_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
     call->report = *report;
-    call->report.reason = copy_text_at (call, 0, report->reason);
-    call->report.result = copy_text_at (call, 1, report->result);
+    call->report.reason = copy_call_text (call, 0, report->reason);
+    call->report.result = copy_call_text (call, 1, report->result);
     defer_pull (call);
 }
 

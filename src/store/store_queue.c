@@ -31,12 +31,13 @@ static bool read_is_current (const struct queue_read *asked)
     return core_resets (asked->store->core) == asked->resets;
 }
 
+// Remove a queue member that names no plan, and note it for the log.
 static void remove_invalid_member (struct store *self, struct span member)
 {
     store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
-    self->odd_batch = core_batch (self->core);
-    if (!self->odd_members++)
-        snprintf (self->odd_member, sizeof self->odd_member, "%.*s", (int)member.size,
+    self->invalid_batch = core_batch (self->core);
+    if (!self->invalid_members++)
+        snprintf (self->invalid_member, sizeof self->invalid_member, "%.*s", (int)member.size,
                   (const char *)member.data);
 }
 
@@ -68,10 +69,10 @@ static void on_queue_page (void *owner, const redisReply *reply)
         store_report_next_due (self);
     } else if (read_is_current (asked)) {
         core_page_lost (self->core);
-        self->page_us = clock_mono_us () + PAGE_AGAIN_US;
+        self->page_retry_us = clock_mono_us () + PAGE_AGAIN_US;
         if (store_replace_wrong_key (self, KEY_TIME_SET,
                                      reply)) // the next sweep restores the queue
-            self->odd_batch = core_batch (self->core);
+            self->invalid_batch = core_batch (self->core);
     }
     free (asked);
 }
@@ -145,17 +146,17 @@ void store_queue_update (struct store *self)
     struct core_cursor cursor;
     int64_t now_us = clock_mono_us ();
     // Do not read while invalid members are being removed: they would be read again.
-    if (!self->odd_batch && now_us >= self->page_us &&
+    if (!self->invalid_batch && now_us >= self->page_retry_us &&
         core_wants_page (self->core, store_now_us (self), &cursor))
         read_queue_page (self, &cursor);
-    if (self->look_wanted && core_is_quiet (self->core)) {
-        self->look_wanted = false;
+    if (self->comparison_wanted && core_is_quiet (self->core)) {
+        self->comparison_wanted = false;
         compare_plan_counts (self);
     }
-    if (now_us < self->look_us)
+    if (now_us < self->comparison_us)
         return;
-    self->look_wanted = true; // the next turn in which the core is quiet does it
-    self->look_us = now_us + LOOK_US;
+    self->comparison_wanted = true; // the next turn in which the core is quiet does it
+    self->comparison_us = now_us + LOOK_US;
     if (!self->limits_unwritten)
         store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)),
                             on_limits_checked, queue_read_new (self));

@@ -46,7 +46,7 @@ static void set_oldest_seq (struct stats_call *self, const redisReply *reply)
         if (span_is (reply_text (fields->element[i]), "n"))
             size = reply_number (fields->element[i + 1]);
     if (size < 1 || size > OUTCOMES_MAX)
-        size = 1; // not written by a station
+        size = 1; // no station writes such a number
     if (history_entry_parse (reply_text (entry->element[0]), &seq, &sub))
         self->oldest = (int64_t)seq - size + 1;
 }
@@ -125,7 +125,7 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
 
 // -- the stations present: plan:attending, the only key that a standby writes
 
-enum { ABSENT_S = 15, FORGET_S = 86400 };
+enum { PRESENT_AGE_MAX_S = 15, DELETE_AGE_S = 86400 };
 
 int64_t attending_value_age_s (const redisReply *seen, int64_t now_s)
 {
@@ -169,8 +169,8 @@ static void on_presence_read (void *owner, const redisReply *reply)
     int64_t now_s = store_now_us (self) / 1000000;
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
         int64_t age_s = attending_value_age_s (reply->element[i + 1], now_s);
-        answer.attending += age_s <= ABSENT_S;
-        if (age_s > FORGET_S && store_is_serving (self))
+        answer.attending += age_s <= PRESENT_AGE_MAX_S;
+        if (age_s > DELETE_AGE_S && store_is_serving (self))
             store_write (
                 self, WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), reply_text (reply->element[i])));
     }

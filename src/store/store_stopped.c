@@ -36,8 +36,8 @@ static void add_to_stop_list (struct store *self, const char *key, struct span m
     store_write (self, WORDS (TEXT ("ZADD"), TEXT (key), TEXT ("NX"), TEXT (score), member));
 }
 
-void store_write_stopped (struct store *self, struct span station, uint64_t plan_id,
-                          enum stop_state stop_state)
+void store_write_stop_state (struct store *self, struct span station, uint64_t plan_id,
+                             enum stop_state stop_state)
 {
     char member[MEMBER_MAX + 2];
     plan_key_make (member, KEY_MESSAGE, station, plan_id);

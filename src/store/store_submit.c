@@ -45,7 +45,7 @@ static void on_submit_written (struct waiter *waiter, enum written how, const ch
     struct plan_submit *self = (struct plan_submit *)waiter; // it is the first member
     const struct plan *plan = self->plan;
     if (how == WRITTEN_REFUSED && plan_stop_state (plan) != STOP_NONE)
-        store_write_stopped (self->store, plan->station, plan->id, STOP_NONE);
+        store_write_stop_state (self->store, plan->station, plan->id, STOP_NONE);
     if (how == WRITTEN)
         link_replicate (self->store->link, on_plan_replicated, self);
     else if (how == WRITTEN_RESET)
@@ -54,7 +54,7 @@ static void on_submit_written (struct waiter *waiter, enum written how, const ch
         answer_submit (self, store_result_of_wait (how), error);
 }
 
-static void submit_to_core (struct plan_submit *self)
+static void add_plan_to_core (struct plan_submit *self)
 {
     struct store *store = self->store;
     const struct plan *plan = self->plan;
@@ -70,7 +70,7 @@ static void submit_to_core (struct plan_submit *self)
         core_submit (store->core, &submission, store_now_us (store), &refusal);
     if (result == CORE_DONE) {
         if (plan_stop_state (plan) != STOP_NONE)
-            store_write_stopped (store, plan->station, plan->id, plan_stop_state (plan));
+            store_write_stop_state (store, plan->station, plan->id, plan_stop_state (plan));
         self->waiter = (struct waiter){.kind = WAITER_SUBMISSION, .release = on_submit_written};
         writer_wait_batch (store->writer, &self->waiter, clock_mono_us ());
     } else if (result == CORE_FULL) {
@@ -88,7 +88,7 @@ static void on_existence_checked (void *owner, const struct store_loaded *found)
 {
     struct plan_submit *self = owner;
     if (found->result == STORE_NONE && store_is_serving (self->store))
-        submit_to_core (self);
+        add_plan_to_core (self);
     else if (found->result == STORE_DONE)
         answer_submit (self, STORE_HELD, "");
     else
@@ -96,10 +96,11 @@ static void on_existence_checked (void *owner, const struct store_loaded *found)
                        found->error);
 }
 
+// Submit the plan, after a check that its id is free unless the station has just generated it.
 static void submit_if_new (struct plan_submit *self)
 {
     if (self->made_here)
-        submit_to_core (self);
+        add_plan_to_core (self);
     else
         store_exists (self->store, self->plan->id, self->plan->station, on_existence_checked, self);
 }

@@ -38,6 +38,7 @@ static void end_sweep (struct queue_sweep *self, enum store_result result)
     free (self);
 }
 
+// Whether an answer is missing or outdated; then this ends the sweep.
 static bool sweep_ended_by_error (struct queue_sweep *self, const redisReply *reply)
 {
     bool lost = !self->has_scores || !reply_is_array (reply, self->count) ||
@@ -47,6 +48,7 @@ static bool sweep_ended_by_error (struct queue_sweep *self, const redisReply *re
     return lost;
 }
 
+// Repair what is stored about a plan, and add it to `outside` if it is not in the queue.
 static void check_swept_plan (struct queue_sweep *self, size_t index, struct span message,
                               struct store_outside *outside)
 {
@@ -63,13 +65,13 @@ static void check_swept_plan (struct queue_sweep *self, size_t index, struct spa
         core_remove (core, &(struct core_removal){.target = target, .id = plan->id},
                      store_now_us (self->store));
         if (plan->stopped)
-            store_write_stopped (self->store, target, plan->id, STOP_NONE);
+            store_write_stop_state (self->store, target, plan->id, STOP_NONE);
         self->answer.repaired++;
     } else if (!plan->queued) {
         // List a plan that was stopped by a version without these lists, or by hand.
         enum stop_state stop_state = message_stop_state (message);
         if (stop_state != STOP_NONE && !plan->stopped)
-            store_write_stopped (self->store, target, plan->id, stop_state);
+            store_write_stop_state (self->store, target, plan->id, stop_state);
         outside[self->answer.count++] =
             (struct store_outside){.station = target,
                                    .plan_id = plan->id,

@@ -91,6 +91,7 @@ struct settle_call {
     void *owner;
 };
 
+// The calls of this turn have made their decisions: wait until these are written.
 static void wait_after_turn (void *owner, enum store_result result, const char *error)
 {
     struct settle_call *settle_call = owner;

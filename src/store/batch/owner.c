@@ -8,11 +8,11 @@
 #include "plant.h"
 
 enum owner_link_state {
-    CLOSED,  // no connection, and none requested yet
-    OPENING, // a connection was requested
-    BLIND,   // open, but Redis rejected the last look
-    LOOKING, // waiting for the answer to a look and to the commands sent before it
-    WATCHED  // the last look was answered, and nothing was sent since
+    CLOSED,        // no connection, and none requested yet
+    OPENING,       // a connection was requested
+    LOOK_REJECTED, // open, but Redis rejected the last look
+    LOOKING,       // waiting for the answer to a look and to the commands sent before it
+    WATCHED        // the last look was answered, and nothing was sent since
 };
 
 struct owner {
@@ -113,6 +113,7 @@ static struct owner_step step_make (enum owner_action what, enum owner_change ne
     return (struct owner_step){what, news};
 }
 
+// A step that sends commands with a look after them: wait for its answer.
 static struct owner_step step_then_look (struct owner *self, enum owner_action what,
                                          enum owner_change news, int64_t now_us)
 {
@@ -135,6 +136,7 @@ static int64_t next_heartbeat_us (const struct owner *self)
     return self->config.alone ? INT64_MAX : self->leased_us + OWNER_LEASE_US / 4;
 }
 
+// Send the next batch, or resend the one in flight.
 static struct owner_step step_send_batch (struct owner *self, enum owner_change news,
                                           int64_t now_us)
 {
@@ -170,6 +172,7 @@ static void note_loss (struct owner *self, const struct owner_event *event)
         self->lost = OWNER_LOST_NOTHING;
 }
 
+// Take over with a new token, of an epoch above all that were found.
 static struct owner_step step_take_over (struct owner *self, const struct owner_event *event,
                                          int64_t now_us)
 {
@@ -186,6 +189,7 @@ static struct owner_step step_take_over (struct owner *self, const struct owner_
     return step_then_look (self, OWNER_TAKE, OWNER_UNCHANGED, now_us);
 }
 
+// A look found the token of this station's takeover: it is the owner now.
 static struct owner_step on_takeover_found (struct owner *self, int64_t batch, int64_t now_us)
 {
     if (batch != 0)
@@ -326,7 +330,7 @@ static struct owner_step on_owner_tick (struct owner *self, int64_t now_us)
         if (self->handover && !self->batch)
             return step_release (self, now_us);
         return step_send_batch (self, OWNER_UNCHANGED, now_us); // a resend, or a heartbeat
-    case BLIND:
+    case LOOK_REJECTED:
         return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
     default: // waiting for an event
         self->wake_us = INT64_MAX;
@@ -358,7 +362,7 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
     case OWNER_LOOK_REJECTED:
         if (moved)
             return on_link_closed (self, boot_us);
-        self->link = BLIND;
+        self->link = LOOK_REJECTED;
         return step_wait_until (self, OWNER_UNCHANGED, boot_us + OWNER_RETRY_US);
     case OWNER_BATCH:
         if (!owner_may_send_batch (self))

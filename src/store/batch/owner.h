@@ -139,7 +139,7 @@ int64_t owner_acked (const struct owner *self);
 // What Redis lost before the last takeover, as far as this station saw it.
 enum owner_loss {
     OWNER_LOST_NOTHING,
-    OWNER_LOST_TAIL, // its data are of an earlier time
-    OWNER_LOST_ALL   // it was emptied, or replaced
+    OWNER_LOST_TAIL, // the last writes: its data are of an earlier time
+    OWNER_LOST_ALL   // all data: it was emptied, or replaced
 };
 enum owner_loss owner_loss (const struct owner *self);

@@ -66,6 +66,7 @@ static struct span copy_entry_id (struct commands *self, int64_t seq, int64_t su
     return commands_copy (self, span_of (text, size));
 }
 
+// Store the outputs of these outcomes, if any, in one entry with the same id as in the history.
 static void add_output_entry (struct commands *self, const struct outcome_row *rows, size_t count,
                               struct span entry, struct span ended)
 {
@@ -94,6 +95,7 @@ static void add_outcome_entry (struct commands *self, const struct outcome_row *
     add_output_entry (self, row, 1, entry, ended);
 }
 
+// Add one entry of the history for several outcomes. It has the id of the last one.
 static void add_packed_entry (struct commands *self, const struct outcome_row *rows, size_t count)
 {
     const struct outcome_row *last = &rows[count - 1];

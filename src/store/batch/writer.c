@@ -59,10 +59,10 @@ static void release_ended_waiters (struct writer *self)
 void writer_wait_batch (struct writer *self, struct waiter *waiter, int64_t mono_us)
 {
     waiter->since_us = mono_us;
-    if (self->closes) {
+    if (self->closing) {
         waiter_list_add (&self->ended[WRITTEN_UNKNOWN], waiter);
     } else if (core_has_rows (self->core) && !PLANTED (EFFECT_FIRST)) {
-        self->hurries = self->hurries || waiter->kind != WAITER_SURE;
+        self->urgent = self->urgent || waiter->kind != WAITER_SURE;
         waiter_list_add (&self->gathering, waiter);
     } else { // it wrote nothing, but the state on which its answer is based may be in flight
         waiter_list_add (self->has_rows ? &self->in_flight : &self->ended[WRITTEN], waiter);
@@ -71,7 +71,7 @@ void writer_wait_batch (struct writer *self, struct waiter *waiter, int64_t mono
 
 void writer_wait_flush (struct writer *self, struct waiter *waiter)
 {
-    waiter_list_add (&self->ended[self->closes ? WRITTEN_UNKNOWN : WRITTEN], waiter);
+    waiter_list_add (&self->ended[self->closing ? WRITTEN_UNKNOWN : WRITTEN], waiter);
 }
 
 bool waiter_needs_replicas (const struct waiter *waiter)
@@ -81,6 +81,7 @@ bool waiter_needs_replicas (const struct waiter *waiter)
 
 // -- answers
 
+// Why Redis rejected a command, by the first word of its error.
 static enum owner_refusal reply_refusal (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ERROR)
@@ -102,6 +103,8 @@ static void note_refusal (struct writer *self, const redisReply *reply)
     snprintf (self->refusal, sizeof self->refusal, "%s", reply->str);
 }
 
+// Process the answers to the commands of a batch: note those that failed, and read Redis' clock,
+// which is the last answer.
 static void read_exec_reply (struct writer *self, const redisReply *reply)
 {
     if (reply && reply->type == REDIS_REPLY_ERROR)
@@ -127,6 +130,7 @@ static void read_exec_reply (struct writer *self, const redisReply *reply)
         self->io.time (self->io.owner, self->asked_us, seconds * 1000000 + us);
 }
 
+// The batch in flight was applied: repair failed rows first, else release its waiters.
 static void on_batch_acked (struct writer *self)
 {
     self->stays_refused = false;
@@ -147,6 +151,8 @@ static void on_batch_acked (struct writer *self)
     self->io.news (self->io.owner, OWNER_ACKED);
 }
 
+// Redis rejected the batch, which is resent later. Submissions are not: their waiters get the
+// error.
 static void on_batch_refused (struct writer *self)
 {
     self->stays_refused = true;
@@ -163,13 +169,13 @@ static void on_batch_refused (struct writer *self)
 static void drop_batches (struct writer *self)
 {
     commands_clear (&self->rows);
-    self->has_rows = self->hurries = self->stays_refused = self->reopened = false;
+    self->has_rows = self->urgent = self->stays_refused = self->reopened = false;
     self->kinds = 0;
     self->failure_count = 0;
     self->number = 0;
     end_waiters (self, &self->in_flight, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
-    self->gathers_us = 0;
+    self->delayed_since_us = 0;
 }
 
 static void process_owner_event (struct writer *self, const struct owner_event *event,
@@ -218,9 +224,9 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
         reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && !self->unwatched;
     if (!found)
         note_refusal (self, reply);
-    if (!found || self->blind)
+    if (!found || self->look_rejected)
         self->stays_refused = !found;
-    self->blind = !found;
+    self->look_rejected = !found;
     struct owner_event found_event = {.type = found ? OWNER_LOOKED : OWNER_LOOK_REJECTED,
                                       .refusal = found ? self->refused : reply_refusal (reply)};
     if (found && reply->element[0]->str)
@@ -284,9 +290,9 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
         (!again && !core_has_rows (self->core)))
         return;
     // Heartbeats, for which no caller waits, are delayed for a short time.
-    if (!again && !self->hurries && !core_hurries (self->core)) {
-        self->gathers_us = self->gathers_us ? self->gathers_us : mono_us;
-        if (mono_us - self->gathers_us < HEARTBEAT_DELAY_US)
+    if (!again && !self->urgent && !core_hurries (self->core)) {
+        self->delayed_since_us = self->delayed_since_us ? self->delayed_since_us : mono_us;
+        if (mono_us - self->delayed_since_us < HEARTBEAT_DELAY_US)
             return;
     }
     process_owner_event (self, &(struct owner_event){.type = OWNER_BATCH}, boot_us);
@@ -377,7 +383,7 @@ void writer_destroy (struct writer **self_p)
     struct writer *self = *self_p;
     if (!self)
         return;
-    self->closes = true;
+    self->closing = true;
     end_waiters (self, &self->in_flight, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
     for (int how = 0; how < WRITTEN_COUNT; how++)

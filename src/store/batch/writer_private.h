@@ -37,7 +37,7 @@ struct writer {
     char refusal[REFUSAL_SIZE]; // text of the last refusal; "" = there was none
     bool stays_refused;         // no batch was applied since that refusal
     bool unwatched;             // Redis rejected the WATCH
-    bool blind;                 // Redis rejected the last look
+    bool look_rejected;         // Redis rejected the last look
 
     // the batch in flight
     struct commands rows; // its rows as commands, unchanged until it is applied
@@ -51,11 +51,11 @@ struct writer {
 
     struct waiter_list gathering, in_flight;
     struct waiter_list ended[WRITTEN_COUNT]; // by outcome: to be released with the next flush
-    char ended_error[REFUSAL_SIZE];          // for those of WRITTEN_REFUSED
-    bool hurries;       // a caller waits for the batch being collected, so it is not delayed
-    int64_t gathers_us; // since when it is delayed, monotonic; 0 = it is not
-    bool releasing;     // release callbacks are running
-    bool closes;        // the writer is being destroyed: waiters get WRITTEN_UNKNOWN
+    char ended_error[REFUSAL_SIZE];          // error text for the waiters of WRITTEN_REFUSED
+    bool urgent;              // a caller waits for the batch being collected, so it is not delayed
+    int64_t delayed_since_us; // since when it is delayed, monotonic; 0 = it is not
+    bool releasing;           // release callbacks are running
+    bool closing;             // the writer is being destroyed: waiters get WRITTEN_UNKNOWN
 };
 
 // Send what the owner's protocol requires in this flush (`todo`): writer_send.c.

@@ -12,6 +12,7 @@ static struct span copy_number_word (struct commands *commands, int64_t value)
     return commands_copy (commands, span_of (digits, size));
 }
 
+// Add a look: watch the owner's key, and read token and batch number.
 static void add_watch_and_read (struct writer *self)
 {
     ADD (&self->sent, TEXT ("WATCH"),
@@ -19,6 +20,7 @@ static void add_watch_and_read (struct writer *self)
     ADD (&self->sent, TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("batch"));
 }
 
+// Send the collected commands, and reset what is known of their answers.
 static void send_collected (struct writer *self)
 {
     self->answered = 0;
@@ -89,6 +91,7 @@ static void send_transaction (struct writer *self, struct commands *owner, int64
     send_collected (self);
 }
 
+// Store this station's token and data as the owner.
 static void send_takeover (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};
@@ -119,8 +122,8 @@ static void send_rows (struct writer *self, int64_t mono_us)
         if (!self->in_flight.first)
             self->in_flight.end = NULL;
         self->gathering = (struct waiter_list){0};
-        self->hurries = false;
-        self->gathers_us = 0;
+        self->urgent = false;
+        self->delayed_since_us = 0;
     }
     ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("batch"),
          copy_number_word (&owner, self->number));
@@ -128,6 +131,7 @@ static void send_rows (struct writer *self, int64_t mono_us)
     commands_free (&owner);
 }
 
+// Replace the token by one that marks the database as released.
 static void send_release (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};

@@ -24,6 +24,7 @@ struct connection {
 
 // -- hooks with which hiredis selects the events to poll for
 
+// Watch the socket for the events that hiredis waits for now.
 static void update_polled_events (struct connection *self)
 {
     uint32_t wanted = (self->want_read ? EPOLLIN : 0U) | (self->want_write ? EPOLLOUT : 0U);
@@ -131,6 +132,7 @@ static void free_reply_object (void *reply)
         hiredis_functions->freeObject (reply);
 }
 
+// Make the reader use the shared object for QUEUED replies.
 static void share_queued_reply (redisReader *reader)
 {
     static redisReplyObjectFunctions functions;

@@ -179,6 +179,7 @@ struct tail {
     size_t good;      // size of the valid part
 };
 
+// Save the invalid end of the file, and cut it off.
 static enum data_state cut_tail (const struct tail *self, enum aof_state state,
                                  struct reason *reason)
 {
@@ -260,7 +261,7 @@ void data_folder_log_tail (const char *folder, char *ret, size_t size)
     ret[got > 0 ? got : 0] = '\0';
 }
 
-bool data_folder_log_end (const char *folder, struct reason *ret)
+bool data_folder_last_message (const char *folder, struct reason *ret)
 {
     static const char *const unreadable[] = {
         "Bad file format reading", "Unexpected end of file reading", "Unrecoverable error",

@@ -28,4 +28,4 @@ enum data_state data_folder_repair (const char *folder, bool repair, struct reas
 void data_folder_log_tail (const char *folder, char *ret, size_t size);
 
 // The last message in the log of Redis. True when it says that Redis could not read its files.
-bool data_folder_log_end (const char *folder, struct reason *ret);
+bool data_folder_last_message (const char *folder, struct reason *ret);

@@ -188,7 +188,7 @@ bool embedded_ended (struct embedded *self, struct reason *reason)
     else {
         struct reason last;
         self->failed = WEXITSTATUS (status) != 0;
-        self->unreadable = data_folder_log_end (self->data, &last) && self->failed;
+        self->unreadable = data_folder_last_message (self->data, &last) && self->failed;
         reason_set (reason, "redis-server: ended with %d, see %s/redis.log%s%s",
                     WEXITSTATUS (status), self->data, self->failed ? ": " : "",
                     self->failed ? last.text : "");

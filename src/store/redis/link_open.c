@@ -55,7 +55,7 @@ void link_load_script (struct link *self, enum script script)
     send_link_command (self, on_setup_reply, 3, argv);
 }
 
-static void on_schema (redisAsyncContext *context, void *data, void *arg)
+static void on_schema_read (redisAsyncContext *context, void *data, void *arg)
 {
     struct reason reason;
     const redisReply *reply = data;
@@ -74,7 +74,7 @@ static void on_schema (redisAsyncContext *context, void *data, void *arg)
     refuse_redis (arg, reason.text);
 }
 
-static void on_info (redisAsyncContext *context, void *data, void *arg)
+static void on_info_read (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
     const redisReply *reply = data;
@@ -101,7 +101,7 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
 
 // Compare Redis' clock with this machine's, assuming that it was read in the middle of the round
 // trip.
-static void on_time (redisAsyncContext *context, void *data, void *arg)
+static void on_time_read (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
     const redisReply *reply = data;
@@ -149,11 +149,11 @@ void link_check_redis (struct link *self)
     const char *info[] = {"INFO"};
     const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
     const char *time[] = {"TIME"};
-    send_link_command (self, on_schema, 3, schema);
-    send_link_command (self, on_info, 1, info);
+    send_link_command (self, on_schema_read, 3, schema);
+    send_link_command (self, on_info_read, 1, info);
     send_link_command (self, on_appendfsync, 3, fsync);
     self->time_asked_us = clock_mono_us ();
-    send_link_command (self, on_time, 1, time);
+    send_link_command (self, on_time_read, 1, time);
     self->check_us = clock_mono_us () + CHECK_US;
 }
 
@@ -168,6 +168,7 @@ static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg
     link_set_up (self);
 }
 
+// Send all commands that a new connection needs. The link is up when the last one is answered.
 static void send_setup (struct link *self)
 {
     const char *done[] = {"PING"};

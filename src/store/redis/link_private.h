@@ -46,10 +46,10 @@ struct link {
     struct sentinel *sentinel; // NULL: the address is that of Redis itself
     struct address master;     // the master that the sentinels named last
     struct replicas *replicas; // NULL: no waiting for replicas
-    bool refused;              // the last try found a Redis that must not hold plans
+    bool refused;              // the last attempt found a Redis that must not hold plans
     bool broken;               // the connection is to be closed, outside hiredis' callbacks
-    int64_t opened_us;         // when this try began, monotonic; 0 = there is none
-    int64_t retry_us;          // when to try again
+    int64_t opened_us;         // when this attempt to connect began, monotonic; 0 = there is none
+    int64_t retry_us;          // when to connect again, monotonic
     int64_t backoff_us;
     int64_t check_us;    // when to check again whether Redis may hold plans
     int64_t sentinel_us; // when to ask the sentinels again

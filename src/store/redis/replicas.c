@@ -66,6 +66,8 @@ static void connect_to_master (struct replicas *self)
                            ignore_setup_reply, self);
 }
 
+// Send WAIT for all callers that wait for the next one. A write goes first, as WAIT counts the
+// replicas that have the last write of its own connection.
 static void send_wait (struct replicas *self)
 {
     char count[24], timeout[24];
@@ -99,7 +101,7 @@ void replicas_flush (struct replicas *self)
     connection_update_events (self->connection);
 }
 
-static void on_turn (void *owner)
+static void on_replicas_turn (void *owner)
 {
     replicas_flush (owner);
 }
@@ -128,7 +130,7 @@ struct replicas *replicas_new (const struct link_config *config, struct reactor 
 {
     struct replicas *self = memory_new (sizeof *self);
     self->config = config;
-    self->connection = connection_new (reactor, on_turn, self);
+    self->connection = connection_new (reactor, on_replicas_turn, self);
     return self;
 }
 

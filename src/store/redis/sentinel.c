@@ -39,6 +39,7 @@ static void end_sentinel_request (struct sentinel *self)
     self->found (self->owner, self->epoch >= 0 ? &self->master : NULL, self->trouble.text);
 }
 
+// Write to all sentinels, and end the request when each has answered or failed.
 static void check_probes (struct sentinel *self)
 {
     bool all = true;
@@ -61,7 +62,7 @@ static void check_probes (struct sentinel *self)
         end_sentinel_request (self);
 }
 
-static void on_turn (void *owner)
+static void on_probe_turn (void *owner)
 {
     check_probes (((struct probe *)owner)->sentinel);
 }
@@ -78,7 +79,8 @@ static const char *reply_field (const redisReply *reply, const char *name)
     return "";
 }
 
-static void on_master (redisAsyncContext *context, void *data, void *arg)
+// Keep the master that this sentinel names if its answer has the greatest epoch so far.
+static void on_master_reply (redisAsyncContext *context, void *data, void *arg)
 {
     struct probe *probe = arg;
     struct sentinel *self = probe->sentinel;
@@ -118,7 +120,7 @@ static void probe_sentinel (struct probe *probe, const struct endpoint *endpoint
     memcpy (address.host, endpoint->host, sizeof endpoint->host);
     probe->answered = connection_open (probe->connection, &address, &probe->sentinel->trouble) != 0;
     if (!probe->answered)
-        redisAsyncCommand (connection_context (probe->connection), on_master, probe,
+        redisAsyncCommand (connection_context (probe->connection), on_master_reply, probe,
                            "SENTINEL MASTER %s", name);
 }
 
@@ -147,7 +149,7 @@ struct sentinel *sentinel_new (const struct address *address, struct reactor *re
     self->timer = (struct timer){.call = on_request_timeout, .owner = self};
     for (size_t i = 0; i < address->sentinel_count; i++) {
         self->probes[i].sentinel = self;
-        self->probes[i].connection = connection_new (reactor, on_turn, &self->probes[i]);
+        self->probes[i].connection = connection_new (reactor, on_probe_turn, &self->probes[i]);
     }
     return self;
 }
