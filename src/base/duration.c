@@ -52,7 +52,7 @@ bool duration_seconds (const char *text, int64_t *ret)
     return true;
 }
 
-// Digits and "ms", and nothing else.
+// Parse digits followed by "ms", as milliseconds.
 static bool parse_ms (const char *text, int64_t *ret_ms)
 {
     size_t digits = strspn (text, "0123456789");

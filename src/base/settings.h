@@ -28,7 +28,7 @@ struct setting {
     const char *help;
     int64_t unit_ms; // a NUMBER that is a time: its unit in milliseconds, 1 or 1000, and its text
                      // may be a duration such as 5m; 0 = it is no time
-    bool fixed; // read at start only: a reload does not change it
+    bool fixed;      // read at start only: a reload does not change it
 };
 
 // The title of a group of consecutive rows.

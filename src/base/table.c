@@ -12,7 +12,7 @@ uint64_t table_hash_number (uint64_t key)
     return key ^ key >> 29;
 }
 
-// FNV-1a.
+// FNV-1a, mixed once more as only the low bits select the slot.
 uint64_t table_hash (struct span key)
 {
     uint64_t hash = UINT64_C (0xCBF29CE484222325);

@@ -1,4 +1,4 @@
-// The history of outcomes.
+// Reads and trims the history of outcomes, removes outcomes, and restores archived ones.
 #include <inttypes.h>
 #include <stdlib.h>
 

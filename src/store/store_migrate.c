@@ -250,7 +250,7 @@ static void read_key_page (struct migration *self)
                         on_key_page, self);
 }
 
-// -- the keys
+// -- finding the keys of schema 1
 
 static void convert_next_key (struct migration *self)
 {

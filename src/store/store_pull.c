@@ -320,7 +320,8 @@ void store_alive (struct store *self, const struct store_worker *worker,
 {
     struct pull_call *call =
         worker_call_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
-    call->heartbeat = (struct core_heartbeat){copy_call_text (call, 0, heartbeat->progress), heartbeat->release};
+    call->heartbeat =
+        (struct core_heartbeat){copy_call_text (call, 0, heartbeat->progress), heartbeat->release};
     defer_pull (call);
 }
 

@@ -332,7 +332,7 @@ static struct owner_step on_owner_tick (struct owner *self, int64_t now_us)
         return step_send_batch (self, OWNER_UNCHANGED, now_us); // a resend, or a heartbeat
     case LOOK_REJECTED:
         return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
-    default: // waiting for an event
+    default: // OPENING and LOOKING wait for another event
         self->wake_us = INT64_MAX;
         return step_make (OWNER_WAIT, OWNER_UNCHANGED);
     }

@@ -129,7 +129,7 @@ const char *writer_refusal (const struct writer *self);
 // The number of waiters, without those of writer_wait_flush.
 size_t writer_waiter_count (const struct writer *self);
 
-// Whether nothing is gathered, in flight, or waited for.
+// Whether no row is pending or in flight, and no waiter waits for a batch.
 bool writer_is_idle (const struct writer *self);
 
 const struct owner *writer_owner (const struct writer *self);

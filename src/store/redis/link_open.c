@@ -204,7 +204,7 @@ void link_on_master (void *owner, const struct address *master, const char *reas
     if (master)
         self->master = *master;
     if (connection_exists (self->connection)) {
-        // While it is up, unresponsive sentinels change nothing.
+        // While the link is connected, sentinels that do not answer change nothing.
         if (master && !same)
             link_mark_broken (self, "the sentinels name another master");
         link_check_connection (self);

@@ -25,7 +25,7 @@ struct redis_facts {
 
 void redis_info_facts (struct span info, struct redis_facts *ret);
 
-// Whether it keeps an append-only file.
+// Whether this Redis writes an append-only file.
 bool redis_info_keeps_file (struct span info);
 
 // Text for people: how safe an acknowledged plan is with this value of link_fsync.
