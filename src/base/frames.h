@@ -8,4 +8,5 @@ struct frames {
     struct span at[]; // the bytes follow the list
 };
 
+// Copy the frames with their bytes.
 struct frames *frames_copy (const struct span *frames, size_t count);

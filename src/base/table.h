@@ -21,9 +21,11 @@ struct table {
     size_t count; // number of nodes
 };
 
+// Hashes for keys that are bytes, and for keys that are numbers.
 uint64_t table_hash (struct span key);
 uint64_t table_hash_number (uint64_t key);
 
+// Add the node under this hash; other nodes may have the same hash.
 void table_add (struct table *self, struct table_node *node, uint64_t hash);
 
 // Remove the node, which must be in the table.

@@ -97,6 +97,7 @@ static bool may_write_event (const char *event, uint64_t *ret_left_out)
     return true;
 }
 
+// Write the line if stderr accepts it at once, else count it as dropped.
 static void write_line (const char *line, size_t size)
 {
     struct pollfd item = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -19,6 +19,7 @@ struct log_writer {
     size_t size, room;
 };
 
+// Append the text if it fits as a whole; else nothing more is appended.
 static void append_text (struct log_writer *self, const char *text, size_t size)
 {
     if (self->size + size > self->room) {

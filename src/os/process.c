@@ -161,6 +161,7 @@ static bool folder_is_empty (const char *path)
     return empty;
 }
 
+// Check that the folder belongs to this user and is private; an empty one is made private.
 static int folder_check (const char *path, struct reason *reason)
 {
     struct stat entry;

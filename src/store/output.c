@@ -11,6 +11,7 @@
 
 enum { HEAD_MAX = 128 }; // size of the line before the bytes, without the station's name
 
+// Whether the byte at `at` continues a UTF-8 character, so that the text must not be cut before it.
 static bool is_continuation_byte (struct span text, size_t at)
 {
     return at < text.size && (text.data[at] & 0xC0) == 0x80;

@@ -56,7 +56,7 @@ static void change_in_core (struct change_call *self)
 
 // Compare the plan with the stored one, which is read from Redis as it may have been edited or
 // replaced. If the core has its message, that is newer.
-static void on_changed_message (void *owner, const redisReply *reply)
+static void on_stored_message (void *owner, const redisReply *reply)
 {
     struct change_call *self = owner;
     struct store *store = self->store;
@@ -143,7 +143,7 @@ void store_change (struct store *self, const struct store_change *change, store_
     change_call->change.caller = span_text (change_call->caller);
     set_queue_place (self, change, &change_call->change);
     plan_key_make (member, KEY_MESSAGE, change->key_station, plan->id);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (member)), on_changed_message,
+    store_send_command (self, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (member)), on_stored_message,
                         change_call);
 }
 

@@ -291,6 +291,7 @@ static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
     }
 }
 
+// End a claim that was made while the store did not serve.
 static void fail_claim (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;

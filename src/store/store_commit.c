@@ -31,7 +31,7 @@ struct commit_call {
     char *votes;
 };
 
-static void answer_commit (struct commit_call *self)
+static void end_commit_call (struct commit_call *self)
 {
     self->answer.epoch = self->epoch;
     self->reply (self->owner, &self->answer);
@@ -147,13 +147,13 @@ static void on_commit_written (struct waiter *waiter, enum written how, const ch
     self->answer.error = error;
     self->answer.full = span_text (self->full);
     self->answer.votes = self->votes;
-    answer_commit (self);
+    end_commit_call (self);
 }
 
 static void on_commit_rejected (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    answer_commit ((struct commit_call *)waiter);
+    end_commit_call ((struct commit_call *)waiter);
 }
 
 // Answer that the commit was not written, and why.
@@ -247,7 +247,7 @@ static void on_votes_read (void *owner, const redisReply *reply)
     struct commit_call *self = owner;
     if (!reply) { // the link is being destroyed; otherwise the call would wait for Redis
         self->answer.result = STORE_LOST;
-        answer_commit (self);
+        end_commit_call (self);
         return;
     }
     self->votes = reply_is_array (reply, 0) ? votes_to_json (reply) : NULL;

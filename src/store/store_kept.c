@@ -279,7 +279,7 @@ struct identity_lookup {
     void *owner;
 };
 
-static void end_identity (struct identity_lookup *self, const struct store_identity *answer)
+static void answer_identity (struct identity_lookup *self, const struct store_identity *answer)
 {
     self->reply (self->owner, answer);
     free (self);
@@ -289,11 +289,11 @@ static void on_identity_written (void *owner, enum store_result result, const ch
 {
     struct identity_lookup *self = owner;
     bool used = *self->known;
-    end_identity (self,
-                  &(struct store_identity){.result = result == STORE_UNSURE ? STORE_DONE : result,
-                                           .identity = span_text (used ? self->known : self->fresh),
-                                           .used = used,
-                                           .error = error});
+    answer_identity (
+        self, &(struct store_identity){.result = result == STORE_UNSURE ? STORE_DONE : result,
+                                       .identity = span_text (used ? self->known : self->fresh),
+                                       .used = used,
+                                       .error = error});
 }
 
 // Keep a stored identity as `known` if it is of this target and may be reused here.
@@ -322,7 +322,7 @@ static void on_identities_read (void *owner, const redisReply *reply)
     char name[sizeof self->target + 1 + sizeof self->fresh], whose[sizeof self->home + 32];
     const char *error;
     if (reply_key_result (reply, &error) != STORE_DONE) {
-        end_identity (self, &(struct store_identity){.result = STORE_ERROR, .error = error});
+        answer_identity (self, &(struct store_identity){.result = STORE_ERROR, .error = error});
         return;
     }
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)

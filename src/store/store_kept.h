@@ -99,8 +99,9 @@ struct store_owner {
     struct span key;     // its public key; empty = without CURVE
 };
 
-// Read from Redis who owns the plans; also possible on a standby.
 typedef void store_owner_fn (void *owner, const struct store_owner *answer);
+
+// Read from Redis who owns the plans; also possible on a standby.
 void store_owner (struct store *self, store_owner_fn *reply, void *owner);
 
 struct store_identity {
@@ -135,4 +136,6 @@ struct store_stats {
 };
 
 typedef void store_stats_fn (void *owner, const struct store_stats *answer);
+
+// Count what is stored, in Redis.
 void store_stats (struct store *self, store_stats_fn *reply, void *owner);

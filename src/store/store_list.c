@@ -213,7 +213,7 @@ static void read_ordered_page (struct list_call *self)
 
 // -- runs in progress, which are in memory
 
-static void on_running_messages (void *owner, const redisReply *reply)
+static void on_run_messages (void *owner, const redisReply *reply)
 {
     struct list_call *self = owner;
     struct store_page page = {.error = ""};
@@ -239,6 +239,7 @@ static void answer_no_running (void *owner, enum store_result result, const char
     answer_page (owner, &(struct store_page){.result = result, .error = error});
 }
 
+// Read the messages of runs in progress, whose ids the core knows.
 static void read_running_page (struct list_call *self)
 {
     struct store *store = self->store;
@@ -259,8 +260,8 @@ static void read_running_page (struct list_call *self)
         plan_key_make (members[i], KEY_MESSAGE, view.target, self->ids[i]);
         keys[i] = span_text (members[i]);
     }
-    store_run_script (store, SCRIPT_MESSAGES, self->id_count, keys, self->id_count,
-                      on_running_messages, self);
+    store_run_script (store, SCRIPT_MESSAGES, self->id_count, keys, self->id_count, on_run_messages,
+                      self);
     free (keys);
     free (members);
 }

@@ -66,7 +66,8 @@ void store_load_abort (struct store *self)
 
 // Whether the answer cannot be used. A key of a wrong type is deleted by the first batch, and
 // counts as empty; after any other error, which may be temporary, everything is read again.
-static bool is_unusable (struct store_loading *loading, const char *key, const redisReply *reply)
+static bool answer_is_unusable (struct store_loading *loading, const char *key,
+                                const redisReply *reply)
 {
     struct store *store = loading->store;
     if (!store || !reply || reply->type != REDIS_REPLY_ERROR)
@@ -86,7 +87,7 @@ static void copy_reply_text (char *out, size_t room, const redisReply *reply)
 static void on_meta_read (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
-    if (loading && !is_unusable (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
+    if (loading && !answer_is_unusable (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
         struct store *store = loading->store;
         char data[sizeof store->data];
         loading->numbers.exec_id = (uint64_t)reply_counter (reply->element[0]);
@@ -105,7 +106,7 @@ static void on_meta_read (void *owner, const redisReply *reply)
 static void on_index_size (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
-    if (loading && !is_unusable (loading, KEY_INDEX, reply))
+    if (loading && !answer_is_unusable (loading, KEY_INDEX, reply))
         loading->numbers.plans = reply_counter (reply);
     count_load_answer (owner, reply);
 }
@@ -115,7 +116,7 @@ static void on_queue_size (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
     if (loading)
-        is_unusable (loading, KEY_TIME_SET, reply);
+        answer_is_unusable (loading, KEY_TIME_SET, reply);
     count_load_answer (owner, reply);
 }
 
@@ -123,7 +124,7 @@ static void on_newest_entry (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
     uint64_t seq = 0, sub = 0;
-    if (loading && !is_unusable (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
+    if (loading && !answer_is_unusable (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
         reply_is_array (reply->element[0], 1) &&
         history_entry_parse (reply_text (reply->element[0]->element[0]), &seq, &sub) &&
         seq < INT64_MAX / 4 &&
@@ -155,7 +156,7 @@ static void on_highest_entry_id (void *owner, const redisReply *reply)
 static void on_target_counts (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
-    if (loading && !is_unusable (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
+    if (loading && !answer_is_unusable (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span field = reply_text (reply->element[i]);
             if (field.size > 2 && field.data[0] == 's' &&
@@ -171,7 +172,7 @@ static void on_target_counts (void *owner, const redisReply *reply)
 static void on_class_key_exists (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
-    if (loading && !is_unusable (loading, KEY_CLASS, reply)) {
+    if (loading && !answer_is_unusable (loading, KEY_CLASS, reply)) {
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
         numbers->classes = reply_number (reply) == 1;
@@ -213,7 +214,7 @@ void store_pass_limits (struct store *self, const redisReply *reply)
 static void on_limits_loaded (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
-    if (loading && !is_unusable (loading, KEY_LIMITS, reply))
+    if (loading && !answer_is_unusable (loading, KEY_LIMITS, reply))
         store_pass_limits (loading->store, reply);
     count_load_answer (owner, reply);
 }
@@ -221,7 +222,7 @@ static void on_limits_loaded (void *owner, const redisReply *reply)
 static void on_tokens_loaded (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
-    if (loading && !is_unusable (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
+    if (loading && !answer_is_unusable (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span used = reply_text (reply->element[i + 1]);
             core_load_tokens (loading->store->core, reply_text (reply->element[i]),
@@ -247,7 +248,7 @@ static void on_run_classes (void *owner, const redisReply *reply)
     struct run_page *page = owner;
     struct store_loading *loading = loading_if_current (page->loading);
     if (loading)
-        is_unusable (loading, KEY_CLASS, reply);
+        answer_is_unusable (loading, KEY_CLASS, reply);
     for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
         struct span target, class = reply_text (reply->element[i]);
         uint64_t id;
@@ -295,7 +296,7 @@ static void read_teams (struct store_loading *loading);
 static void on_runs_loaded (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
-    if (loading && !is_unusable (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
+    if (loading && !answer_is_unusable (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
         struct core *core = loading->store->core;
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span target;

@@ -51,7 +51,7 @@ static void migration_destroy (struct migration *self)
 }
 
 // Whether the migration was aborted, or `reply` is missing (NULL); then it is freed here.
-static bool migration_is_over (struct migration *self, const redisReply *reply)
+static bool free_if_aborted (struct migration *self, const redisReply *reply)
 {
     if (self->store && reply)
         return false;
@@ -80,6 +80,7 @@ static void write_key_command (struct migration *self, const char *command, cons
 
 // -- the last step
 
+// The migration is written: load the converted data.
 static void on_migration_written (void *owner, enum store_result result, const char *error)
 {
     struct migration *self = owner;
@@ -127,7 +128,7 @@ static void on_page_written (void *owner, enum store_result result, const char *
     const redisReply written = {0};
     (void)error;
     free_migration_page (self);
-    if (migration_is_over (self, result == STORE_DONE ? &written : NULL))
+    if (free_if_aborted (self, result == STORE_DONE ? &written : NULL))
         return;
     self->offset += PAGE;
     read_key_page (self);
@@ -146,7 +147,7 @@ static bool is_still_in_lane (double score, double since)
 static void on_held_messages (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (migration_is_over (self, reply))
+    if (free_if_aborted (self, reply))
         return;
     for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
         struct reason reason;
@@ -172,7 +173,7 @@ static void on_held_messages (void *owner, const redisReply *reply)
 static void on_page_scores (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (migration_is_over (self, reply))
+    if (free_if_aborted (self, reply))
         return;
     for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
         struct span text = reply_text (reply->element[i]);
@@ -196,6 +197,7 @@ static void on_page_scores (void *owner, const redisReply *reply)
     free (words);
 }
 
+// Copy members and scores of a page, as the reply is not valid after the callback.
 static void copy_page (struct migration *self, const redisReply *reply)
 {
     size_t bytes = 0, count = reply->elements / 2;
@@ -221,7 +223,7 @@ static void convert_next_key (struct migration *self);
 static void on_key_page (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (migration_is_over (self, reply))
+    if (free_if_aborted (self, reply))
         return;
     if (!reply_is_array (reply, 2)) {
         write_key_command (self, "DEL", self->keys[self->key_at]);
@@ -291,10 +293,11 @@ static void sort_former_key (struct migration *self, struct span name)
 
 static void scan_key_names (struct migration *self, const char *cursor);
 
+// Process a page of key names; after the last page, convert the keys that were noted.
 static void on_key_names (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (migration_is_over (self, reply))
+    if (free_if_aborted (self, reply))
         return;
     const redisReply *page = reply_is_array (reply, 2) ? reply->element[1] : NULL;
     char cursor[24];
@@ -339,7 +342,7 @@ static bool value_is_schema_2 (struct span seen)
 static void on_stations_present (void *owner, const redisReply *reply)
 {
     struct migration *self = owner;
-    if (migration_is_over (self, reply))
+    if (free_if_aborted (self, reply))
         return;
     struct store *store = self->store;
     int64_t now_s = store_now_us (store) / 1000000;
@@ -388,7 +391,7 @@ struct offer {
     int64_t order;
 };
 
-struct back_migration {
+struct back_conversion {
     struct store *store;
     store_done_fn *reply;
     void *owner;
@@ -396,8 +399,8 @@ struct back_migration {
     size_t count, room, written;
 };
 
-static void end_back_migration (struct back_migration *self, enum store_result result,
-                                const char *error)
+static void end_back_conversion (struct back_conversion *self, enum store_result result,
+                                 const char *error)
 {
     self->reply (self->owner, result, error);
     free (self->offers);
@@ -408,14 +411,14 @@ static void on_owner_deleted (void *owner, const redisReply *reply)
 {
     const char *error;
     enum store_result result = reply_result (reply, &error);
-    end_back_migration (owner, result, error);
+    end_back_conversion (owner, result, error);
 }
 
 static void on_schema_written (void *owner, enum store_result result, const char *error)
 {
-    struct back_migration *self = owner;
+    struct back_conversion *self = owner;
     if (result != STORE_DONE) { // another station may own the plans by now: keep plan:owner
-        end_back_migration (self, result, error);
+        end_back_conversion (self, result, error);
         return;
     }
     store_send_command (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT (KEY_OWNER)),
@@ -436,9 +439,9 @@ static void write_offer (struct store *store, const struct offer *offer)
 // Write the next page of offers; with the last one, the schema.
 static void write_next_offers (void *owner, enum store_result result, const char *error)
 {
-    struct back_migration *self = owner;
+    struct back_conversion *self = owner;
     if (result != STORE_DONE) {
-        end_back_migration (self, result, error);
+        end_back_conversion (self, result, error);
         return;
     }
     for (size_t i = 0; i < PAGE && self->written < self->count; i++)
@@ -453,7 +456,7 @@ static void write_next_offers (void *owner, enum store_result result, const char
 
 static void note_offer (void *owner, struct span target, uint64_t id, int64_t order)
 {
-    struct back_migration *self = owner;
+    struct back_conversion *self = owner;
     if (self->count == self->room) {
         self->room = self->room ? 2 * self->room : 64;
         self->offers = memory_resize (self->offers, self->room * sizeof *self->offers);
@@ -465,11 +468,11 @@ static void note_offer (void *owner, struct span target, uint64_t id, int64_t or
 // data have no owner, and migrate them again.
 static void on_other_stations (void *owner, const redisReply *reply)
 {
-    struct back_migration *self = owner;
+    struct back_conversion *self = owner;
     const char *error;
     enum store_result result = reply_result (reply, &error);
     if (result != STORE_DONE) {
-        end_back_migration (self, result, error);
+        end_back_conversion (self, result, error);
         return;
     }
     struct store *store = self->store;
@@ -479,8 +482,8 @@ static void on_other_stations (void *owner, const redisReply *reply)
         bool own = span_is (reply_text (reply->element[i]), store->instance);
         bool here = attending_value_age_s (reply->element[i + 1], now_s) <= PRESENT_MAX_AGE_S;
         if (!own && here && value_is_schema_2 (reply_text (reply->element[i + 1]))) {
-            end_back_migration (self, STORE_ERROR,
-                                "another station is, or was a moment ago, on this Redis: stop it");
+            end_back_conversion (self, STORE_ERROR,
+                                 "another station is, or was a moment ago, on this Redis: stop it");
             return;
         }
     }
@@ -490,8 +493,8 @@ static void on_other_stations (void *owner, const redisReply *reply)
 
 void store_go_back (struct store *self, store_done_fn *reply, void *owner)
 {
-    struct back_migration *back = memory_new (sizeof *back);
-    *back = (struct back_migration){.store = self, .reply = reply, .owner = owner};
+    struct back_conversion *back = memory_new (sizeof *back);
+    *back = (struct back_conversion){.store = self, .reply = reply, .owner = owner};
     store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
                         on_other_stations, back);
 }

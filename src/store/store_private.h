@@ -178,6 +178,8 @@ enum stop_state { STOP_NONE, STOP_STOPPED, STOP_DEAD };
 
 // The stop state of a plan. It is always STOP_NONE for plans of flow steps: their run lists them.
 enum stop_state plan_stop_state (const struct plan *plan);
+
+// The stop state of the plan in a stored message.
 enum stop_state message_stop_state (struct span message);
 
 // Write a changed stop state of a plan. The time at which it stopped is preserved.

@@ -89,6 +89,7 @@ static void on_pull_written (struct waiter *waiter, enum written how, const char
     end_pull ((struct pull_call *)waiter, store_result_of_wait (how), error);
 }
 
+// Answer that the run is not the plan's current one.
 static void on_not_current (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
@@ -105,6 +106,7 @@ static void wait_for_pull_batch (struct pull_call *self)
 
 // -- the core's calls
 
+// Make the call of the core with the arguments that were kept.
 static enum core_result make_core_call (struct pull_call *self)
 {
     struct core *core = self->store->core;

@@ -21,14 +21,15 @@ struct queue_read {
 
 static struct queue_read *queue_read_new (struct store *self)
 {
-    struct queue_read *asked = memory_new (sizeof *asked);
-    *asked = (struct queue_read){self, core_resets (self->core), 0, self->limit_writes};
-    return asked;
+    struct queue_read *sent_read = memory_new (sizeof *sent_read);
+    *sent_read = (struct queue_read){self, core_resets (self->core), 0, self->limit_writes};
+    return sent_read;
 }
 
-static bool read_is_current (const struct queue_read *asked)
+// Whether no reset dropped the core's data since the read was sent.
+static bool read_is_current (const struct queue_read *sent_read)
 {
-    return core_resets (asked->store->core) == asked->resets;
+    return core_resets (sent_read->store->core) == sent_read->resets;
 }
 
 // Remove a queue member that names no plan, and note it for the log.
@@ -59,22 +60,22 @@ static size_t parse_members (struct store *self, const redisReply *reply, struct
 
 static void on_queue_page (void *owner, const redisReply *reply)
 {
-    struct queue_read *asked = owner;
-    struct store *self = asked->store;
-    if (read_is_current (asked) && reply_is_array (reply, 0)) {
+    struct queue_read *sent_read = owner;
+    struct store *self = sent_read->store;
+    if (read_is_current (sent_read) && reply_is_array (reply, 0)) {
         struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
         size_t count = parse_members (self, reply, members);
         core_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
         free (members);
         store_report_next_due (self);
-    } else if (read_is_current (asked)) {
+    } else if (read_is_current (sent_read)) {
         core_page_lost (self->core);
         self->page_retry_us = clock_mono_us () + PAGE_AGAIN_US;
         if (store_replace_wrong_key (self, KEY_TIME_SET,
                                      reply)) // the next sweep restores the queue
             self->invalid_batch = core_batch (self->core);
     }
-    free (asked);
+    free (sent_read);
 }
 
 static void read_queue_page (struct store *self, const struct core_cursor *cursor)
@@ -93,31 +94,33 @@ static void read_queue_page (struct store *self, const struct core_cursor *curso
 
 // -- edits by hand
 
+// If Redis has another number of due plans than expected, the queue was edited: read it again.
 static void on_due_count (void *owner, const redisReply *reply)
 {
-    struct queue_read *asked = owner;
-    struct store *self = asked->store;
-    bool differs = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer != asked->expected;
-    if (read_is_current (asked) && differs)
+    struct queue_read *sent_read = owner;
+    struct store *self = sent_read->store;
+    bool differs =
+        reply && reply->type == REDIS_REPLY_INTEGER && reply->integer != sent_read->expected;
+    if (read_is_current (sent_read) && differs)
         core_reread (self->core);
-    free (asked);
+    free (sent_read);
 }
 
 static void on_limits_checked (void *owner, const redisReply *reply)
 {
-    struct queue_read *asked = owner;
+    struct queue_read *sent_read = owner;
     // If a limit was changed meanwhile, the core's data are newer.
-    if (read_is_current (asked) && asked->limit_writes == asked->store->limit_writes)
-        store_pass_limits (asked->store, reply);
-    free (asked);
+    if (read_is_current (sent_read) && sent_read->limit_writes == sent_read->store->limit_writes)
+        store_pass_limits (sent_read->store, reply);
+    free (sent_read);
 }
 
 static void on_plan_total (void *owner, const redisReply *reply)
 {
-    struct queue_read *asked = owner;
-    if (read_is_current (asked) && reply && reply->type == REDIS_REPLY_INTEGER)
-        core_correct_plan_count (asked->store->core, asked->expected, reply->integer);
-    free (asked);
+    struct queue_read *sent_read = owner;
+    if (read_is_current (sent_read) && reply && reply->type == REDIS_REPLY_INTEGER)
+        core_correct_plan_count (sent_read->store->core, sent_read->expected, reply->integer);
+    free (sent_read);
 }
 
 // Compare the numbers of due plans and of all plans in Redis with those in memory. Called when no
@@ -129,14 +132,14 @@ static void compare_plan_counts (struct store *self)
     if (expected < 0)
         return;
     char until[40];
-    struct queue_read *asked = queue_read_new (self), *all = queue_read_new (self);
-    asked->expected = expected;
+    struct queue_read *sent_read = queue_read_new (self), *all = queue_read_new (self);
+    sent_read->expected = expected;
     all->expected = core_plan_count (self->core);
     snprintf (until, sizeof until, "%" PRId64 ".%06" PRId64, until_us / 1000000,
               until_us % 1000000);
     store_send_command (self, LINK_ONCE,
                         WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
-                        on_due_count, asked);
+                        on_due_count, sent_read);
     store_send_command (self, LINK_ONCE, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plan_total,
                         all);
 }

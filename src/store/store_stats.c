@@ -60,6 +60,7 @@ static void set_memory (struct stats_call *self, const redisReply *reply)
 
 enum { PLANS, QUEUED, DUE, RUNNING, OUTCOMES, STOPPED, DEAD, OLDEST, NEXT, MEMORY, STATS_COMMANDS };
 
+// Process the next answer; after the last one, answer the caller.
 static void on_stats_answer (void *owner, const redisReply *reply)
 {
     struct stats_call *self = owner;
@@ -160,6 +161,7 @@ void store_owner (struct store *self, store_owner_fn *reply, void *owner)
                         on_owner_read, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
+// Count the stations present, and delete entries of those that ended long ago.
 static void on_presence_read (void *owner, const redisReply *reply)
 {
     struct store_caller *ask = owner;

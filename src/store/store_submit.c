@@ -54,6 +54,7 @@ static void on_submit_written (struct waiter *waiter, enum written how, const ch
         answer_submit (self, store_result_of_wait (how), error);
 }
 
+// Add the plan, and answer when it is written or a limit rejects it.
 static void add_plan_to_core (struct plan_submit *self)
 {
     struct store *store = self->store;
@@ -121,6 +122,7 @@ static void on_submit_rejected (void *owner, enum store_result result, const cha
     answer_submit (owner, result, error);
 }
 
+// Begin a submission: reject it at once if it cannot be written, else read what the core lacks.
 static void begin_submit (struct plan_submit *self)
 {
     struct store *store = self->store;

@@ -145,6 +145,7 @@ static void read_swept_plans (struct queue_sweep *self)
     free (members);
 }
 
+// Process a page of the index: remove invalid entries, and read what is stored about the others.
 static void on_sweep_page (void *owner, const redisReply *reply)
 {
     struct queue_sweep *self = owner;
@@ -213,7 +214,7 @@ struct wake_batch {
     void *owner;
 };
 
-static void end_wake (struct wake_batch *self, enum store_result result)
+static void answer_wake (struct wake_batch *self, enum store_result result)
 {
     self->reply (self->owner, result, "");
     free (self);
@@ -222,14 +223,14 @@ static void end_wake (struct wake_batch *self, enum store_result result)
 static void on_all_woken (void *owner, enum store_result result, const char *error)
 {
     (void)error;
-    end_wake (owner, result);
+    answer_wake (owner, result);
 }
 
 // Answer that the plans are woken, and that there may be more.
 static void on_woken_some (void *owner, enum store_result result, const char *error)
 {
     (void)error;
-    end_wake (owner, result == STORE_DONE ? STORE_HELD : result);
+    answer_wake (owner, result == STORE_DONE ? STORE_HELD : result);
 }
 
 static void on_wake_scores (void *owner, const redisReply *reply)
@@ -247,7 +248,7 @@ static void on_wake_classes (void *owner, const redisReply *reply)
     struct store *store = self->store;
     bool has_classes = reply_is_array (reply, self->count);
     if (!reply || !self->has_scores || !store_is_serving (store)) {
-        end_wake (self, STORE_LOST);
+        answer_wake (self, STORE_LOST);
         return;
     }
     for (size_t i = 0; i < self->count; i++) {
@@ -262,17 +263,18 @@ static void on_wake_classes (void *owner, const redisReply *reply)
                               self->count == self->limit ? on_woken_some : on_all_woken, self);
 }
 
+// The first plans that wait for the target are read: read their scores and classes, to wake them.
 static void on_waiting_plans (void *owner, const redisReply *reply)
 {
     struct wake_batch *self = owner;
     if (!reply_is_array (reply, 0)) {
         store_replace_wrong_key (self->store, self->key, reply);
-        end_wake (self, reply ? STORE_ERROR : STORE_LOST);
+        answer_wake (self, reply ? STORE_ERROR : STORE_LOST);
         return;
     }
     if (!reply->elements) {
         core_none_waiting (self->store->core, span_text (self->target), self->number);
-        end_wake (self, STORE_DONE);
+        answer_wake (self, STORE_DONE);
         return;
     }
     struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
@@ -285,7 +287,7 @@ static void on_waiting_plans (void *owner, const redisReply *reply)
             store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
     }
     if (!self->count) {
-        end_wake (self, STORE_DONE);
+        answer_wake (self, STORE_DONE);
         return;
     }
     store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);

@@ -92,6 +92,7 @@ static void pack_flow (msgpack_packer *out, const struct outcome_record *record)
     }
 }
 
+// How many fields pack_flow writes.
 static size_t flow_field_count (const struct outcome_record *record)
 {
     size_t count = record->flow_run ? 1 : 0;

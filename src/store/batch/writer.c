@@ -34,8 +34,8 @@ static struct waiter *waiter_list_take (struct waiter_list *list)
 
 // Move the waiters whose kind is at least `kind` and whose wait began by `until_us` to `ended`; the
 // next flush releases them. The others stay in the list.
-static void end_waiters (struct writer *self, struct waiter_list *list, enum waiter_kind kind,
-                         enum written how, int64_t until_us)
+static void end_waits (struct writer *self, struct waiter_list *list, enum waiter_kind kind,
+                       enum written how, int64_t until_us)
 {
     struct waiter_list all = *list;
     *list = (struct waiter_list){0};
@@ -162,7 +162,7 @@ static void on_batch_refused (struct writer *self)
     memcpy (self->ended_error, self->refusal, sizeof self->ended_error);
     commands_clear (&self->rows);
     commands_of_rows (&self->rows, core_without_submissions (self->core), self->outcomes);
-    end_waiters (self, &self->in_flight, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
+    end_waits (self, &self->in_flight, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
 }
 
 // Drop the pending batches: a takeover or the loss of the ownership made their data invalid.
@@ -173,8 +173,8 @@ static void drop_batches (struct writer *self)
     self->kinds = 0;
     self->failure_count = 0;
     self->number = 0;
-    end_waiters (self, &self->in_flight, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
-    end_waiters (self, &self->gathering, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
+    end_waits (self, &self->in_flight, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
+    end_waits (self, &self->gathering, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
     self->delayed_since_us = 0;
 }
 
@@ -252,8 +252,8 @@ void writer_closed (struct writer *self, int64_t boot_us)
     self->awaited = 0;
     self->todo = OWNER_WAIT;
     process_owner_event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
-    end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
-    end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
+    end_waits (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
+    end_waits (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
 }
 
 void writer_retake (struct writer *self, int64_t boot_us)
@@ -278,9 +278,9 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
     // Answers come in order: while any arrive, the answer to the batch will follow.
     int64_t late_us = mono_us - self->answered_us < NO_ANSWER_US ? 0 : mono_us - CLIENT_WAITS_US;
     if (self->in_flight.first && self->in_flight.first->since_us < late_us)
-        end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
+        end_waits (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     if (self->gathering.first && self->gathering.first->since_us < late_us)
-        end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
+        end_waits (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     release_ended_waiters (self);
     if (boot_us >= owner_next_us (self->owner))
         process_owner_event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
@@ -384,11 +384,11 @@ void writer_destroy (struct writer **self_p)
     if (!self)
         return;
     self->closing = true;
-    end_waiters (self, &self->in_flight, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
-    end_waiters (self, &self->gathering, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
+    end_waits (self, &self->in_flight, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
+    end_waits (self, &self->gathering, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
     for (int how = 0; how < WRITTEN_COUNT; how++)
         if (how != WRITTEN_UNKNOWN)
-            end_waiters (self, &self->ended[how], WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
+            end_waits (self, &self->ended[how], WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
     release_ended_waiters (self);
     commands_free (&self->rows);
     commands_free (&self->sent);

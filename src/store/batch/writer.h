@@ -87,6 +87,7 @@ void writer_wait_flush (struct writer *self, struct waiter *waiter);
 
 // -- events; clocks in microseconds: `boot_us` is CLOCK_BOOTTIME, `mono_us` CLOCK_MONOTONIC
 
+// The connection is up: read first who owns the database.
 void writer_opened (struct writer *self, int64_t boot_us);
 
 // The connection was lost: commands without an answer will get none.
@@ -117,7 +118,7 @@ int64_t writer_next_us (const struct writer *self);
 
 // -- queries
 
-bool writer_is_owner (const struct writer *self); // owner_is_owner
+bool writer_is_owner (const struct writer *self); // as owner_is_owner
 bool writer_is_leased (const struct writer *self, int64_t boot_us);
 
 // ROWS_ flags: which kinds of rows the batch in flight has.

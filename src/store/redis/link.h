@@ -79,6 +79,7 @@ struct link_facts {
     int64_t clock_ahead_ms; // how far the clock of Redis is ahead of this machine's
 };
 
+// The facts, which stay valid as long as the link.
 const struct link_facts *link_facts (const struct link *self);
 
 struct link_call {

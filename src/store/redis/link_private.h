@@ -87,6 +87,8 @@ void link_close_and_retry (struct link *self);
 
 // Drop the connection if it is broken or was lost, else update the events to poll for.
 void link_check_connection (struct link *self);
+
+// Set the state, and notify the owner if it has changed.
 void link_set_state (struct link *self, enum link_state state);
 
 // The connection is ready: notify the owner and send the waiting calls.
