@@ -65,6 +65,7 @@ static int set_text (const struct setting *row, char *field, const char *text,
     return 0;
 }
 
+// Set a number or a time that is within the bounds of the row.
 static int set_number (const struct setting *row, int64_t *field, const char *text,
                        struct reason *reason)
 {

@@ -25,6 +25,7 @@ static uint32_t mix_round (int round, uint32_t b, uint32_t c, uint32_t d)
     return (b ^ c ^ d) + 0xca62c1d6;
 }
 
+// Update the state with the full block.
 static void digest_block (struct sha1 *self)
 {
     uint32_t words[ROUNDS], *state = self->state;

@@ -26,6 +26,7 @@ static struct table_node **hash_slot (const struct table *self, uint64_t hash)
     return &self->slots[hash & (self->size - 1)];
 }
 
+// Double the number of slots, and put each node into its new slot.
 static void double_slots (struct table *self)
 {
     struct table before = *self;

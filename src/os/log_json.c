@@ -30,6 +30,7 @@ static void append_text (struct log_writer *self, const char *text, size_t size)
     self->size += size;
 }
 
+// Append a text, escaped for a JSON string.
 static void append_escaped (struct log_writer *self, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {

@@ -38,6 +38,7 @@ static void fill_handled_signals (sigset_t *set)
         sigaddset (set, SIGHUP);
 }
 
+// Unset the environment variables of czmq, which change its behaviour.
 static void unset_zsys_variables (void)
 {
     // unsetenv moves the entries, so restart after each match.

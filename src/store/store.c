@@ -131,6 +131,7 @@ static void start_loading (struct store *self)
     store_load_start (self);
 }
 
+// Follow a change in the owner's protocol.
 static void on_owner_change (void *owner, enum owner_change news)
 {
     struct store *self = owner;

@@ -14,7 +14,7 @@ static struct span definition_key (const char *name, char out[KEY_SIZE])
 }
 
 // Parse a version number; 0 = invalid.
-static int parse_version (const redisReply *reply)
+static int parse_version_number (const redisReply *reply)
 {
     char digits[DECIMAL_SIZE];
     int64_t number = reply_counter (reply);
@@ -93,6 +93,7 @@ struct listed {
     size_t at; // index of the flow
 };
 
+// One flow's head is read; the last one of a page ends it.
 static void on_flow_head (void *owner, const redisReply *reply)
 {
     struct listed *listed = owner;
@@ -104,8 +105,8 @@ static void on_flow_head (void *owner, const redisReply *reply)
         note_listing_error (self, result, error);
     else if (reply_is_array (reply, 4)) {
         struct span info = reply_text (reply->element[3]);
-        head->use = parse_version (reply->element[0]);
-        head->last = parse_version (reply->element[1]);
+        head->use = parse_version_number (reply->element[0]);
+        head->last = parse_version_number (reply->element[1]);
         head->updated = reply_counter (reply->element[2]);
         if (info.size && !memchr (info.data, '\0', info.size)) {
             self->infos[listed->at] = memory_copy (info.data, info.size);
@@ -127,6 +128,7 @@ static void read_flow_head (struct flow_listing *self, size_t at)
                         on_flow_head, listed);
 }
 
+// A page of names is read: read the heads of these flows.
 static void on_flow_names (void *owner, const redisReply *reply)
 {
     struct flow_listing *self = owner;
@@ -235,6 +237,7 @@ static void on_plan_count (void *owner, const redisReply *reply)
     read_flow_text (self);
 }
 
+// Choose the version to read, then read the number of plans and the text.
 static void on_flow_versions (void *owner, const redisReply *reply)
 {
     struct flow_read_call *self = owner;
@@ -242,8 +245,8 @@ static void on_flow_versions (void *owner, const redisReply *reply)
     if (ended_by_error (self, reply))
         return;
     if (reply_is_array (reply, 3)) {
-        answer->use = parse_version (reply->element[0]);
-        answer->last = parse_version (reply->element[1]);
+        answer->use = parse_version_number (reply->element[0]);
+        answer->last = parse_version_number (reply->element[1]);
         answer->updated = reply_counter (reply->element[2]);
     }
     answer->version = self->version == STORE_FLOW_IN_USE ? answer->use
@@ -261,6 +264,7 @@ static int compare_versions (const void *one, const void *other)
     return (*a > *b) - (*a < *b);
 }
 
+// The fields of the definition are read: those that are numbers are its versions.
 static void on_flow_fields (void *owner, const redisReply *reply)
 {
     struct flow_read_call *self = owner;
@@ -270,7 +274,7 @@ static void on_flow_fields (void *owner, const redisReply *reply)
         return;
     size_t found = reply_is_array (reply, 0) ? reply->elements : 0;
     for (size_t i = 0; i < found && answer->version_count < 2 * STORE_FLOW_VERSIONS; i++) {
-        int version = parse_version (reply->element[i]);
+        int version = parse_version_number (reply->element[i]);
         if (version)
             answer->versions[answer->version_count++] = version;
     }

@@ -151,6 +151,7 @@ void store_history (struct store *self, const struct history_filter *filter,
 
 enum { FORGOT_FIELDS = 2 };
 
+// Answer with the number of outcomes removed, or with the current epoch if it differs.
 static void on_forgot (void *owner, const redisReply *reply)
 {
     struct store_caller *ask = owner;

@@ -213,6 +213,7 @@ static void read_ordered_page (struct list_call *self)
 
 // -- runs in progress, which are in memory
 
+// Add the runs that are still in progress to the page.
 static void on_run_messages (void *owner, const redisReply *reply)
 {
     struct list_call *self = owner;

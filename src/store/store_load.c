@@ -84,6 +84,7 @@ static void copy_reply_text (char *out, size_t room, const redisReply *reply)
 
 // -- counters
 
+// Keep the counters of plan:meta, and notice data that were replaced.
 static void on_meta_read (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
@@ -120,6 +121,7 @@ static void on_queue_size (void *owner, const redisReply *reply)
     count_load_answer (owner, reply);
 }
 
+// Note the id of the newest entry of the history.
 static void on_newest_entry (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
@@ -153,6 +155,7 @@ static void on_highest_entry_id (void *owner, const redisReply *reply)
     count_load_answer (owner, reply);
 }
 
+// Pass the targets' numbers of plans to the core.
 static void on_target_counts (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
@@ -260,6 +263,7 @@ static void on_run_classes (void *owner, const redisReply *reply)
     count_load_answer (all, reply);
 }
 
+// A page with copies of these members, every second element of the reply.
 static struct run_page *run_page_new (struct store_loading *loading, redisReply *const *members,
                                       size_t count)
 {
@@ -293,6 +297,7 @@ static void read_run_classes (struct store_loading *loading, redisReply *const *
 
 static void read_teams (struct store_loading *loading);
 
+// Pass the runs in flight to the core, then read their classes and teams.
 static void on_runs_loaded (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = loading_if_current (owner);
@@ -358,6 +363,7 @@ static void on_team_message (void *owner, const redisReply *reply)
     self->found.target = self->name.target;
 }
 
+// Read message, score and team of a plan; on_team_loaded gets the last answer.
 static void read_team (struct store_loading *loading, const struct core_team_name *name)
 {
     struct store *store = loading->store;

@@ -221,6 +221,7 @@ static void on_lookup_message (void *owner, const redisReply *reply)
     set_found_message (self, message);
 }
 
+// The first byte of the message shows whether the plan exists.
 static void on_first_byte (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
@@ -265,6 +266,7 @@ static void add_candidate (struct store_lookup *self, struct span name)
     self->targets[self->count++][name.size] = '\0';
 }
 
+// The candidate targets are read: try the first one.
 static void on_index_entries (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;

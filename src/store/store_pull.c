@@ -39,6 +39,7 @@ struct pull_call {
 
 // -- answers
 
+// Call the reply function with the answer of its type.
 static void answer_pull (struct pull_call *self, enum store_result result, const char *error)
 {
     switch (self->pull_op) {
@@ -296,6 +297,7 @@ int64_t store_offers (const struct store *self, const char *station)
     return core_pull_offers (self->core, span_text (station));
 }
 
+// A call with the arguments of a worker.
 static struct pull_call *worker_call_new (struct store *self, enum pull_op pull_op,
                                           const struct store_worker *worker, void (*reply) (void),
                                           void *owner)

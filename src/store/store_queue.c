@@ -42,6 +42,7 @@ static void remove_invalid_member (struct store *self, struct span member)
                   (const char *)member.data);
 }
 
+// Parse the members of a page; those that name no plan are removed from the queue.
 static size_t parse_members (struct store *self, const redisReply *reply, struct core_member *out)
 {
     size_t count = 0;
@@ -58,6 +59,7 @@ static size_t parse_members (struct store *self, const redisReply *reply, struct
     return count;
 }
 
+// Pass the page to the core. After an error, read it again later.
 static void on_queue_page (void *owner, const redisReply *reply)
 {
     struct queue_read *sent_read = owner;
@@ -78,6 +80,7 @@ static void on_queue_page (void *owner, const redisReply *reply)
     free (sent_read);
 }
 
+// Read a page of the queue after the cursor.
 static void read_queue_page (struct store *self, const struct core_cursor *cursor)
 {
     char score[24] = "", member[MEMBER_MAX + 2] = "", most[8];

@@ -134,6 +134,7 @@ int64_t attending_value_age_s (const redisReply *seen, int64_t now_s)
     return seen_s > 0 && seen_s <= SCHEDULE_TIME_MAX ? llabs (now_s - seen_s) : now_s;
 }
 
+// Answer who owns the plans. The first of the owner's endpoints is its request socket.
 static void on_owner_read (void *owner, const redisReply *reply)
 {
     struct store_caller *ask = owner;

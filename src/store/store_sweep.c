@@ -81,6 +81,7 @@ static void check_swept_plan (struct queue_sweep *self, size_t index, struct spa
     }
 }
 
+// All is read: check each plan, and answer.
 static void on_sweep_messages (void *owner, const redisReply *reply)
 {
     struct queue_sweep *self = owner;

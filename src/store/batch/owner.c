@@ -315,6 +315,7 @@ static struct owner_step prepare_retake (struct owner *self)
 
 // -- events
 
+// The time of owner_next_us was reached: do what was delayed until then.
 static struct owner_step on_owner_tick (struct owner *self, int64_t now_us)
 {
     if (now_us < self->wake_us)

@@ -37,6 +37,7 @@ static void force_hash_table (struct commands *self, const char *key)
     ADD (TEXT ("HDEL"), TEXT (key), TEXT ("table"));
 }
 
+// Add the rows of one kind as few commands with many words.
 static void add_column_rows (struct commands *self, enum row_column column,
                              const struct row_list *rows)
 {
@@ -109,6 +110,7 @@ static void add_packed_entry (struct commands *self, const struct outcome_row *r
     add_output_entry (self, rows, count, entry, ended);
 }
 
+// Add the outcomes to the history, and sometimes trim it.
 static void add_outcomes (struct commands *self, const struct rows *rows, int64_t outcomes)
 {
     enum { TOGETHER_MAX = 1000 /* history.lua */, TRIM_EACH = 64 };

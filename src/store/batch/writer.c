@@ -178,6 +178,7 @@ static void drop_batches (struct writer *self)
     self->delayed_since_us = 0;
 }
 
+// Pass an event to the owner's protocol, and handle the change it reports. `todo` gets the action.
 static void process_owner_event (struct writer *self, const struct owner_event *event,
                                  int64_t boot_us)
 {

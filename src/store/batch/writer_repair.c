@@ -31,6 +31,7 @@ void writer_note_failure (struct writer *self, size_t command, const redisReply 
     self->failures[self->failure_count++] = failure;
 }
 
+// Add the command that removes the key or field that blocked a failed row.
 static void add_key_removal (struct writer *self, struct commands *to,
                              const struct failed_row *failure)
 {

@@ -28,6 +28,7 @@ static enum aof_step parse_length (struct span *rest, uint8_t mark, size_t *ret)
     return STEP_DONE;
 }
 
+// Parse and remove a bulk string, "$SIZE\r\n" and the bytes with "\r\n", from the front.
 static enum aof_step parse_bulk_string (struct span *rest, struct span *ret)
 {
     size_t size;

@@ -46,6 +46,7 @@ static void sleep_us (int64_t us)
     usleep ((useconds_t)us);
 }
 
+// Lock the folder for this station.
 static int take_station_lock (struct embedded *self, struct reason *reason)
 {
     char path[PATH_MAX];
@@ -61,6 +62,7 @@ static int take_station_lock (struct embedded *self, struct reason *reason)
     return 0;
 }
 
+// Take the lock of the redis-server: wait until that of a killed station has ended.
 static int take_redis_lock (struct embedded *self, struct reason *reason)
 {
     char path[PATH_MAX];
@@ -228,6 +230,7 @@ bool embedded_disk_full (const struct embedded *self, struct reason *reason)
     return true;
 }
 
+// Ask the redis-server to end, and kill it if it takes too long.
 static void stop_process (struct embedded *self)
 {
     struct reason reason;

@@ -220,6 +220,7 @@ static void send_call (struct link *self, struct call *call)
         abort (); // link_can_send was true: only out of memory is possible
 }
 
+// A call with its command in the form in which it is sent, so that it can be resent.
 static struct call *call_new (struct link *self, const struct link_call *asked)
 {
     enum { SCRIPT_HEAD = 3, COMMAND_HEAD = 1 };
@@ -334,6 +335,7 @@ static void check_timeouts (struct link *self, int64_t now)
     link_flush (self);
 }
 
+// Check the timeouts of a connection, or connect again when it is time.
 static void on_link_tick (void *owner)
 {
     struct link *self = owner;

@@ -55,6 +55,7 @@ void link_load_script (struct link *self, enum script script)
     send_link_command (self, on_setup_reply, 3, argv);
 }
 
+// Reject a Redis whose plans have a schema that this version does not know.
 static void on_schema_read (redisAsyncContext *context, void *data, void *arg)
 {
     struct reason reason;
@@ -74,6 +75,7 @@ static void on_schema_read (redisAsyncContext *context, void *data, void *arg)
     refuse_redis (arg, reason.text);
 }
 
+// Check INFO, and keep the facts from it.
 static void on_info_read (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
@@ -181,6 +183,7 @@ static void send_setup (struct link *self)
     send_link_command (self, on_scripts_loaded, 1, done);
 }
 
+// Connect to this address, and send the setup.
 static void open_connection_to (struct link *self, const struct address *address)
 {
     struct reason reason;
