@@ -17,7 +17,7 @@ int expr_parser_fail (const struct expr_parser *self, const struct expr_token *a
                           name.size ? ": " : "", name.size ? quoted (name) : "");
 }
 
-int expr_parser_unexpected (const struct expr_parser *self, const char *wanted)
+int expr_parser_fail_unexpected (const struct expr_parser *self, const char *wanted)
 {
     const struct expr_token *token = &self->token;
     if (token->kind == TOKEN_END)
@@ -33,16 +33,16 @@ int expr_parser_advance (struct expr_parser *self)
     return expr_lexer_next (&self->lexer, &self->token);
 }
 
-bool expr_parser_sees (const struct expr_parser *self, const char *sign)
+bool expr_parser_next_is (const struct expr_parser *self, const char *sign)
 {
     return self->token.kind == TOKEN_SIGN && strcmp (self->token.sign, sign) == 0;
 }
 
 int expr_parser_expect (struct expr_parser *self, const char *sign)
 {
-    if (expr_parser_sees (self, sign))
+    if (expr_parser_next_is (self, sign))
         return expr_parser_advance (self);
-    return expr_parser_unexpected (self, sign);
+    return expr_parser_fail_unexpected (self, sign);
 }
 
 // -- operations
@@ -67,12 +67,12 @@ size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_
 }
 
 // Set the target of an emitted jump to the next operation.
-void expr_parser_land (struct expr_parser *self, size_t jump)
+void expr_parser_set_jump_target (struct expr_parser *self, size_t jump)
 {
     self->expr->ops[jump].argument = (uint32_t)self->expr->op_count;
 }
 
-size_t expr_parser_keep (struct expr_parser *self, struct expr_value value)
+size_t expr_parser_add_constant (struct expr_parser *self, struct expr_value value)
 {
     struct expr *expr = self->expr;
     if (expr->constant_count == self->constant_room) {
@@ -86,7 +86,7 @@ size_t expr_parser_keep (struct expr_parser *self, struct expr_value value)
 
 // -- the rules
 
-int expr_parser_enter (struct expr_parser *self)
+int expr_parser_enter_level (struct expr_parser *self)
 {
     if (self->depth < EXPR_DEPTH_MAX) {
         self->depth++;
@@ -96,7 +96,7 @@ int expr_parser_enter (struct expr_parser *self)
                           "nested deeper than %d", EXPR_DEPTH_MAX);
 }
 
-void expr_parser_leave (struct expr_parser *self)
+void expr_parser_leave_level (struct expr_parser *self)
 {
     self->depth--;
 }
@@ -104,10 +104,10 @@ void expr_parser_leave (struct expr_parser *self)
 static int parse_unary (struct expr_parser *self)
 {
     struct expr_token sign = self->token;
-    bool minus = expr_parser_sees (self, "-");
-    if (!minus && !expr_parser_sees (self, "!"))
+    bool minus = expr_parser_next_is (self, "-");
+    if (!minus && !expr_parser_next_is (self, "!"))
         return expr_parse_postfix (self, false);
-    int rc = expr_parser_enter (self);
+    int rc = expr_parser_enter_level (self);
     if (!rc)
         rc = expr_parser_advance (self);
     if (rc)
@@ -119,7 +119,7 @@ static int parse_unary (struct expr_parser *self)
         return rc;
     if (!smallest)
         expr_parser_emit (self, minus ? OP_NEGATE : OP_NOT, 0, 0, &sign);
-    expr_parser_leave (self);
+    expr_parser_leave_level (self);
     return 0;
 }
 
@@ -146,30 +146,30 @@ static const struct rank ranks[] = {
 };
 
 // False: the next token is not an operator of this rank.
-static bool sees_operator (const struct expr_parser *self, const struct rank *rank,
-                           enum expr_op_code *ret)
+static bool next_is_operator (const struct expr_parser *self, const struct rank *rank,
+                              enum expr_op_code *ret)
 {
     for (size_t i = 0; i < 8 && rank->operators[i].sign; i++) {
         *ret = rank->operators[i].code;
         bool word = self->token.kind == TOKEN_NAME && span_is (self->token.text, "in");
-        if (*ret == OP_IN ? word : expr_parser_sees (self, rank->operators[i].sign))
+        if (*ret == OP_IN ? word : expr_parser_next_is (self, rank->operators[i].sign))
             return true;
     }
     return false;
 }
 
-static int parse_rank (struct expr_parser *self, size_t number)
+static int parse_binary_rank (struct expr_parser *self, size_t number)
 {
     if (number == sizeof ranks / sizeof *ranks)
         return parse_unary (self);
     const struct rank *rank = &ranks[number];
-    int rc = parse_rank (self, number + 1);
+    int rc = parse_binary_rank (self, number + 1);
     enum expr_op_code code;
-    while (!rc && sees_operator (self, rank, &code)) {
+    while (!rc && next_is_operator (self, rank, &code)) {
         struct expr_token at = self->token;
         rc = expr_parser_advance (self);
         if (!rc)
-            rc = parse_rank (self, number + 1);
+            rc = parse_binary_rank (self, number + 1);
         if (rc)
             return rc;
         expr_parser_emit (self, code, 0, 0, &at);
@@ -182,17 +182,17 @@ static int parse_rank (struct expr_parser *self, size_t number)
 // && and ||: jump over the right side if it is not needed.
 static int parse_logic (struct expr_parser *self, bool is_or)
 {
-    int rc = is_or ? parse_logic (self, false) : parse_rank (self, 0);
-    while (!rc && expr_parser_sees (self, is_or ? "||" : "&&")) {
+    int rc = is_or ? parse_logic (self, false) : parse_binary_rank (self, 0);
+    while (!rc && expr_parser_next_is (self, is_or ? "||" : "&&")) {
         struct expr_token at = self->token;
         size_t jump = expr_parser_emit (self, is_or ? OP_OR : OP_AND, 0, 0, &at);
         rc = expr_parser_advance (self);
         if (!rc)
-            rc = is_or ? parse_logic (self, false) : parse_rank (self, 0);
+            rc = is_or ? parse_logic (self, false) : parse_binary_rank (self, 0);
         if (rc)
             return rc;
         expr_parser_emit (self, OP_BOOLEAN, 0, 0, &at);
-        expr_parser_land (self, jump);
+        expr_parser_set_jump_target (self, jump);
     }
     return rc;
 }
@@ -200,10 +200,10 @@ static int parse_logic (struct expr_parser *self, bool is_or)
 int expr_parse_expression (struct expr_parser *self)
 {
     int rc = parse_logic (self, true);
-    if (rc || !expr_parser_sees (self, "?"))
+    if (rc || !expr_parser_next_is (self, "?"))
         return rc;
     struct expr_token at = self->token;
-    rc = expr_parser_enter (self);
+    rc = expr_parser_enter_level (self);
     if (!rc)
         rc = expr_parser_advance (self);
     size_t branch = expr_parser_emit (self, OP_BRANCH, 0, 0, &at);
@@ -214,17 +214,17 @@ int expr_parse_expression (struct expr_parser *self)
     if (rc)
         return rc;
     size_t jump = expr_parser_emit (self, OP_JUMP, 0, 0, &at);
-    expr_parser_land (self, branch);
+    expr_parser_set_jump_target (self, branch);
     rc = expr_parse_expression (self);
-    expr_parser_land (self, jump);
-    expr_parser_leave (self);
+    expr_parser_set_jump_target (self, jump);
+    expr_parser_leave_level (self);
     return rc;
 }
 
 // -- expressions
 
 // Advance line and column from the start of a text to a byte in it.
-static void place_of (struct span text, size_t at, int *line, int *column)
+static void advance_place (struct span text, size_t at, int *line, int *column)
 {
     for (size_t i = 0; i < at; i++) {
         if (text.data[i] == '\n') {
@@ -243,7 +243,7 @@ int expr_check_text (struct span text, size_t max, int line, int column, struct 
     size_t good = utf8_text_size (text);
     if (good == text.size)
         return 0;
-    place_of (text, good, &line, &column);
+    advance_place (text, good, &line, &column);
     return expr_error_at (error, EXPR_SYNTAX, line, column, "not UTF-8, or a NUL byte");
 }
 
@@ -263,7 +263,7 @@ int expr_compile_at (struct span text, int line, int column, struct expr **ret,
     if (!rc)
         rc = expr_parse_expression (&parser);
     if (!rc && parser.token.kind != TOKEN_END)
-        rc = expr_parser_unexpected (&parser, "an operator or the end");
+        rc = expr_parser_fail_unexpected (&parser, "an operator or the end");
     if (rc) {
         expr_destroy (&expr);
         return rc;

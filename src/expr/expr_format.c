@@ -17,7 +17,7 @@ static void append_text (struct output *self, const char *text, size_t size)
     self->size += size;
 }
 
-static void put_number (struct output *self, int value, int digits)
+static void append_number (struct output *self, int value, int digits)
 {
     char text[16];
     append_text (self, text, (size_t)snprintf (text, sizeof text, "%0*d", digits, value));
@@ -29,7 +29,7 @@ struct parts {
     int year_day, hour, minute, second;
 };
 
-static struct parts parts_of (int64_t local)
+static struct parts time_parts_of (int64_t local)
 {
     int64_t day = civil_day_of (local);
     int seconds = (int)civil_time_of_day (local);
@@ -45,7 +45,7 @@ static struct parts parts_of (int64_t local)
 }
 
 // How often a letter may be repeated: bit n is set if n times is valid.
-static unsigned counts_of (char letter)
+static unsigned valid_repetitions (char letter)
 {
     enum { ONE = 1 << 1, TWO = 1 << 2, THREE = 1 << 3, FOUR = 1 << 4, NINE = (1 << 10) - 2 };
     switch (letter) {
@@ -72,14 +72,14 @@ static unsigned counts_of (char letter)
     }
 }
 
-static void put_name (struct output *self, const char *name, bool in_full)
+static void append_name (struct output *self, const char *name, bool in_full)
 {
     enum { SHORT_SIZE = 3 };
     append_text (self, name, in_full ? strlen (name) : SHORT_SIZE);
 }
 
 // Write the part of a run of one letter, which is valid.
-static void put_part (struct output *self, const struct parts *parts, char letter, int count)
+static void append_part (struct output *self, const struct parts *parts, char letter, int count)
 {
     static const char *const months[] = {"January",   "February", "March",    "April",
                                          "May",       "June",     "July",     "August",
@@ -87,34 +87,34 @@ static void put_part (struct output *self, const struct parts *parts, char lette
     static const char *const weekdays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                            "Thursday", "Friday", "Saturday"};
     if (letter == 'y')
-        put_number (self, (int)(count == 2 ? parts->date.year % 100 : parts->date.year), count);
+        append_number (self, (int)(count == 2 ? parts->date.year % 100 : parts->date.year), count);
     else if (letter == 'M' && count <= 2)
-        put_number (self, parts->date.month, count);
+        append_number (self, parts->date.month, count);
     else if (letter == 'M')
-        put_name (self, months[parts->date.month - 1], count == 4);
+        append_name (self, months[parts->date.month - 1], count == 4);
     else if (letter == 'd')
-        put_number (self, parts->date.day, count);
+        append_number (self, parts->date.day, count);
     else if (letter == 'D')
-        put_number (self, parts->year_day, count);
+        append_number (self, parts->year_day, count);
     else if (letter == 'H')
-        put_number (self, parts->hour, count);
+        append_number (self, parts->hour, count);
     else if (letter == 'h')
-        put_number (self, parts->hour % 12 ? parts->hour % 12 : 12, count);
+        append_number (self, parts->hour % 12 ? parts->hour % 12 : 12, count);
     else if (letter == 'm')
-        put_number (self, parts->minute, count);
+        append_number (self, parts->minute, count);
     else if (letter == 's')
-        put_number (self, parts->second, count);
+        append_number (self, parts->second, count);
     else if (letter == 'S')
-        put_number (self, 0, count);
+        append_number (self, 0, count);
     else if (letter == 'E')
-        put_name (self, weekdays[parts->weekday], count == 4);
+        append_name (self, weekdays[parts->weekday], count == 4);
     else
         append_text (self, parts->hour < 12 ? "AM" : "PM", 2);
 }
 
 // Write '...' from its first quote on; '' is a quote inside and alone. Returns where it ends; 0:
 // the closing quote is missing.
-static size_t put_quoted (struct output *self, const char *pattern, size_t at, size_t size)
+static size_t append_quoted (struct output *self, const char *pattern, size_t at, size_t size)
 {
     size_t begin = at + 1;
     for (at = begin; at < size; at++) {
@@ -135,26 +135,26 @@ static bool is_letter (char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
-static int put_all (struct expr_run *run, const struct parts *parts,
-                    const struct expr_value *pattern, struct output *output)
+static int append_pattern (struct expr_run *run, const struct parts *parts,
+                           const struct expr_value *pattern, struct output *output)
 {
     const char *text = pattern->string;
     for (size_t at = 0; at < pattern->size;) {
         if (text[at] == '\'') {
-            at = put_quoted (output, text, at, pattern->size);
+            at = append_quoted (output, text, at, pattern->size);
             if (!at)
                 return expr_fail (run, EXPR_RANGE, "format: an open quote");
         } else if (is_letter (text[at])) {
             size_t count = 1;
             while (at + count < pattern->size && text[at + count] == text[at])
                 count++;
-            unsigned counts = counts_of (text[at]);
+            unsigned counts = valid_repetitions (text[at]);
             if (!counts)
                 return expr_fail (run, EXPR_RANGE, "format: no letter '%c'", text[at]);
             if (count > 9 || !(counts >> count & 1))
                 return expr_fail (run, EXPR_RANGE, "format: no letter '%c' of %zu in a row",
                                   text[at], count);
-            put_part (output, parts, text[at], (int)count);
+            append_part (output, parts, text[at], (int)count);
             at += count;
         } else {
             append_text (output, text + at++, 1);
@@ -167,18 +167,18 @@ int expr_time_format (struct expr_run *run, const struct expr_value *arguments, 
                       struct expr_value *ret)
 {
     (void)count;
-    struct parts parts = parts_of (arguments[0].time);
+    struct parts parts = time_parts_of (arguments[0].time);
     struct output output = {NULL, 0};
     int rc = expr_charge_bytes (run, arguments[1].size);
     if (!rc)
-        rc = put_all (run, &parts, &arguments[1], &output);
+        rc = append_pattern (run, &parts, &arguments[1], &output);
     if (rc)
         return rc;
-    char *text = expr_take_string (run, output.size);
+    char *text = expr_allocate_string (run, output.size);
     if (!text)
         return EXPR_LIMIT;
     output = (struct output){text, 0};
-    put_all (run, &parts, &arguments[1], &output);
+    append_pattern (run, &parts, &arguments[1], &output);
     *ret = expr_of_string (span_of (text, output.size));
     return 0;
 }

@@ -17,21 +17,21 @@ const struct expr_method expr_methods[] = {
     {"monthEnd", ON_TIME, 0, 0, 0, TIME_PRESENT, expr_time_month_end},
     {"nextMonthEnd", ON_TIME, 0, 0, 0, TIME_FOLLOWING, expr_time_month_end},
     {"format", ON_TIME, ON_STRING, 1, 1, 0, expr_time_format},
-    {"year", ON_TIME, 0, 0, 0, TIME_YEARS, expr_time_get},
-    {"month", ON_TIME, 0, 0, 0, TIME_MONTHS, expr_time_get},
-    {"day", ON_TIME, 0, 0, 0, TIME_DAYS, expr_time_get},
-    {"hour", ON_TIME, 0, 0, 0, TIME_HOURS, expr_time_get},
-    {"dayOfWeek", ON_TIME, 0, 0, 0, TIME_WEEKS, expr_time_get},
-    {"epoch", ON_TIME, 0, 0, 0, TIME_SECONDS, expr_time_get},
+    {"year", ON_TIME, 0, 0, 0, TIME_YEARS, expr_time_part},
+    {"month", ON_TIME, 0, 0, 0, TIME_MONTHS, expr_time_part},
+    {"day", ON_TIME, 0, 0, 0, TIME_DAYS, expr_time_part},
+    {"hour", ON_TIME, 0, 0, 0, TIME_HOURS, expr_time_part},
+    {"dayOfWeek", ON_TIME, 0, 0, 0, TIME_WEEKS, expr_time_part},
+    {"epoch", ON_TIME, 0, 0, 0, TIME_SECONDS, expr_time_part},
     {"subString", ON_STRING, ON_INTEGER, 1, 2, 0, expr_substring},
     {"substring", ON_STRING, ON_INTEGER, 1, 2, 0, expr_substring},
     {"length", ON_STRING, 0, 0, 0, 0, expr_length},
     {"upper", ON_STRING, 0, 0, 0, TEXT_UPPER, expr_change_case},
     {"lower", ON_STRING, 0, 0, 0, TEXT_LOWER, expr_change_case},
     {"trim", ON_STRING, 0, 0, 0, 0, expr_trim},
-    {"contains", ON_STRING, ON_STRING, 1, 1, TEXT_ANYWHERE, expr_find},
-    {"startsWith", ON_STRING, ON_STRING, 1, 1, TEXT_START, expr_find},
-    {"endsWith", ON_STRING, ON_STRING, 1, 1, TEXT_END, expr_find},
+    {"contains", ON_STRING, ON_STRING, 1, 1, TEXT_ANYWHERE, expr_contains_text},
+    {"startsWith", ON_STRING, ON_STRING, 1, 1, TEXT_START, expr_contains_text},
+    {"endsWith", ON_STRING, ON_STRING, 1, 1, TEXT_END, expr_contains_text},
     {"indexOf", ON_STRING, ON_STRING, 1, 1, 0, expr_index_of},
     {"replace", ON_STRING, ON_STRING, 2, 2, 0, expr_replace},
     {"split", ON_STRING, ON_STRING, 1, 1, 0, expr_split},
@@ -40,16 +40,16 @@ const struct expr_method expr_methods[] = {
     {"size", ON_LIST | ON_OBJECT, 0, 0, 0, 0, expr_size},
     {"join", ON_LIST, ON_STRING, 1, 1, 0, expr_join},
     {"sum", ON_LIST, 0, 0, 0, 0, expr_sum},
-    {"min", ON_LIST, 0, 0, 0, LIST_MIN, expr_extreme},
-    {"max", ON_LIST, 0, 0, 0, LIST_MAX, expr_extreme},
-    {"first", ON_LIST, 0, 0, 0, LIST_FIRST, expr_end_item},
-    {"last", ON_LIST, 0, 0, 0, LIST_LAST, expr_end_item},
+    {"min", ON_LIST, 0, 0, 0, LIST_MIN, expr_min_or_max},
+    {"max", ON_LIST, 0, 0, 0, LIST_MAX, expr_min_or_max},
+    {"first", ON_LIST, 0, 0, 0, LIST_FIRST, expr_first_or_last},
+    {"last", ON_LIST, 0, 0, 0, LIST_LAST, expr_first_or_last},
     {"keys", ON_OBJECT, 0, 0, 0, 0, expr_keys},
 };
 
 const size_t expr_method_count = sizeof expr_methods / sizeof *expr_methods;
 
-unsigned expr_kind (const struct expr_run *run)
+unsigned expr_method_kind (const struct expr_run *run)
 {
     return expr_methods[run->op->argument].kind;
 }
@@ -57,7 +57,7 @@ unsigned expr_kind (const struct expr_run *run)
 // -- statics
 
 // The greater or smaller of two numbers; a decimal if one of them is.
-static int choose (const struct expr_value *arguments, struct expr_value *ret, bool greater)
+static int choose_number (const struct expr_value *arguments, struct expr_value *ret, bool greater)
 {
     struct expr_value left = arguments[0], right = arguments[1];
     if (left.type != right.type) {
@@ -70,21 +70,21 @@ static int choose (const struct expr_value *arguments, struct expr_value *ret, b
     return 0;
 }
 
-static int maximum (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                    struct expr_value *ret)
+static int math_max (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                     struct expr_value *ret)
 {
     (void)run, (void)count;
-    return choose (arguments, ret, true);
+    return choose_number (arguments, ret, true);
 }
 
-static int minimum (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                    struct expr_value *ret)
+static int math_min (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                     struct expr_value *ret)
 {
     (void)run, (void)count;
-    return choose (arguments, ret, false);
+    return choose_number (arguments, ret, false);
 }
 
-static int absolute (struct expr_run *run, const struct expr_value *arguments, size_t count,
+static int math_abs (struct expr_run *run, const struct expr_value *arguments, size_t count,
                      struct expr_value *ret)
 {
     (void)count;
@@ -95,9 +95,9 @@ static int absolute (struct expr_run *run, const struct expr_value *arguments, s
 }
 
 const struct expr_static expr_statics[] = {
-    {"Math", "max", 2, maximum, 0},
-    {"Math", "min", 2, minimum, 0},
-    {"Math", "abs", 1, absolute, 0},
+    {"Math", "max", 2, math_max, 0},
+    {"Math", "min", 2, math_min, 0},
+    {"Math", "abs", 1, math_abs, 0},
     {"Integer", "MAX_VALUE", 0, NULL, INT32_MAX},
     {"Integer", "MIN_VALUE", 0, NULL, INT32_MIN},
     {"Long", "MAX_VALUE", 0, NULL, INT64_MAX},

@@ -42,30 +42,30 @@ extern const struct expr_static expr_statics[];
 extern const size_t expr_static_count;
 
 // The `kind` of the table row that a function serves now.
-unsigned expr_kind (const struct expr_run *run);
+unsigned expr_method_kind (const struct expr_run *run);
 
 // The number of an adjuster; -1: no adjuster has this name.
-int expr_adjuster (struct span name);
+int expr_find_adjuster (struct span name);
 
 // Apply an adjuster to a time; the time of day does not change.
-int expr_adjust (struct expr_run *run, int adjuster, const struct expr_value *time,
-                 struct expr_value *ret);
+int expr_apply_adjuster (struct expr_run *run, int adjuster, const struct expr_value *time,
+                         struct expr_value *ret);
 
 // -- methods of times: expr_time.c, expr_format.c
 
 enum { TIME_YEARS, TIME_MONTHS, TIME_WEEKS, TIME_DAYS, TIME_HOURS, TIME_MINUTES, TIME_SECONDS };
 enum { TIME_PREVIOUS, TIME_PRESENT, TIME_FOLLOWING };
-expr_function expr_time_plus, expr_time_with, expr_time_month_end, expr_time_get, expr_time_format;
+expr_function expr_time_plus, expr_time_with, expr_time_month_end, expr_time_part, expr_time_format;
 
 // -- methods of strings: expr_text.c
 
 enum { TEXT_UPPER, TEXT_LOWER };
 enum { TEXT_ANYWHERE, TEXT_START, TEXT_END };
-expr_function expr_substring, expr_length, expr_change_case, expr_trim, expr_find, expr_index_of,
-    expr_replace, expr_split, expr_to_integer, expr_to_decimal;
+expr_function expr_substring, expr_length, expr_change_case, expr_trim, expr_contains_text,
+    expr_index_of, expr_replace, expr_split, expr_to_integer, expr_to_decimal;
 
 // -- methods of lists and objects: expr_list.c
 
 enum { LIST_MIN, LIST_MAX };
 enum { LIST_FIRST, LIST_LAST };
-expr_function expr_size, expr_join, expr_sum, expr_extreme, expr_end_item, expr_keys;
+expr_function expr_size, expr_join, expr_sum, expr_min_or_max, expr_first_or_last, expr_keys;

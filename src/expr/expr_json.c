@@ -8,7 +8,7 @@
 
 // -- reading
 
-static size_t digits_end (struct span text, size_t at)
+static size_t skip_json_digits (struct span text, size_t at)
 {
     while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
         at++;
@@ -16,7 +16,7 @@ static size_t digits_end (struct span text, size_t at)
 }
 
 // Whether the integer of these digits, with its sign if there is one, is beyond 64 bits.
-static bool too_large (struct span digits, bool negative)
+static bool exceeds_64_bits (struct span digits, bool negative)
 {
     static const char limits[2][20] = {"9223372036854775807", "9223372036854775808"};
     return digits.size > 19 ||
@@ -26,7 +26,7 @@ static bool too_large (struct span digits, bool negative)
 // Copy the text; an integer beyond 64 bits, which jansson rejects, gets a fraction and so is a
 // decimal. Each such integer has at least 19 bytes. False: the text is nested too deeply; the limit
 // of jansson is much higher.
-static bool copy_text (struct span text, char *out, size_t *ret_size)
+static bool copy_json_text (struct span text, char *out, size_t *ret_size)
 {
     int depth = 0;
     size_t size = 0;
@@ -38,7 +38,7 @@ static bool copy_text (struct span text, char *out, size_t *ret_size)
                 i += text.data[i] == '\\' ? 2 : 1;
             i = i < text.size ? i + 1 : text.size;
         } else if (byte >= '0' && byte <= '9') {
-            i = digits_end (text, i);
+            i = skip_json_digits (text, i);
         } else if ((byte == '[' || byte == '{') && ++depth > EXPR_DEPTH_MAX) {
             return false;
         } else if (byte == ']' || byte == '}') {
@@ -52,7 +52,7 @@ static bool copy_text (struct span text, char *out, size_t *ret_size)
             !(start > 0 && memchr (".eE+", text.data[start - 1], 4)) &&
             !(start > 1 && text.data[start - 1] == '-' && memchr ("eE", text.data[start - 2], 2));
         bool negative = start > 0 && text.data[start - 1] == '-';
-        if (integer && too_large (span_of (text.data + start, i - start), negative)) {
+        if (integer && exceeds_64_bits (span_of (text.data + start, i - start), negative)) {
             memcpy (out + size, ".0", 2);
             size += 2;
         }
@@ -67,7 +67,7 @@ json_t *expr_read_json (struct span text, struct reason *reason)
     size_t size = 0;
     json_t *json = NULL;
     json_error_t error;
-    if (!copy_text (text, copy, &size))
+    if (!copy_json_text (text, copy, &size))
         reason_set (reason, "JSON: nested deeper than %d", EXPR_DEPTH_MAX);
     else if (!(json = json_loadb (copy, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error)))
         reason_set (reason, "JSON: line %d: %s", error.line,

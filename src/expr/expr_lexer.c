@@ -4,14 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int peek (const struct expr_lexer *self, size_t ahead)
+static int peek_byte (const struct expr_lexer *self, size_t ahead)
 {
     size_t at = self->at + ahead;
     return at < self->text.size ? self->text.data[at] : -1;
 }
 
 // Advance by one byte; columns count characters.
-static void next_byte (struct expr_lexer *self)
+static void advance_byte (struct expr_lexer *self)
 {
     uint8_t byte = self->text.data[self->at++];
     if (byte == '\n') {
@@ -32,33 +32,33 @@ static bool is_letter (int byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-static void pass_blanks (struct expr_lexer *self)
+static void skip_blanks_and_comments (struct expr_lexer *self)
 {
     for (;;) {
-        int byte = peek (self, 0);
-        if (byte == '/' && peek (self, 1) == '/')
-            while (peek (self, 0) >= 0 && peek (self, 0) != '\n')
-                next_byte (self);
+        int byte = peek_byte (self, 0);
+        if (byte == '/' && peek_byte (self, 1) == '/')
+            while (peek_byte (self, 0) >= 0 && peek_byte (self, 0) != '\n')
+                advance_byte (self);
         else if (byte == ' ' || byte == '\t' || byte == '\r' || (byte == '\n' && !self->program))
-            next_byte (self);
+            advance_byte (self);
         else
             return;
     }
 }
 
-static void keep_byte (struct expr_lexer *self, char byte)
+static void pool_add_byte (struct expr_lexer *self, char byte)
 {
     self->pool[self->pool_size++] = byte;
 }
 
 // The bytes in the pool since `begin` are the token's text.
-static void end_text (struct expr_lexer *self, size_t begin, struct expr_token *token)
+static void end_token_text (struct expr_lexer *self, size_t begin, struct expr_token *token)
 {
     token->text = span_of (self->pool + begin, self->pool_size - begin);
-    keep_byte (self, '\0');
+    pool_add_byte (self, '\0');
 }
 
-static int fail (const struct expr_lexer *self, const char *what)
+static int fail_here (const struct expr_lexer *self, const char *what)
 {
     return expr_error_at (self->error, EXPR_SYNTAX, self->line, self->column, "%s", what);
 }
@@ -66,22 +66,22 @@ static int fail (const struct expr_lexer *self, const char *what)
 static void read_name (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
-    while (is_letter (peek (self, 0)) || is_digit (peek (self, 0))) {
-        keep_byte (self, (char)peek (self, 0));
-        next_byte (self);
+    while (is_letter (peek_byte (self, 0)) || is_digit (peek_byte (self, 0))) {
+        pool_add_byte (self, (char)peek_byte (self, 0));
+        advance_byte (self);
     }
-    end_text (self, begin, token);
+    end_token_text (self, begin, token);
     token->kind = TOKEN_NAME;
 }
 
-static void pass_digits (struct expr_lexer *self)
+static void skip_number_digits (struct expr_lexer *self)
 {
-    while (is_digit (peek (self, 0)))
-        next_byte (self);
+    while (is_digit (peek_byte (self, 0)))
+        advance_byte (self);
 }
 
-static int too_large (const struct expr_lexer *self, const struct expr_token *token,
-                      const char *what)
+static int fail_overflow (const struct expr_lexer *self, const struct expr_token *token,
+                          const char *what)
 {
     return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column, "overflow: %s",
                           what);
@@ -90,36 +90,38 @@ static int too_large (const struct expr_lexer *self, const struct expr_token *to
 static int read_number (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->at;
-    pass_digits (self);
+    skip_number_digits (self);
     token->kind = TOKEN_INTEGER;
-    if (peek (self, 0) == '.' && is_digit (peek (self, 1))) {
+    if (peek_byte (self, 0) == '.' && is_digit (peek_byte (self, 1))) {
         token->kind = TOKEN_DECIMAL;
-        next_byte (self);
-        pass_digits (self);
+        advance_byte (self);
+        skip_number_digits (self);
     }
-    size_t sign = peek (self, 1) == '+' || peek (self, 1) == '-';
-    if ((peek (self, 0) == 'e' || peek (self, 0) == 'E') && is_digit (peek (self, 1 + sign))) {
+    size_t sign = peek_byte (self, 1) == '+' || peek_byte (self, 1) == '-';
+    if ((peek_byte (self, 0) == 'e' || peek_byte (self, 0) == 'E') &&
+        is_digit (peek_byte (self, 1 + sign))) {
         token->kind = TOKEN_DECIMAL;
-        next_byte (self);
-        next_byte (self);
-        pass_digits (self);
+        advance_byte (self);
+        advance_byte (self);
+        skip_number_digits (self);
     }
-    if (is_letter (peek (self, 0)))
-        return fail (self, "a number ends here: a letter cannot follow");
+    if (is_letter (peek_byte (self, 0)))
+        return fail_here (self, "a number ends here: a letter cannot follow");
     // A copy, as the text has no NUL; it is no longer than the number, so the pool holds it.
     char *copy = self->pool + self->pool_size;
     memcpy (copy, self->text.data + begin, self->at - begin);
     copy[self->at - begin] = '\0';
     if (token->kind == TOKEN_DECIMAL) {
         token->decimal = strtod (copy, NULL);
-        return isfinite (token->decimal) ? 0 : too_large (self, token, "too large for a decimal");
+        return isfinite (token->decimal) ? 0
+                                         : fail_overflow (self, token, "too large for a decimal");
     }
     const uint64_t max = UINT64_C (1) << 63;
     token->integer = 0;
     for (; *copy; copy++) {
         uint64_t digit = (uint64_t)(*copy - '0');
         if (token->integer > (max - digit) / 10)
-            return too_large (self, token, "an integer has 64 bits");
+            return fail_overflow (self, token, "an integer has 64 bits");
         token->integer = token->integer * 10 + digit;
     }
     return 0;
@@ -129,74 +131,75 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
 static int read_quoted (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
-    for (next_byte (self);; next_byte (self)) {
-        int byte = peek (self, 0);
+    for (advance_byte (self);; advance_byte (self)) {
+        int byte = peek_byte (self, 0);
         if (byte < 0)
             return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
                                   "the string is not closed with '");
         if (byte == '\'') {
-            next_byte (self);
-            if (peek (self, 0) != '\'')
+            advance_byte (self);
+            if (peek_byte (self, 0) != '\'')
                 break;
         }
-        keep_byte (self, (char)byte);
+        pool_add_byte (self, (char)byte);
     }
-    end_text (self, begin, token);
+    end_token_text (self, begin, token);
     return 0;
 }
 
 // Four hex digits after \u; -1: invalid.
-static int32_t read_unit (struct expr_lexer *self)
+static int32_t read_hex_unit (struct expr_lexer *self)
 {
     int32_t unit = 0;
     for (int i = 0; i < 4; i++) {
-        int byte = peek (self, 0), small = byte | 0x20;
+        int byte = peek_byte (self, 0), small = byte | 0x20;
         if (!is_digit (byte) && (small < 'a' || small > 'f' || byte < 0))
             return -1;
         unit = unit << 4 | (is_digit (byte) ? byte - '0' : small - 'a' + 10);
-        next_byte (self);
+        advance_byte (self);
     }
     return unit;
 }
 
-static void keep_character (struct expr_lexer *self, int32_t point)
+static void pool_add_character (struct expr_lexer *self, int32_t point)
 {
     if (point < 0x80) {
-        keep_byte (self, (char)point);
+        pool_add_byte (self, (char)point);
         return;
     }
     int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
     static const int leads[] = {0, 0xC0, 0xE0, 0xF0};
-    keep_byte (self, (char)(leads[more] | point >> more * 6));
+    pool_add_byte (self, (char)(leads[more] | point >> more * 6));
     while (more--)
-        keep_byte (self, (char)(0x80 | (point >> more * 6 & 0x3F)));
+        pool_add_byte (self, (char)(0x80 | (point >> more * 6 & 0x3F)));
 }
 
 // An escape sequence in "...", after its backslash.
 static int read_escape (struct expr_lexer *self)
 {
-    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    int byte = peek (self, 0);
+    static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    int byte = peek_byte (self, 0);
     const char *letter = byte > 0 ? strchr (letters, byte) : NULL;
     if (letter) {
-        keep_byte (self, meant[letter - letters]);
-        next_byte (self);
+        pool_add_byte (self, meanings[letter - letters]);
+        advance_byte (self);
         return 0;
     }
     if (byte != 'u')
-        return fail (self, "no such escape in a string");
-    next_byte (self);
-    int32_t point = read_unit (self);
-    if (point >= 0xD800 && point < 0xDC00 && peek (self, 0) == '\\' && peek (self, 1) == 'u') {
-        next_byte (self);
-        next_byte (self);
-        int32_t low = read_unit (self);
+        return fail_here (self, "no such escape in a string");
+    advance_byte (self);
+    int32_t point = read_hex_unit (self);
+    if (point >= 0xD800 && point < 0xDC00 && peek_byte (self, 0) == '\\' &&
+        peek_byte (self, 1) == 'u') {
+        advance_byte (self);
+        advance_byte (self);
+        int32_t low = read_hex_unit (self);
         point =
             low >= 0xDC00 && low < 0xE000 ? 0x10000 + ((point & 0x3FF) << 10 | (low & 0x3FF)) : -1;
     }
     if (point <= 0 || (point >= 0xD800 && point < 0xE000))
-        return fail (self, "\\u wants four hex digits of a character, not of NUL");
-    keep_character (self, point);
+        return fail_here (self, "\\u wants four hex digits of a character, not of NUL");
+    pool_add_character (self, point);
     return 0;
 }
 
@@ -204,24 +207,24 @@ static int read_escape (struct expr_lexer *self)
 static int read_json_string (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
-    for (next_byte (self); peek (self, 0) != '"';) {
-        int byte = peek (self, 0);
+    for (advance_byte (self); peek_byte (self, 0) != '"';) {
+        int byte = peek_byte (self, 0);
         if (byte < 0)
             return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
                                   "the string is not closed with \"");
         if (byte < 0x20)
-            return fail (self, "a control character in \"...\": write \\n, \\t or \\u00XX");
-        next_byte (self);
+            return fail_here (self, "a control character in \"...\": write \\n, \\t or \\u00XX");
+        advance_byte (self);
         if (byte != '\\') {
-            keep_byte (self, (char)byte);
+            pool_add_byte (self, (char)byte);
         } else {
             int rc = read_escape (self);
             if (rc)
                 return rc;
         }
     }
-    next_byte (self);
-    end_text (self, begin, token);
+    advance_byte (self);
+    end_token_text (self, begin, token);
     return 0;
 }
 
@@ -233,30 +236,30 @@ static int read_sign (struct expr_lexer *self, struct expr_token *token)
     token->kind = TOKEN_SIGN;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         const char *sign = signs[i];
-        if (peek (self, 0) != sign[0] || (sign[1] && peek (self, 1) != sign[1]))
+        if (peek_byte (self, 0) != sign[0] || (sign[1] && peek_byte (self, 1) != sign[1]))
             continue;
         token->sign[0] = sign[0];
         token->sign[1] = sign[1];
         token->sign[2] = '\0';
-        next_byte (self);
+        advance_byte (self);
         if (sign[1])
-            next_byte (self);
+            advance_byte (self);
         return 0;
     }
-    return fail (self, "this character begins nothing");
+    return fail_here (self, "this character begins nothing");
 }
 
 int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret)
 {
-    pass_blanks (self);
+    skip_blanks_and_comments (self);
     struct expr_token token = {.line = self->line, .column = self->column, .begin = self->at};
-    int byte = peek (self, 0);
+    int byte = peek_byte (self, 0);
     int rc = 0;
     if (byte < 0) {
         token.kind = TOKEN_END;
     } else if (self->program && (byte == '\n' || byte == ';')) {
         token.kind = TOKEN_LINE;
-        next_byte (self);
+        advance_byte (self);
     } else if (is_letter (byte)) {
         read_name (self, &token);
     } else if (is_digit (byte)) {

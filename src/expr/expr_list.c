@@ -12,7 +12,7 @@ int expr_size (struct expr_run *run, const struct expr_value *arguments, size_t 
 static int check_item (struct expr_run *run, const char *method, uint32_t index, bool fits,
                        const struct expr_value *item, const char *wanted)
 {
-    int rc = expr_charge (run, 1);
+    int rc = expr_charge_steps (run, 1);
     if (rc || fits)
         return rc;
     return expr_fail (run, EXPR_TYPE, "%s: item %u: want %s, got %s", method, index, wanted,
@@ -33,7 +33,7 @@ int expr_join (struct expr_run *run, const struct expr_value *arguments, size_t 
     }
     if (rc)
         return rc;
-    char *text = expr_take_string (run, size), *out = text;
+    char *text = expr_allocate_string (run, size), *out = text;
     if (!text)
         return EXPR_LIMIT;
     for (uint32_t i = 0; i < list->size; i++) {
@@ -64,21 +64,21 @@ int expr_sum (struct expr_run *run, const struct expr_value *arguments, size_t c
     return rc;
 }
 
-int expr_extreme (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                  struct expr_value *ret)
+int expr_min_or_max (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                     struct expr_value *ret)
 {
     (void)count;
     if (!arguments->size)
         return expr_fail (run, EXPR_MISSING, "missing: the list is empty");
-    bool max = expr_kind (run) == LIST_MAX;
+    bool max = expr_method_kind (run) == LIST_MAX;
     struct expr_value best = expr_item (arguments, 0);
     int order;
     // The first item is compared with itself, to check its type.
     for (uint32_t i = 0; i < arguments->size; i++) {
         struct expr_value item = expr_item (arguments, i);
-        int rc = expr_charge (run, 1);
+        int rc = expr_charge_steps (run, 1);
         if (!rc)
-            rc = expr_order (run, &item, &best, &order);
+            rc = expr_compare (run, &item, &best, &order);
         if (rc)
             return rc;
         if (max ? order > 0 : order < 0)
@@ -88,13 +88,13 @@ int expr_extreme (struct expr_run *run, const struct expr_value *arguments, size
     return 0;
 }
 
-int expr_end_item (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                   struct expr_value *ret)
+int expr_first_or_last (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                        struct expr_value *ret)
 {
     (void)count;
     if (!arguments->size)
         return expr_fail (run, EXPR_MISSING, "missing: the list is empty");
-    *ret = expr_item (arguments, expr_kind (run) == LIST_FIRST ? 0 : arguments->size - 1);
+    *ret = expr_item (arguments, expr_method_kind (run) == LIST_FIRST ? 0 : arguments->size - 1);
     return 0;
 }
 
@@ -103,10 +103,10 @@ int expr_keys (struct expr_run *run, const struct expr_value *arguments, size_t 
 {
     (void)count;
     size_t made = 0;
-    int rc = expr_charge (run, arguments->size);
+    int rc = expr_charge_steps (run, arguments->size);
     if (rc)
         return rc;
-    struct expr_value *items = expr_take_list (run, arguments->size);
+    struct expr_value *items = expr_allocate_list (run, arguments->size);
     if (!items)
         return EXPR_LIMIT;
     for (void *at = json_object_iter ((json_t *)arguments->json); at;

@@ -44,7 +44,7 @@ void expr_memory_destroy (struct expr_memory **self)
     *self = NULL;
 }
 
-void *expr_memory_take (struct expr_memory *self, size_t size)
+void *expr_memory_allocate (struct expr_memory *self, size_t size)
 {
     if (size > EXPR_MEMORY_MAX)
         return NULL;

@@ -7,4 +7,4 @@
 #include "expr.h"
 
 // Allocate `size` bytes, aligned for any value; NULL: that would exceed EXPR_MEMORY_MAX in all.
-void *expr_memory_take (struct expr_memory *self, size_t size);
+void *expr_memory_allocate (struct expr_memory *self, size_t size);

@@ -6,11 +6,11 @@
 // -- names
 
 // Reserved names that refer to values of the caller.
-static const struct root {
+static const struct reserved {
     const char *name;
     enum expr_ref_kind kind;
     const char *members[7]; // none: it has no members of its own
-} roots[] = {
+} reserved_names[] = {
     {"input", EXPR_REF_INPUT, {NULL}},
     {"item", EXPR_REF_ITEM, {NULL}},
     {"index", EXPR_REF_INDEX, {NULL}},
@@ -21,15 +21,15 @@ static const struct root {
     {"self", EXPR_REF_SELF, {"value", "state"}},
 };
 
-static const struct root *find_root (struct span name)
+static const struct reserved *find_reserved (struct span name)
 {
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-        if (span_is (name, roots[i].name))
-            return &roots[i];
+    for (size_t i = 0; i < sizeof reserved_names / sizeof *reserved_names; i++)
+        if (span_is (name, reserved_names[i].name))
+            return &reserved_names[i];
     return NULL;
 }
 
-bool expr_name_keyword (struct span name)
+bool expr_name_is_keyword (struct span name)
 {
     static const char *const words[] = {"true", "false", "null", "in", "default", "has"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -49,14 +49,14 @@ bool expr_name_valid (struct span name)
         if (!letter && (i == 0 || byte < '0' || byte > '9'))
             return false;
     }
-    return !expr_name_keyword (name) && !find_root (name);
+    return !expr_name_is_keyword (name) && !find_reserved (name);
 }
 
 // -- references
 
 // Add a reference, or find it if it was used before.
-static int add_ref (struct expr_parser *self, enum expr_ref_kind kind, const char *name,
-                    const char *member, const struct expr_token *at)
+static int emit_ref (struct expr_parser *self, enum expr_ref_kind kind, const char *name,
+                     const char *member, const struct expr_token *at)
 {
     struct expr *expr = self->expr;
     size_t i = 0;
@@ -79,19 +79,19 @@ static int add_ref (struct expr_parser *self, enum expr_ref_kind kind, const cha
 }
 
 // .NAME or ['NAME'] after a reserved name.
-static int parse_constant_member (struct expr_parser *self, const struct root *root,
+static int parse_constant_member (struct expr_parser *self, const struct reserved *reserved,
                                   struct expr_token *ret)
 {
-    bool brackets = expr_parser_sees (self, "[");
-    if (!brackets && !expr_parser_sees (self, "."))
-        return expr_parser_unexpected (self, root->kind == EXPR_REF_STEP
-                                                 ? "steps.NAME.value, .state or .error"
-                                                 : "a member of the name before it");
+    bool brackets = expr_parser_next_is (self, "[");
+    if (!brackets && !expr_parser_next_is (self, "."))
+        return expr_parser_fail_unexpected (self, reserved->kind == EXPR_REF_STEP
+                                                      ? "steps.NAME.value, .state or .error"
+                                                      : "a member of the name before it");
     int rc = expr_parser_advance (self);
     if (rc)
         return rc;
     if (self->token.kind != (brackets ? TOKEN_STRING : TOKEN_NAME))
-        return expr_parser_unexpected (self, brackets ? "a constant in quotes" : "a name");
+        return expr_parser_fail_unexpected (self, brackets ? "a constant in quotes" : "a name");
     *ret = self->token;
     rc = expr_parser_advance (self);
     if (!rc && brackets)
@@ -100,37 +100,38 @@ static int parse_constant_member (struct expr_parser *self, const struct root *r
 }
 
 // Parse the members of a reserved name, which the parser has passed.
-static int parse_root (struct expr_parser *self, const struct root *root,
-                       const struct expr_token *at)
+static int parse_reserved (struct expr_parser *self, const struct reserved *reserved,
+                           const struct expr_token *at)
 {
-    if (!root->members[0])
-        return add_ref (self, root->kind, root->name, NULL, at);
-    struct expr_token name = {.text = span_text (root->name)}, member = {.text = {NULL, 0}};
+    if (!reserved->members[0])
+        return emit_ref (self, reserved->kind, reserved->name, NULL, at);
+    struct expr_token name = {.text = span_text (reserved->name)}, member = {.text = {NULL, 0}};
     int rc = 0;
-    if (root->kind == EXPR_REF_STEP)
-        rc = parse_constant_member (self, root, &name);
+    if (reserved->kind == EXPR_REF_STEP)
+        rc = parse_constant_member (self, reserved, &name);
     if (!rc)
-        rc = parse_constant_member (self, root, &member);
+        rc = parse_constant_member (self, reserved, &member);
     if (rc)
         return rc;
-    for (size_t i = 0; root->members[i]; i++)
-        if (span_is (member.text, root->members[i]))
-            return add_ref (self, root->kind, (const char *)name.text.data, root->members[i], at);
+    for (size_t i = 0; reserved->members[i]; i++)
+        if (span_is (member.text, reserved->members[i]))
+            return emit_ref (self, reserved->kind, (const char *)name.text.data,
+                             reserved->members[i], at);
     return expr_error_at (self->error, EXPR_UNKNOWN, member.line, member.column,
-                          "%s has no member %s", root->name, quoted (member.text));
+                          "%s has no member %s", reserved->name, quoted (member.text));
 }
 
 int expr_parse_name (struct expr_parser *self)
 {
     struct expr_token at = self->token;
     if (at.kind != TOKEN_NAME)
-        return expr_parser_unexpected (self, "a name");
-    if (expr_name_keyword (at.text))
+        return expr_parser_fail_unexpected (self, "a name");
+    if (expr_name_is_keyword (at.text))
         return expr_parser_fail (self, &at, EXPR_SYNTAX, "a reserved word", at.text);
     int rc = expr_parser_advance (self);
     if (rc)
         return rc;
-    if (expr_parser_sees (self, "("))
+    if (expr_parser_next_is (self, "("))
         return expr_parser_fail (self, &at, EXPR_UNKNOWN, "no such function", at.text);
     for (size_t i = self->local_count; i-- > 0;) {
         if (!span_equal (self->locals[i], at.text))
@@ -138,7 +139,7 @@ int expr_parse_name (struct expr_parser *self)
         expr_parser_emit (self, OP_LOCAL, 0, i, &at);
         return 0;
     }
-    const struct root *root = find_root (at.text);
-    return root ? parse_root (self, root, &at)
-                : add_ref (self, EXPR_REF_VARIABLE, (const char *)at.text.data, NULL, &at);
+    const struct reserved *reserved = find_reserved (at.text);
+    return reserved ? parse_reserved (self, reserved, &at)
+                    : emit_ref (self, EXPR_REF_VARIABLE, (const char *)at.text.data, NULL, &at);
 }

@@ -58,8 +58,9 @@ static int calculate_decimals (struct expr_run *run, enum expr_op_code code, dou
     return 0;
 }
 
-static int calculate (struct expr_run *run, enum expr_op_code code, const struct expr_value *left,
-                      const struct expr_value *right, struct expr_value *ret)
+static int calculate_numbers (struct expr_run *run, enum expr_op_code code,
+                              const struct expr_value *left, const struct expr_value *right,
+                              struct expr_value *ret)
 {
     static const char signs[] = {[OP_ADD] = '+',
                                  [OP_SUBTRACT] = '-',
@@ -85,7 +86,7 @@ static int calculate (struct expr_run *run, enum expr_op_code code, const struct
 int expr_calculate (struct expr_run *run, const struct expr_value *left,
                     const struct expr_value *right, struct expr_value *ret)
 {
-    return calculate (run, (enum expr_op_code)run->op->code, left, right, ret);
+    return calculate_numbers (run, (enum expr_op_code)run->op->code, left, right, ret);
 }
 
 int expr_negate (struct expr_run *run, const struct expr_value *value, struct expr_value *ret)
@@ -94,7 +95,7 @@ int expr_negate (struct expr_run *run, const struct expr_value *value, struct ex
         return expr_fail (run, EXPR_TYPE, "no - of %s", type_of (value));
     if (value->type == EXPR_INTEGER) {
         struct expr_value zero = expr_of_integer (0);
-        return calculate (run, OP_SUBTRACT, &zero, value, ret);
+        return calculate_numbers (run, OP_SUBTRACT, &zero, value, ret);
     }
     *ret = (struct expr_value){.type = EXPR_DECIMAL, .decimal = -value->decimal};
     return 0;
@@ -102,8 +103,8 @@ int expr_negate (struct expr_run *run, const struct expr_value *value, struct ex
 
 // -- +, which makes text when one side is a string
 
-static int text_of (struct expr_run *run, const struct expr_value *value,
-                    char buffer[EXPR_SCALAR_SIZE], struct span *ret)
+static int operand_text (struct expr_run *run, const struct expr_value *value,
+                         char buffer[EXPR_SCALAR_SIZE], struct span *ret)
 {
     if (value->type == EXPR_STRING)
         *ret = span_of (value->string, value->size);
@@ -118,15 +119,15 @@ int expr_add (struct expr_run *run, const struct expr_value *left, const struct 
               struct expr_value *ret)
 {
     if (left->type != EXPR_STRING && right->type != EXPR_STRING)
-        return calculate (run, OP_ADD, left, right, ret);
+        return calculate_numbers (run, OP_ADD, left, right, ret);
     char buffers[2][EXPR_SCALAR_SIZE];
     struct span a = {NULL, 0}, b = {NULL, 0};
-    int rc = text_of (run, left, buffers[0], &a);
+    int rc = operand_text (run, left, buffers[0], &a);
     if (!rc)
-        rc = text_of (run, right, buffers[1], &b);
+        rc = operand_text (run, right, buffers[1], &b);
     if (rc)
         return rc;
-    char *text = expr_take_string (run, a.size + b.size);
+    char *text = expr_allocate_string (run, a.size + b.size);
     if (!text)
         return EXPR_LIMIT;
     if (a.size)
@@ -140,7 +141,7 @@ int expr_add (struct expr_run *run, const struct expr_value *left, const struct 
 // -- comparison
 
 // Compare exactly, even integers that no decimal can represent.
-static int order_mixed (int64_t integer, double decimal)
+static int compare_integer_decimal (int64_t integer, double decimal)
 {
     const double end = 9223372036854775808.0;
     if (decimal >= end || decimal < -end)
@@ -151,26 +152,27 @@ static int order_mixed (int64_t integer, double decimal)
 }
 
 // Both are numbers.
-static int order_numbers (const struct expr_value *left, const struct expr_value *right)
+static int compare_numbers (const struct expr_value *left, const struct expr_value *right)
 {
     if (left->type != right->type)
-        return left->type == EXPR_INTEGER ? order_mixed (left->integer, right->decimal)
-                                          : -order_mixed (right->integer, left->decimal);
+        return left->type == EXPR_INTEGER
+                   ? compare_integer_decimal (left->integer, right->decimal)
+                   : -compare_integer_decimal (right->integer, left->decimal);
     if (left->type == EXPR_INTEGER)
         return (left->integer > right->integer) - (left->integer < right->integer);
     return (left->decimal > right->decimal) - (left->decimal < right->decimal);
 }
 
-static int equal (struct expr_run *run, const struct expr_value *left,
-                  const struct expr_value *right, int depth, bool *ret);
+static int values_equal (struct expr_run *run, const struct expr_value *left,
+                         const struct expr_value *right, int depth, bool *ret);
 
-static int equal_lists (struct expr_run *run, const struct expr_value *left,
+static int lists_equal (struct expr_run *run, const struct expr_value *left,
                         const struct expr_value *right, int depth, bool *ret)
 {
     bool same = left->size == right->size;
     for (uint32_t i = 0; same && i < left->size; i++) {
         struct expr_value a = expr_item (left, i), b = expr_item (right, i);
-        int rc = equal (run, &a, &b, depth, &same);
+        int rc = values_equal (run, &a, &b, depth, &same);
         if (rc)
             return rc;
     }
@@ -178,7 +180,7 @@ static int equal_lists (struct expr_run *run, const struct expr_value *left,
     return 0;
 }
 
-static int equal_objects (struct expr_run *run, const struct expr_value *left,
+static int objects_equal (struct expr_run *run, const struct expr_value *left,
                           const struct expr_value *right, int depth, bool *ret)
 {
     bool same = left->size == right->size;
@@ -187,7 +189,7 @@ static int equal_objects (struct expr_run *run, const struct expr_value *left,
         struct expr_value a = expr_of_json (json_object_iter_value (at)), b;
         same = expr_member (right,
                             span_of (json_object_iter_key (at), json_object_iter_key_len (at)), &b);
-        int rc = same ? equal (run, &a, &b, depth, &same) : 0;
+        int rc = same ? values_equal (run, &a, &b, depth, &same) : 0;
         if (rc)
             return rc;
     }
@@ -196,17 +198,17 @@ static int equal_objects (struct expr_run *run, const struct expr_value *left,
 }
 
 // Each compared value is a step: this bounds the cost of shared lists.
-static int equal (struct expr_run *run, const struct expr_value *left,
-                  const struct expr_value *right, int depth, bool *ret)
+static int values_equal (struct expr_run *run, const struct expr_value *left,
+                         const struct expr_value *right, int depth, bool *ret)
 {
     if (depth > EXPR_DEPTH_MAX)
         return expr_fail (run, EXPR_LIMIT, "nested deeper than %d", EXPR_DEPTH_MAX);
-    int rc = expr_charge (run, 1);
+    int rc = expr_charge_steps (run, 1);
     if (rc)
         return rc;
     bool same = left->type == right->type;
     if (is_number (left) && is_number (right)) {
-        same = order_numbers (left, right) == 0;
+        same = compare_numbers (left, right) == 0;
     } else if (!same) {
         ;
     } else if (left->type == EXPR_BOOLEAN) {
@@ -218,9 +220,9 @@ static int equal (struct expr_run *run, const struct expr_value *left,
         same =
             span_equal (span_of (left->string, left->size), span_of (right->string, right->size));
     } else if (left->type == EXPR_LIST) {
-        rc = equal_lists (run, left, right, depth + 1, &same);
+        rc = lists_equal (run, left, right, depth + 1, &same);
     } else if (left->type == EXPR_OBJECT) {
-        rc = equal_objects (run, left, right, depth + 1, &same);
+        rc = objects_equal (run, left, right, depth + 1, &same);
     }
     *ret = same;
     return rc;
@@ -229,11 +231,11 @@ static int equal (struct expr_run *run, const struct expr_value *left,
 int expr_equal (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
                 bool *ret)
 {
-    return equal (run, left, right, 0, ret);
+    return values_equal (run, left, right, 0, ret);
 }
 
-static int order_strings (struct expr_run *run, const struct expr_value *left,
-                          const struct expr_value *right, int *ret)
+static int compare_strings (struct expr_run *run, const struct expr_value *left,
+                            const struct expr_value *right, int *ret)
 {
     size_t common = left->size < right->size ? left->size : right->size;
     int rc = expr_charge_bytes (run, common);
@@ -245,15 +247,15 @@ static int order_strings (struct expr_run *run, const struct expr_value *left,
     return 0;
 }
 
-int expr_order (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
-                int *ret)
+int expr_compare (struct expr_run *run, const struct expr_value *left,
+                  const struct expr_value *right, int *ret)
 {
     if (left->type == EXPR_STRING && right->type == EXPR_STRING)
-        return order_strings (run, left, right, ret);
+        return compare_strings (run, left, right, ret);
     if (left->type == EXPR_TIME && right->type == EXPR_TIME) {
         *ret = (left->time > right->time) - (left->time < right->time);
     } else if (is_number (left) && is_number (right)) {
-        *ret = order_numbers (left, right);
+        *ret = compare_numbers (left, right);
     } else {
         return expr_fail (run, EXPR_TYPE, "no order of %s, %s", type_of (left), type_of (right));
     }

@@ -11,26 +11,26 @@
 static int parse_list (struct expr_parser *self, const char *closing, size_t *ret_count)
 {
     size_t count = 0;
-    int rc = expr_parser_enter (self);
+    int rc = expr_parser_enter_level (self);
     if (!rc)
         rc = expr_parser_advance (self);
-    if (!rc && !expr_parser_sees (self, closing)) {
+    if (!rc && !expr_parser_next_is (self, closing)) {
         do {
             rc = count ? expr_parser_advance (self) : 0;
             if (!rc)
                 rc = expr_parse_expression (self);
             count++;
-        } while (!rc && expr_parser_sees (self, ","));
+        } while (!rc && expr_parser_next_is (self, ","));
     }
     if (!rc)
         rc = expr_parser_expect (self, closing);
-    expr_parser_leave (self);
+    expr_parser_leave_level (self);
     *ret_count = count;
     return rc;
 }
 
-static int check_count (struct expr_parser *self, const struct expr_token *at, size_t count,
-                        size_t min, size_t max)
+static int check_argument_count (struct expr_parser *self, const struct expr_token *at,
+                                 size_t count, size_t min, size_t max)
 {
     if (count >= min && count <= max)
         return 0;
@@ -57,11 +57,11 @@ static int parse_static_name (struct expr_parser *self, char *ret_class,
         if (rc)
             return rc;
         if (self->token.kind != TOKEN_NAME)
-            return expr_parser_unexpected (self, "a name");
+            return expr_parser_fail_unexpected (self, "a name");
         *ret_name = self->token;
         rc = expr_parser_advance (self);
-        bool dot = !rc && expr_parser_sees (self, ".");
-        if (rc || (!dot && !expr_parser_sees (self, "@")))
+        bool dot = !rc && expr_parser_next_is (self, ".");
+        if (rc || (!dot && !expr_parser_next_is (self, "@")))
             break;
         // A class longer than any in the table is cut, and so matches none.
         int written = snprintf (ret_class + size, CLASS_SIZE - size, "%s%s",
@@ -71,7 +71,7 @@ static int parse_static_name (struct expr_parser *self, char *ret_class,
         if (dot)
             continue;
         if (!rc && self->token.kind != TOKEN_NAME)
-            return expr_parser_unexpected (self, "a name");
+            return expr_parser_fail_unexpected (self, "a name");
         *ret_name = self->token;
         rc = rc ? rc : expr_parser_advance (self);
         break;
@@ -80,15 +80,15 @@ static int parse_static_name (struct expr_parser *self, char *ret_class,
     return rc;
 }
 
-static int no_such_static (struct expr_parser *self, const struct expr_token *at,
-                           const char *class_name, const struct expr_token *name)
+static int fail_unknown_static (struct expr_parser *self, const struct expr_token *at,
+                                const char *class_name, const struct expr_token *name)
 {
     return expr_error_at (self->error, EXPR_UNKNOWN, at->line, at->column,
                           "@%s%s%.64s: no such static", class_name, *class_name ? "@" : "",
                           (const char *)name->text.data);
 }
 
-static bool is_class (const char *name, const char *wanted)
+static bool class_matches (const char *name, const char *wanted)
 {
     static const char package[] = "java.lang.";
     if (strncmp (name, package, sizeof package - 1) == 0)
@@ -100,7 +100,7 @@ static bool is_class (const char *name, const char *wanted)
 static int find_adjuster (const char *class_name, const struct expr_token *name)
 {
     bool known = !*class_name || strcmp (class_name, "TemporalAdjusters") == 0;
-    return known ? expr_adjuster (name->text) : -1;
+    return known ? expr_find_adjuster (name->text) : -1;
 }
 
 static int parse_static (struct expr_parser *self)
@@ -114,23 +114,24 @@ static int parse_static (struct expr_parser *self)
         return expr_parser_fail (self, &at, EXPR_TYPE, "an adjuster is an argument of with ()",
                                  name.text);
     size_t found = 0;
-    while (found < expr_static_count && !(is_class (class_name, expr_statics[found].class_name) &&
-                                          span_is (name.text, expr_statics[found].name)))
+    while (found < expr_static_count &&
+           !(class_matches (class_name, expr_statics[found].class_name) &&
+             span_is (name.text, expr_statics[found].name)))
         found++;
     if (found == expr_static_count)
-        return no_such_static (self, &at, class_name, &name);
+        return fail_unknown_static (self, &at, class_name, &name);
     const struct expr_static *row = &expr_statics[found];
     if (!row->function) {
-        size_t constant = expr_parser_keep (self, expr_of_integer (row->constant));
+        size_t constant = expr_parser_add_constant (self, expr_of_integer (row->constant));
         expr_parser_emit (self, OP_CONSTANT, 0, constant, &at);
         return 0;
     }
-    if (!expr_parser_sees (self, "("))
-        return expr_parser_unexpected (self, "arguments in parentheses");
+    if (!expr_parser_next_is (self, "("))
+        return expr_parser_fail_unexpected (self, "arguments in parentheses");
     size_t count;
     rc = parse_list (self, ")", &count);
     if (!rc)
-        rc = check_count (self, &name, count, row->count, row->count);
+        rc = check_argument_count (self, &name, count, row->count, row->count);
     if (!rc)
         expr_parser_emit (self, OP_STATIC, count, found, &at);
     return rc;
@@ -142,14 +143,14 @@ static int parse_static (struct expr_parser *self)
 static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
                        const struct expr_token *at)
 {
-    int rc = expr_parser_enter (self);
+    int rc = expr_parser_enter_level (self);
     if (!rc)
         rc = expr_parser_expect (self, "(");
     if (rc)
         return rc;
     if (self->token.kind != TOKEN_NAME)
-        return expr_parser_unexpected (self, "a name for the item");
-    if (expr_name_keyword (self->token.text))
+        return expr_parser_fail_unexpected (self, "a name for the item");
+    if (expr_name_is_keyword (self->token.text))
         return expr_parser_fail (self, &self->token, EXPR_SYNTAX, "a reserved word",
                                  self->token.text);
     self->locals[self->local_count] = self->token.text;
@@ -163,10 +164,10 @@ static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
     rc = expr_parse_expression (self);
     self->local_count--;
     expr_parser_emit (self, OP_NEXT, kind, loop + 1, at);
-    expr_parser_land (self, loop);
+    expr_parser_set_jump_target (self, loop);
     if (!rc)
         rc = expr_parser_expect (self, ")");
-    expr_parser_leave (self);
+    expr_parser_leave_level (self);
     return rc;
 }
 
@@ -178,15 +179,15 @@ static int parse_with (struct expr_parser *self, const struct expr_token *at)
     int rc = expr_parser_expect (self, "(");
     if (rc)
         return rc;
-    if (!expr_parser_sees (self, "@"))
-        return expr_parser_unexpected (self, "an adjuster as @lastDayOfMonth()");
+    if (!expr_parser_next_is (self, "@"))
+        return expr_parser_fail_unexpected (self, "an adjuster as @lastDayOfMonth()");
     sign = self->token;
     rc = parse_static_name (self, class_name, &name);
     if (rc)
         return rc;
     int adjuster = find_adjuster (class_name, &name);
     if (adjuster < 0)
-        return no_such_static (self, &sign, class_name, &name);
+        return fail_unknown_static (self, &sign, class_name, &name);
     rc = expr_parser_expect (self, "(");
     if (!rc)
         rc = expr_parser_expect (self, ")");
@@ -214,7 +215,8 @@ static int parse_method (struct expr_parser *self, const struct expr_token *name
     size_t count;
     int rc = parse_list (self, ")", &count);
     if (!rc)
-        rc = check_count (self, name, count, expr_methods[found].min, expr_methods[found].max);
+        rc = check_argument_count (self, name, count, expr_methods[found].min,
+                                   expr_methods[found].max);
     if (!rc)
         expr_parser_emit (self, OP_METHOD, count, found, name);
     return rc;
@@ -227,21 +229,21 @@ static int parse_member (struct expr_parser *self)
         return rc;
     struct expr_token name = self->token;
     if (name.kind != TOKEN_NAME)
-        return expr_parser_unexpected (self, "a name");
+        return expr_parser_fail_unexpected (self, "a name");
     rc = expr_parser_advance (self);
     if (rc)
         return rc;
-    if (expr_parser_sees (self, "("))
+    if (expr_parser_next_is (self, "("))
         return parse_method (self, &name);
-    expr_parser_emit (self, OP_MEMBER, 0, expr_parser_keep (self, expr_of_string (name.text)),
-                      &name);
+    expr_parser_emit (self, OP_MEMBER, 0,
+                      expr_parser_add_constant (self, expr_of_string (name.text)), &name);
     return 0;
 }
 
 static int parse_index (struct expr_parser *self)
 {
     struct expr_token at = self->token;
-    int rc = expr_parser_enter (self);
+    int rc = expr_parser_enter_level (self);
     if (!rc)
         rc = expr_parser_advance (self);
     if (!rc)
@@ -250,7 +252,7 @@ static int parse_index (struct expr_parser *self)
         rc = expr_parser_expect (self, "]");
     if (rc)
         return rc;
-    expr_parser_leave (self);
+    expr_parser_leave_level (self);
     expr_parser_emit (self, OP_INDEX, 0, 0, &at);
     return 0;
 }
@@ -258,11 +260,11 @@ static int parse_index (struct expr_parser *self)
 // -- primaries
 
 // Parse default (x, y) and has (x): a missing value in x continues after x.
-static int parse_catch (struct expr_parser *self)
+static int parse_default_or_has (struct expr_parser *self)
 {
     struct expr_token at = self->token;
     bool has = span_is (at.text, "has");
-    int rc = expr_parser_enter (self);
+    int rc = expr_parser_enter_level (self);
     if (!rc)
         rc = expr_parser_advance (self);
     if (!rc)
@@ -272,25 +274,25 @@ static int parse_catch (struct expr_parser *self)
     size_t start = expr_parser_emit (self, OP_TRY, 0, 0, &at);
     rc = expr_parse_expression (self);
     size_t end = expr_parser_emit (self, has ? OP_HAS : OP_DEFAULT, 0, 0, &at);
-    expr_parser_land (self, start);
+    expr_parser_set_jump_target (self, start);
     if (!rc && has) {
-        size_t constant = expr_parser_keep (self, expr_of_boolean (false));
+        size_t constant = expr_parser_add_constant (self, expr_of_boolean (false));
         expr_parser_emit (self, OP_CONSTANT, 0, constant, &at);
     } else if (!rc) {
         rc = expr_parser_expect (self, ",");
         if (!rc)
             rc = expr_parse_expression (self);
     }
-    expr_parser_land (self, end);
+    expr_parser_set_jump_target (self, end);
     if (!rc)
         rc = expr_parser_expect (self, ")");
-    expr_parser_leave (self);
+    expr_parser_leave_level (self);
     return rc;
 }
 
 static int parse_constant (struct expr_parser *self, struct expr_value value)
 {
-    expr_parser_emit (self, OP_CONSTANT, 0, expr_parser_keep (self, value), &self->token);
+    expr_parser_emit (self, OP_CONSTANT, 0, expr_parser_add_constant (self, value), &self->token);
     return expr_parser_advance (self);
 }
 
@@ -303,7 +305,7 @@ static int parse_integer (struct expr_parser *self, bool negated)
     return parse_constant (self, expr_of_integer (negated ? INT64_MIN : (int64_t)integer));
 }
 
-static int parse_word (struct expr_parser *self)
+static int parse_keyword_or_name (struct expr_parser *self)
 {
     struct span word = self->token.text;
     if (span_is (word, "true") || span_is (word, "false"))
@@ -311,16 +313,16 @@ static int parse_word (struct expr_parser *self)
     if (span_is (word, "null"))
         return parse_constant (self, (struct expr_value){.type = EXPR_NULL});
     if (span_is (word, "default") || span_is (word, "has"))
-        return parse_catch (self);
+        return parse_default_or_has (self);
     return expr_parse_name (self);
 }
 
-static int parse_sign (struct expr_parser *self)
+static int parse_sign_operand (struct expr_parser *self)
 {
     struct expr_token at = self->token;
     size_t count;
     int rc;
-    if (expr_parser_sees (self, "#")) {
+    if (expr_parser_next_is (self, "#")) {
         rc = expr_parser_advance (self);
         if (self->token.kind == TOKEN_NAME) { // it begins at the #
             self->token.line = at.line;
@@ -328,24 +330,24 @@ static int parse_sign (struct expr_parser *self)
         }
         return rc ? rc : expr_parse_name (self);
     }
-    if (expr_parser_sees (self, "@"))
+    if (expr_parser_next_is (self, "@"))
         return parse_static (self);
-    if (expr_parser_sees (self, "[")) {
+    if (expr_parser_next_is (self, "[")) {
         rc = parse_list (self, "]", &count);
         if (!rc)
             expr_parser_emit (self, OP_LIST, 0, count, &at);
         return rc;
     }
-    if (!expr_parser_sees (self, "("))
-        return expr_parser_unexpected (self, "an expression");
-    rc = expr_parser_enter (self);
+    if (!expr_parser_next_is (self, "("))
+        return expr_parser_fail_unexpected (self, "an expression");
+    rc = expr_parser_enter_level (self);
     if (!rc)
         rc = expr_parser_advance (self);
     if (!rc)
         rc = expr_parse_expression (self);
     if (!rc)
         rc = expr_parser_expect (self, ")");
-    expr_parser_leave (self);
+    expr_parser_leave_level (self);
     return rc;
 }
 
@@ -360,11 +362,11 @@ static int parse_primary (struct expr_parser *self, bool negated)
     case TOKEN_STRING:
         return parse_constant (self, expr_of_string (self->token.text));
     case TOKEN_NAME:
-        return parse_word (self);
+        return parse_keyword_or_name (self);
     case TOKEN_SIGN:
-        return parse_sign (self);
+        return parse_sign_operand (self);
     default:
-        return expr_parser_unexpected (self, "an expression");
+        return expr_parser_fail_unexpected (self, "an expression");
     }
 }
 
@@ -372,9 +374,9 @@ int expr_parse_postfix (struct expr_parser *self, bool negated)
 {
     int rc = parse_primary (self, negated);
     while (!rc) {
-        if (expr_parser_sees (self, "."))
+        if (expr_parser_next_is (self, "."))
             rc = parse_member (self);
-        else if (expr_parser_sees (self, "["))
+        else if (expr_parser_next_is (self, "["))
             rc = parse_index (self);
         else
             break;

@@ -4,14 +4,14 @@
 #include "expr_compile.h"
 #include "memory.h"
 
-struct cutter {
+struct line_splitter {
     struct expr_lexer lexer;
     struct expr_token token;
     struct expr_program *program;
     size_t room;
 };
 
-static int next_token (struct cutter *self)
+static int next_token (struct line_splitter *self)
 {
     self->lexer.pool_size = 0; // texts of tokens are used before the next one
     return expr_lexer_next (&self->lexer, &self->token);
@@ -23,7 +23,7 @@ static bool ends_line (const struct expr_token *token)
 }
 
 // Check that the next token can be the name of a line.
-static int check_name (const struct cutter *self)
+static int check_name (const struct line_splitter *self)
 {
     const struct expr_token *token = &self->token;
     struct expr_error *error = self->lexer.error;
@@ -43,7 +43,7 @@ static int check_name (const struct cutter *self)
     return 0;
 }
 
-static struct expr_line *add_line (struct cutter *self, const char *name)
+static struct expr_line *add_line (struct line_splitter *self, const char *name)
 {
     if (self->program->count == self->room) {
         self->room = self->room * 2 + 4;
@@ -56,7 +56,7 @@ static struct expr_line *add_line (struct cutter *self, const char *name)
 }
 
 // Read one line, from its name to the token that ends it.
-static int read_line (struct cutter *self)
+static int read_line (struct line_splitter *self)
 {
     int rc = check_name (self);
     if (rc)
@@ -87,20 +87,20 @@ int expr_program_compile (struct span text, struct expr_program **ret, struct ex
     int rc = expr_check_text (text, EXPR_PROGRAM_MAX, 1, 1, error);
     if (rc)
         return rc;
-    struct cutter cutter = {
+    struct line_splitter line_splitter = {
         .lexer = {.text = text, .line = 1, .column = 1, .program = true, .error = error},
-        .program = memory_new (sizeof *cutter.program)};
-    cutter.lexer.pool = memory_resize (NULL, text.size * 2 + 1);
+        .program = memory_new (sizeof *line_splitter.program)};
+    line_splitter.lexer.pool = memory_resize (NULL, text.size * 2 + 1);
     do {
-        rc = next_token (&cutter);
-        if (!rc && !ends_line (&cutter.token))
-            rc = read_line (&cutter);
-    } while (!rc && cutter.token.kind != TOKEN_END);
-    free (cutter.lexer.pool);
+        rc = next_token (&line_splitter);
+        if (!rc && !ends_line (&line_splitter.token))
+            rc = read_line (&line_splitter);
+    } while (!rc && line_splitter.token.kind != TOKEN_END);
+    free (line_splitter.lexer.pool);
     if (rc)
-        expr_program_destroy (&cutter.program);
+        expr_program_destroy (&line_splitter.program);
     else
-        *ret = cutter.program;
+        *ret = line_splitter.program;
     return rc;
 }
 

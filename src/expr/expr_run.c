@@ -14,8 +14,8 @@
 
 // -- errors and bounds
 
-static int fail_at (struct expr_error *error, enum expr_code code, int line, int column,
-                    const char *format, va_list args)
+static int set_error_at (struct expr_error *error, enum expr_code code, int line, int column,
+                         const char *format, va_list args)
 {
     char text[REASON_MAX];
     vsnprintf (text, sizeof text, format, args);
@@ -32,7 +32,7 @@ int expr_error_at (struct expr_error *error, enum expr_code code, int line, int 
 {
     va_list args;
     va_start (args, format);
-    fail_at (error, code, line, column, format, args);
+    set_error_at (error, code, line, column, format, args);
     va_end (args);
     return code;
 }
@@ -41,12 +41,12 @@ int expr_fail (struct expr_run *run, enum expr_code code, const char *format, ..
 {
     va_list args;
     va_start (args, format);
-    fail_at (run->error, code, run->op->line, run->op->column, format, args);
+    set_error_at (run->error, code, run->op->line, run->op->column, format, args);
     va_end (args);
     return code;
 }
 
-int expr_charge (struct expr_run *run, size_t steps)
+int expr_charge_steps (struct expr_run *run, size_t steps)
 {
     if (steps <= run->steps) {
         run->steps -= (uint32_t)steps;
@@ -60,31 +60,31 @@ int expr_charge (struct expr_run *run, size_t steps)
 int expr_charge_bytes (struct expr_run *run, size_t bytes)
 {
     enum { BYTES_PER_STEP = 64 };
-    return expr_charge (run, bytes / BYTES_PER_STEP);
+    return expr_charge_steps (run, bytes / BYTES_PER_STEP);
 }
 
-static void *take_memory (struct expr_run *run, size_t size)
+static void *allocate_charged (struct expr_run *run, size_t size)
 {
     if (expr_charge_bytes (run, size))
         return NULL;
-    void *block = expr_memory_take (run->memory, size);
+    void *block = expr_memory_allocate (run->memory, size);
     if (!block)
         expr_fail (run, EXPR_LIMIT, "takes more than %d bytes of memory", EXPR_MEMORY_MAX);
     return block;
 }
 
-char *expr_take_string (struct expr_run *run, size_t size)
+char *expr_allocate_string (struct expr_run *run, size_t size)
 {
     if (size <= EXPR_STRING_MAX)
-        return take_memory (run, size);
+        return allocate_charged (run, size);
     expr_fail (run, EXPR_LIMIT, "a string of %zu bytes, at most %d", size, EXPR_STRING_MAX);
     return NULL;
 }
 
-struct expr_value *expr_take_list (struct expr_run *run, size_t count)
+struct expr_value *expr_allocate_list (struct expr_run *run, size_t count)
 {
     if (count <= EXPR_LIST_MAX)
-        return take_memory (run, count * sizeof (struct expr_value));
+        return allocate_charged (run, count * sizeof (struct expr_value));
     expr_fail (run, EXPR_LIMIT, "a list of %zu items, at most %d", count, EXPR_LIST_MAX);
     return NULL;
 }
@@ -140,7 +140,7 @@ static int check_boolean (struct machine *self, const struct expr_value *value)
 
 // -- values
 
-static int resolve (struct machine *self, const struct expr_ref *ref)
+static int push_reference (struct machine *self, const struct expr_ref *ref)
 {
     struct expr_value value;
     struct reason reason = {""};
@@ -162,7 +162,7 @@ static int resolve (struct machine *self, const struct expr_ref *ref)
                       ref->member ? ref->member : "");
 }
 
-static int take_member (struct machine *self, const struct expr_value *object, struct span name)
+static int push_member (struct machine *self, const struct expr_value *object, struct span name)
 {
     struct expr_value member;
     if (object->type != EXPR_OBJECT && object->type != EXPR_NULL)
@@ -174,11 +174,11 @@ static int take_member (struct machine *self, const struct expr_value *object, s
     return 0;
 }
 
-static int take_index (struct machine *self)
+static int push_indexed (struct machine *self)
 {
     struct expr_value index = pop (self), value = pop (self);
     if (index.type == EXPR_STRING && value.type != EXPR_LIST)
-        return take_member (self, &value, span_of (index.string, index.size));
+        return push_member (self, &value, span_of (index.string, index.size));
     if (index.type == EXPR_INTEGER && value.type == EXPR_NULL)
         return expr_fail (&self->run, EXPR_MISSING, "missing: item %" PRId64 " of null",
                           index.integer);
@@ -193,9 +193,9 @@ static int take_index (struct machine *self)
     return 0;
 }
 
-static int make_list (struct machine *self, size_t count)
+static int push_new_list (struct machine *self, size_t count)
 {
-    struct expr_value *items = expr_take_list (&self->run, count);
+    struct expr_value *items = expr_allocate_list (&self->run, count);
     if (!items)
         return EXPR_LIMIT;
     self->top -= count;
@@ -216,7 +216,7 @@ static int check_argument (struct machine *self, const char *name, unsigned take
                       expr_type_name ((enum expr_type)argument->type));
 }
 
-static int call (struct machine *self, const struct expr_op *op)
+static int call_function (struct machine *self, const struct expr_op *op)
 {
     bool is_method = op->code == OP_METHOD;
     const struct expr_method *method = &expr_methods[is_method ? op->argument : 0];
@@ -251,7 +251,7 @@ static int compare_values (struct machine *self, enum expr_op_code code,
         rc = expr_equal (&self->run, left, right, &holds);
         holds = holds == (code == OP_EQUAL);
     } else {
-        rc = expr_order (&self->run, left, right, &order);
+        rc = expr_compare (&self->run, left, right, &order);
         holds = code == OP_LESS         ? order < 0
                 : code == OP_LESS_EQUAL ? order <= 0
                 : code == OP_GREATER    ? order > 0
@@ -286,7 +286,7 @@ static int apply_unary (struct machine *self, const struct expr_op *op)
         rc = expr_negate (&self->run, &value, &result);
     } else if (op->code == OP_WITH) {
         rc = value.type == EXPR_TIME
-                 ? expr_adjust (&self->run, (int)op->argument, &value, &result)
+                 ? expr_apply_adjuster (&self->run, (int)op->argument, &value, &result)
                  : expr_fail (&self->run, EXPR_TYPE, "no such method: with of %s",
                               expr_type_name ((enum expr_type)value.type));
     } else {
@@ -323,7 +323,7 @@ static int begin_loop (struct machine *self, const struct expr_op *op)
     if (kind == LOOP_FILTER && room > EXPR_LIST_MAX)
         room = EXPR_LIST_MAX;
     if (kind == LOOP_MAP || kind == LOOP_FILTER) {
-        loop.made = expr_take_list (&self->run, room);
+        loop.made = expr_allocate_list (&self->run, room);
         if (!loop.made)
             return EXPR_LIMIT;
     }
@@ -332,7 +332,7 @@ static int begin_loop (struct machine *self, const struct expr_op *op)
     return 0;
 }
 
-static int next_item (struct machine *self, const struct expr_op *op)
+static int end_loop_pass (struct machine *self, const struct expr_op *op)
 {
     struct loop *loop = &self->loops[self->loop_count - 1];
     enum expr_loop_kind kind = (enum expr_loop_kind)op->count;
@@ -378,7 +378,7 @@ static void end_guard (struct machine *self, const struct expr_op *op)
     self->next = op->argument;
 }
 
-static int decide (struct machine *self, const struct expr_op *op)
+static int branch_on_boolean (struct machine *self, const struct expr_op *op)
 {
     struct expr_value value = pop (self);
     int rc = check_boolean (self, &value);
@@ -393,7 +393,7 @@ static int decide (struct machine *self, const struct expr_op *op)
 }
 
 // Run one operation; self->next is already the following one.
-static int execute (struct machine *self, const struct expr_op *op)
+static int run_operation (struct machine *self, const struct expr_op *op)
 {
     const struct expr *expr = self->run.expr;
     struct expr_value value;
@@ -405,9 +405,9 @@ static int execute (struct machine *self, const struct expr_op *op)
         push (self, self->loops[op->argument].item);
         return 0;
     case OP_REF:
-        return resolve (self, &expr->refs[op->argument]);
+        return push_reference (self, &expr->refs[op->argument]);
     case OP_LIST:
-        return make_list (self, op->argument);
+        return push_new_list (self, op->argument);
     case OP_NOT:
     case OP_NEGATE:
     case OP_WITH:
@@ -415,7 +415,7 @@ static int execute (struct machine *self, const struct expr_op *op)
     case OP_AND:
     case OP_OR:
     case OP_BRANCH:
-        return decide (self, op);
+        return branch_on_boolean (self, op);
     case OP_BOOLEAN:
         return check_boolean (self, &self->stack[self->top - 1]);
     case OP_JUMP:
@@ -423,18 +423,18 @@ static int execute (struct machine *self, const struct expr_op *op)
         return 0;
     case OP_MEMBER:
         value = pop (self);
-        return take_member (
+        return push_member (
             self, &value,
             span_of (expr->constants[op->argument].string, expr->constants[op->argument].size));
     case OP_INDEX:
-        return take_index (self);
+        return push_indexed (self);
     case OP_METHOD:
     case OP_STATIC:
-        return call (self, op);
+        return call_function (self, op);
     case OP_LOOP:
         return begin_loop (self, op);
     case OP_NEXT:
-        return next_item (self, op);
+        return end_loop_pass (self, op);
     case OP_TRY:
         begin_guard (self, op->argument);
         return 0;
@@ -447,15 +447,16 @@ static int execute (struct machine *self, const struct expr_op *op)
     }
 }
 
-static int run_all (struct machine *self)
+static int run_operations (struct machine *self)
 {
     const struct expr *expr = self->run.expr;
     while (self->next < expr->op_count) {
         const struct expr_op *op = &expr->ops[self->next++];
         self->run.op = op;
-        int rc = op->code == OP_CONSTANT || op->code == OP_LOCAL ? 0 : expr_charge (&self->run, 1);
+        int rc =
+            op->code == OP_CONSTANT || op->code == OP_LOCAL ? 0 : expr_charge_steps (&self->run, 1);
         if (!rc)
-            rc = execute (self, op);
+            rc = run_operation (self, op);
         if (rc == EXPR_MISSING && self->guard_count) {
             const struct guard *guard = &self->guards[--self->guard_count];
             self->top = guard->top;
@@ -482,7 +483,7 @@ int expr_evaluate (const struct expr *self, const struct expr_env *env, struct e
                                       .allowed = given},
                               .stack =
                                   memory_resize (NULL, self->stack_size * sizeof *machine.stack)};
-    int rc = run_all (&machine);
+    int rc = run_operations (&machine);
     if (!rc)
         *ret = machine.stack[0];
     if (env->steps)

@@ -20,7 +20,7 @@ static int64_t count_characters (const char *text, size_t size)
 }
 
 // The offset of the character with this number, which is at most the number of characters.
-static size_t offset_of (const struct expr_value *text, int64_t number)
+static size_t character_offset (const struct expr_value *text, int64_t number)
 {
     size_t at = 0;
     for (int64_t passed = 0; at < text->size; at++)
@@ -49,7 +49,7 @@ int expr_substring (struct expr_run *run, const struct expr_value *arguments, si
     if (from < 0 || to < from || to > length)
         return expr_fail (run, EXPR_RANGE, "substring: %" PRId64 "..%" PRId64 " of %" PRId64, from,
                           to, length);
-    size_t begin = offset_of (text, from), end = offset_of (text, to);
+    size_t begin = character_offset (text, from), end = character_offset (text, to);
     *ret = expr_of_string (span_of (text->string + begin, end - begin));
     return 0;
 }
@@ -58,8 +58,8 @@ int expr_change_case (struct expr_run *run, const struct expr_value *arguments, 
                       struct expr_value *ret)
 {
     (void)count;
-    char first = expr_kind (run) == TEXT_UPPER ? 'a' : 'A';
-    char *text = expr_take_string (run, arguments->size);
+    char first = expr_method_kind (run) == TEXT_UPPER ? 'a' : 'A';
+    char *text = expr_allocate_string (run, arguments->size);
     if (!text)
         return EXPR_LIMIT;
     for (size_t i = 0; i < arguments->size; i++) {
@@ -92,7 +92,8 @@ int expr_trim (struct expr_run *run, const struct expr_value *arguments, size_t 
 // -- searches
 
 // The offset of the first needle at or after `from`; SIZE_MAX: there is none.
-static size_t search (const struct expr_value *text, size_t from, const struct expr_value *needle)
+static size_t find_needle (const struct expr_value *text, size_t from,
+                           const struct expr_value *needle)
 {
     if (!needle->size)
         return from;
@@ -103,15 +104,15 @@ static size_t search (const struct expr_value *text, size_t from, const struct e
     return found ? (size_t)(found - text->string) : SIZE_MAX;
 }
 
-int expr_find (struct expr_run *run, const struct expr_value *arguments, size_t count,
-               struct expr_value *ret)
+int expr_contains_text (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                        struct expr_value *ret)
 {
     (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1];
     bool fits = needle->size <= text->size, found = false;
-    size_t start = expr_kind (run) == TEXT_START || !fits ? 0 : text->size - needle->size;
-    if (expr_kind (run) == TEXT_ANYWHERE)
-        found = search (text, 0, needle) != SIZE_MAX;
+    size_t start = expr_method_kind (run) == TEXT_START || !fits ? 0 : text->size - needle->size;
+    if (expr_method_kind (run) == TEXT_ANYWHERE)
+        found = find_needle (text, 0, needle) != SIZE_MAX;
     else if (fits)
         found = !needle->size || memcmp (text->string + start, needle->string, needle->size) == 0;
     *ret = expr_of_boolean (found);
@@ -122,14 +123,14 @@ int expr_index_of (struct expr_run *run, const struct expr_value *arguments, siz
                    struct expr_value *ret)
 {
     (void)count;
-    size_t at = search (&arguments[0], 0, &arguments[1]);
+    size_t at = find_needle (&arguments[0], 0, &arguments[1]);
     *ret = expr_of_integer (at == SIZE_MAX ? -1 : count_characters (arguments->string, at));
     return expr_charge_bytes (run, arguments->size);
 }
 
 // Count the occurrences of a needle in a text, not overlapping.
-static int count_places (struct expr_run *run, const char *method, const struct expr_value *text,
-                         const struct expr_value *needle, size_t *ret)
+static int count_needles (struct expr_run *run, const char *method, const struct expr_value *text,
+                          const struct expr_value *needle, size_t *ret)
 {
     enum { PLACES_PER_STEP = 8 };
     if (!needle->size)
@@ -138,11 +139,11 @@ static int count_places (struct expr_run *run, const char *method, const struct 
     if (rc)
         return rc;
     size_t places = 0;
-    for (size_t at = search (text, 0, needle); at != SIZE_MAX;
-         at = search (text, at + needle->size, needle))
+    for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
+         at = find_needle (text, at + needle->size, needle))
         places++;
     *ret = places;
-    return expr_charge (run, places / PLACES_PER_STEP);
+    return expr_charge_steps (run, places / PLACES_PER_STEP);
 }
 
 int expr_replace (struct expr_run *run, const struct expr_value *arguments, size_t count,
@@ -151,14 +152,15 @@ int expr_replace (struct expr_run *run, const struct expr_value *arguments, size
     (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1], *by = &arguments[2];
     size_t places = 0, from = 0;
-    int rc = count_places (run, "replace", text, needle, &places);
+    int rc = count_needles (run, "replace", text, needle, &places);
     if (rc)
         return rc;
     size_t size = text->size - places * needle->size + places * by->size;
-    char *made = expr_take_string (run, size), *out = made;
+    char *made = expr_allocate_string (run, size), *out = made;
     if (!made)
         return EXPR_LIMIT;
-    for (size_t at = search (text, 0, needle); at != SIZE_MAX; at = search (text, from, needle)) {
+    for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
+         at = find_needle (text, from, needle)) {
         memcpy (out, text->string + from, at - from);
         out += at - from;
         if (by->size)
@@ -178,13 +180,14 @@ int expr_split (struct expr_run *run, const struct expr_value *arguments, size_t
     (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1];
     size_t places = 0, from = 0, made = 0;
-    int rc = count_places (run, "split", text, needle, &places);
+    int rc = count_needles (run, "split", text, needle, &places);
     if (rc)
         return rc;
-    struct expr_value *items = expr_take_list (run, places + 1);
+    struct expr_value *items = expr_allocate_list (run, places + 1);
     if (!items)
         return EXPR_LIMIT;
-    for (size_t at = search (text, 0, needle); at != SIZE_MAX; at = search (text, from, needle)) {
+    for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
+         at = find_needle (text, from, needle)) {
         items[made++] = expr_of_string (span_of (text->string + from, at - from));
         from = at + needle->size;
     }
@@ -195,7 +198,7 @@ int expr_split (struct expr_run *run, const struct expr_value *arguments, size_t
 
 // -- numbers
 
-static size_t digits_behind (const struct expr_value *text, size_t at)
+static size_t count_digits (const struct expr_value *text, size_t at)
 {
     size_t begin = at;
     while (at < text->size && text->string[at] >= '0' && text->string[at] <= '9')
@@ -208,7 +211,7 @@ int expr_to_integer (struct expr_run *run, const struct expr_value *arguments, s
 {
     (void)count;
     bool negative = arguments->size && arguments->string[0] == '-';
-    size_t digits = digits_behind (arguments, negative);
+    size_t digits = count_digits (arguments, negative);
     bool valid = digits && digits + negative == arguments->size;
     int64_t integer = 0;
     for (size_t at = negative; valid && at < arguments->size; at++) {
@@ -227,15 +230,15 @@ int expr_to_integer (struct expr_run *run, const struct expr_value *arguments, s
 static bool is_decimal (const struct expr_value *text)
 {
     size_t at = text->size && text->string[0] == '-';
-    size_t digits = digits_behind (text, at);
+    size_t digits = count_digits (text, at);
     at += digits;
     if (digits && at + 1 < text->size && text->string[at] == '.') {
-        digits = digits_behind (text, at + 1);
+        digits = count_digits (text, at + 1);
         at += 1 + digits;
     }
     if (digits && at + 1 < text->size && (text->string[at] | 0x20) == 'e') {
         at += text->string[at + 1] == '+' || text->string[at + 1] == '-' ? 2 : 1;
-        digits = digits_behind (text, at);
+        digits = count_digits (text, at);
         at += digits;
     }
     return digits && at == text->size;
@@ -245,7 +248,7 @@ int expr_to_decimal (struct expr_run *run, const struct expr_value *arguments, s
                      struct expr_value *ret)
 {
     (void)count;
-    char *copy = expr_take_string (run, arguments->size + 1U);
+    char *copy = expr_allocate_string (run, arguments->size + 1U);
     if (!copy)
         return EXPR_LIMIT;
     if (arguments->size)

@@ -6,27 +6,27 @@
 
 enum { MONTHS = 12, YEAR_MAX = 9999 };
 
-static int fail_outside (struct expr_run *run)
+static int fail_year_range (struct expr_run *run)
 {
     return expr_fail (run, EXPR_RANGE, "the year is outside 0001..9999");
 }
 
-static int give_date (struct expr_run *run, struct civil_date date, const struct expr_value *time,
-                      struct expr_value *ret)
+static int set_date_result (struct expr_run *run, struct civil_date date,
+                            const struct expr_value *time, struct expr_value *ret)
 {
     if (date.year < 1 || date.year > YEAR_MAX)
-        return fail_outside (run);
+        return fail_year_range (run);
     *ret = expr_of_time (civil_days (date) * CIVIL_DAY + civil_time_of_day (time->time));
     return 0;
 }
 
-static struct civil_date date_of (const struct expr_value *time)
+static struct civil_date date_of_time (const struct expr_value *time)
 {
     return civil_date (civil_day_of (time->time));
 }
 
 // Add months; a day beyond the end of the month becomes its last day.
-static struct civil_date move_months (struct civil_date date, int64_t months)
+static struct civil_date add_months (struct civil_date date, int64_t months)
 {
     int64_t number = date.year * MONTHS + date.month - 1 + months;
     date.year = number / MONTHS;
@@ -47,23 +47,23 @@ int expr_time_plus (struct expr_run *run, const struct expr_value *arguments, si
                                       [TIME_SECONDS] = 1};
     (void)count;
     const struct expr_value *time = &arguments[0];
-    unsigned kind = expr_kind (run);
+    unsigned kind = expr_method_kind (run);
     int64_t amount = arguments[1].integer;
     if (kind == TIME_YEARS || kind == TIME_MONTHS) {
         int64_t months = kind == TIME_YEARS ? MONTHS : 1;
-        struct civil_date date = date_of (time);
+        struct civil_date date = date_of_time (time);
         int64_t to_first = MONTHS - (date.year * MONTHS + date.month - 1);
         int64_t to_last = to_first + YEAR_MAX * MONTHS - 1;
         if (__builtin_mul_overflow (amount, months, &amount) || amount < to_first ||
             amount > to_last)
-            return fail_outside (run);
-        return give_date (run, move_months (date, amount), time, ret);
+            return fail_year_range (run);
+        return set_date_result (run, add_months (date, amount), time, ret);
     }
     int64_t local;
     if (__builtin_mul_overflow (amount, seconds[kind], &amount) ||
         __builtin_add_overflow (time->time, amount, &local) || local < EXPR_TIME_MIN ||
         local > EXPR_TIME_MAX)
-        return fail_outside (run);
+        return fail_year_range (run);
     *ret = expr_of_time (local);
     return 0;
 }
@@ -72,9 +72,9 @@ int expr_time_with (struct expr_run *run, const struct expr_value *arguments, si
                     struct expr_value *ret)
 {
     (void)count;
-    struct civil_date date = date_of (&arguments[0]);
+    struct civil_date date = date_of_time (&arguments[0]);
     int64_t value = arguments[1].integer, day = date.day;
-    switch (expr_kind (run)) {
+    switch (expr_method_kind (run)) {
     case TIME_DAYS:
         day = value;
         break;
@@ -85,21 +85,21 @@ int expr_time_with (struct expr_run *run, const struct expr_value *arguments, si
         break;
     default:
         if (value < 1 || value > YEAR_MAX)
-            return fail_outside (run);
+            return fail_year_range (run);
         date.year = value;
     }
     if (day < 1 || day > civil_month_length (date.year, date.month))
         return expr_fail (run, EXPR_RANGE, "no such day: %04" PRId64 "-%02d-%02" PRId64, date.year,
                           date.month, day);
     date.day = (int)day;
-    return give_date (run, date, &arguments[0], ret);
+    return set_date_result (run, date, &arguments[0], ret);
 }
 
 // The last day of a month `months` away.
 static struct civil_date month_end (struct civil_date date, int months)
 {
     date.day = 1;
-    date = move_months (date, months);
+    date = add_months (date, months);
     date.day = civil_month_length (date.year, date.month);
     return date;
 }
@@ -108,19 +108,20 @@ int expr_time_month_end (struct expr_run *run, const struct expr_value *argument
                          struct expr_value *ret)
 {
     (void)count;
-    int months = (int)expr_kind (run) - TIME_PRESENT;
-    return give_date (run, month_end (date_of (&arguments[0]), months), &arguments[0], ret);
+    int months = (int)expr_method_kind (run) - TIME_PRESENT;
+    return set_date_result (run, month_end (date_of_time (&arguments[0]), months), &arguments[0],
+                            ret);
 }
 
-int expr_time_get (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                   struct expr_value *ret)
+int expr_time_part (struct expr_run *run, const struct expr_value *arguments, size_t count,
+                    struct expr_value *ret)
 {
     (void)count;
     int64_t local = arguments[0].time;
-    struct civil_date date = date_of (&arguments[0]);
+    struct civil_date date = date_of_time (&arguments[0]);
     const struct zone *zone = run->env->zone;
     int weekday;
-    switch (expr_kind (run)) {
+    switch (expr_method_kind (run)) {
     case TIME_YEARS:
         *ret = expr_of_integer (date.year);
         break;
@@ -160,7 +161,7 @@ static const struct adjuster {
     {"firstDayOfNextYear", 1, 0, true, false, false},
 };
 
-int expr_adjuster (struct span name)
+int expr_find_adjuster (struct span name)
 {
     for (size_t i = 0; i < sizeof adjusters / sizeof *adjusters; i++)
         if (span_is (name, adjusters[i].name))
@@ -168,16 +169,16 @@ int expr_adjuster (struct span name)
     return -1;
 }
 
-int expr_adjust (struct expr_run *run, int adjuster, const struct expr_value *time,
-                 struct expr_value *ret)
+int expr_apply_adjuster (struct expr_run *run, int adjuster, const struct expr_value *time,
+                         struct expr_value *ret)
 {
     const struct adjuster *rule = &adjusters[adjuster];
-    struct civil_date date = date_of (time);
+    struct civil_date date = date_of_time (time);
     date.day = 1;
-    date = move_months (date, rule->months + rule->years * MONTHS);
+    date = add_months (date, rule->months + rule->years * MONTHS);
     if (rule->first_month || rule->last_month)
         date.month = rule->first_month ? 1 : MONTHS;
     if (rule->last_day)
         date.day = civil_month_length (date.year, date.month);
-    return give_date (run, date, time, ret);
+    return set_date_result (run, date, time, ret);
 }

@@ -101,7 +101,7 @@ bool expr_member (const struct expr_value *object, struct span name, struct expr
 
 // The shortest digits that read back, in the form that JSON and expressions read as a decimal:
 // always with a fraction, with an exponent if that is below -4 or above 15.
-static size_t decimal_shortest (double value, char out[EXPR_SCALAR_SIZE])
+static size_t write_shortest_decimal (double value, char out[EXPR_SCALAR_SIZE])
 {
     char digits[EXPR_SCALAR_SIZE];
     // If a normal number needs fewer than DBL_DIG digits, DBL_DIG digits only add zeros.
@@ -125,7 +125,7 @@ static size_t decimal_shortest (double value, char out[EXPR_SCALAR_SIZE])
     return (size_t)snprintf (out, EXPR_SCALAR_SIZE, "%.*f", fraction > 1 ? fraction : 1, value);
 }
 
-static size_t time_text (int64_t local, char out[EXPR_SCALAR_SIZE])
+static size_t write_time (int64_t local, char out[EXPR_SCALAR_SIZE])
 {
     struct civil_date date = civil_date (civil_day_of (local));
     int seconds = (int)civil_time_of_day (local);
@@ -139,9 +139,9 @@ size_t expr_scalar_text (const struct expr_value *value, char out[EXPR_SCALAR_SI
     case EXPR_INTEGER:
         return decimal_text (value->integer, out);
     case EXPR_DECIMAL:
-        return decimal_shortest (value->decimal, out);
+        return write_shortest_decimal (value->decimal, out);
     case EXPR_TIME:
-        return time_text (value->time, out);
+        return write_time (value->time, out);
     default:
         assert (value->type == EXPR_BOOLEAN);
         return (size_t)snprintf (out, EXPR_SCALAR_SIZE, "%s", value->boolean ? "true" : "false");
@@ -157,7 +157,7 @@ int expr_text (const struct expr_value *value, struct expr_memory *memory, struc
     }
     if (value->type == EXPR_NULL || value->type == EXPR_LIST || value->type == EXPR_OBJECT)
         return expr_error_set (error, EXPR_TYPE, "no text of %s", expr_type_name (value->type));
-    char *text = expr_memory_take (memory, EXPR_SCALAR_SIZE);
+    char *text = expr_memory_allocate (memory, EXPR_SCALAR_SIZE);
     if (!text)
         return expr_error_set (error, EXPR_LIMIT, "takes more than %d bytes of memory",
                                EXPR_MEMORY_MAX);
@@ -166,7 +166,7 @@ int expr_text (const struct expr_value *value, struct expr_memory *memory, struc
 }
 
 // Two digits of a time or date, at most `max`; -1: invalid.
-static int two_digits (const uint8_t *at, int max)
+static int parse_two_digits (const uint8_t *at, int max)
 {
     if (at[0] < '0' || at[0] > '9' || at[1] < '0' || at[1] > '9')
         return -1;
@@ -191,18 +191,18 @@ bool expr_time_parse (struct span text, const struct zone *zone, int64_t *ret_lo
     if (text.size != DATE && text.size != MINUTES && text.size != SECONDS)
         return false;
     const uint8_t *at = text.data;
-    int century = two_digits (at, 99), year = two_digits (at + 2, 99);
-    int month = two_digits (at + 5, 12), day = two_digits (at + 8, 31);
+    int century = parse_two_digits (at, 99), year = parse_two_digits (at + 2, 99);
+    int month = parse_two_digits (at + 5, 12), day = parse_two_digits (at + 8, 31);
     if (at[4] != '-' || at[7] != '-' || century < 0 || year < 0 || century + year == 0 ||
         month < 1 || day < 1 || day > civil_month_length (century * 100 + year, month))
         return false;
     int hour = 0, minute = 0, second = 0;
     if (text.size > DATE) {
-        hour = at[10] == 'T' && at[13] == ':' ? two_digits (at + 11, 23) : -1;
-        minute = two_digits (at + 14, 59);
+        hour = at[10] == 'T' && at[13] == ':' ? parse_two_digits (at + 11, 23) : -1;
+        minute = parse_two_digits (at + 14, 59);
     }
     if (text.size > MINUTES)
-        second = at[16] == ':' ? two_digits (at + 17, 59) : -1;
+        second = at[16] == ':' ? parse_two_digits (at + 17, 59) : -1;
     if (hour < 0 || minute < 0 || second < 0)
         return false;
     struct civil_date date = {century * 100 + year, month, day};

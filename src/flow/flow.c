@@ -7,7 +7,7 @@
 #include "flow_private.h"
 #include "memory.h"
 
-static bool name_valid (const char *name, const char *more)
+static bool is_flow_name (const char *name, const char *more)
 {
     size_t size = strlen (name);
     for (size_t i = 0; i < size; i++)
@@ -18,12 +18,12 @@ static bool name_valid (const char *name, const char *more)
 
 bool flow_name_valid (const char *name)
 {
-    return name_valid (name, "_.-");
+    return is_flow_name (name, "_.-");
 }
 
 bool flow_step_name_valid (const char *name)
 {
-    return name_valid (name, "_-");
+    return is_flow_name (name, "_-");
 }
 
 int64_t flow_find (const struct flow *self, const char *name)
@@ -32,7 +32,7 @@ int64_t flow_find (const struct flow *self, const char *name)
     return index ? json_integer_value (index) : -1;
 }
 
-void flow_wrong (struct flow_reader *self, const char *path, const char *format, ...)
+void flow_add_error (struct flow_reader *self, const char *path, const char *format, ...)
 {
     char text[4 * REASON_MAX];
     struct reason reason;
@@ -64,27 +64,27 @@ int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const
         json_integer_value (value) <= max)
         return json_integer_value (value);
     snprintf (where, sizeof where, "%s%s%s", path, *path ? "." : "", name);
-    flow_wrong (self, where, "must be an integer from %lld to %lld", (long long)min,
-                (long long)max);
+    flow_add_error (self, where, "must be an integer from %lld to %lld", (long long)min,
+                    (long long)max);
     return fallback;
 }
 
-static void report_text (void *context, const char *path, const char *reason)
+static void add_template_error (void *context, const char *path, const char *reason)
 {
-    flow_wrong (context, path, "%s", reason);
+    flow_add_error (context, path, "%s", reason);
 }
 
 struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
                                           const char *path, enum flow_template_mode mode)
 {
-    return json ? flow_template_new (json, mode, path, report_text, self) : NULL;
+    return json ? flow_template_new (json, mode, path, add_template_error, self) : NULL;
 }
 
 static const char *const flow_fields[] = {
     "flow",  "title",        "props",     "params",  "steps",  "edges",   "defaults",
     "kinds", "max_parallel", "fail_fast", "timeout", "output", "finally", NULL};
 
-static void check_fields (struct flow_reader *self, const json_t *json)
+static void check_flow_fields (struct flow_reader *self, const json_t *json)
 {
     const char *name;
     json_t *value;
@@ -94,16 +94,16 @@ static void check_fields (struct flow_reader *self, const json_t *json)
         while (flow_fields[i] && strcmp (flow_fields[i], name) != 0)
             i++;
         if (!flow_fields[i])
-            flow_wrong (self, quoted (span_text (name)), "no such field of a flow");
+            flow_add_error (self, quoted (span_text (name)), "no such field of a flow");
     }
     const json_t *title = json_object_get (json, "title"), *props = json_object_get (json, "props");
     if (title && (!json_is_string (title) || json_string_length (title) > 1024))
-        flow_wrong (self, "title", "must be a text of at most 1024 bytes");
+        flow_add_error (self, "title", "must be a text of at most 1024 bytes");
     if (props && (!json_is_object (props) || json_dumpb (props, NULL, 0, JSON_COMPACT) > 4096))
-        flow_wrong (self, "props", "must be an object of at most 4096 bytes");
+        flow_add_error (self, "props", "must be an object of at most 4096 bytes");
 }
 
-static bool type_known (const char *type)
+static bool is_param_type (const char *type)
 {
     static const char *const types[] = {"string", "integer", "decimal", "boolean",
                                         "list",   "object",  "time",    "any"};
@@ -119,7 +119,7 @@ static void read_param (struct flow_reader *self, const char *name, const json_t
     struct flow_param *param = &self->flow->params[self->flow->param_count];
     snprintf (path, sizeof path, "params.%.64s", name);
     if (!expr_name_valid (span_text (name))) {
-        flow_wrong (self, path, "%s", FLOW_VARIABLE_RULE);
+        flow_add_error (self, path, "%s", FLOW_VARIABLE_RULE);
         return;
     }
     self->flow->param_count++;
@@ -132,35 +132,35 @@ static void read_param (struct flow_reader *self, const char *name, const json_t
         json_object_foreach ((json_t *)json, field, member) if (strcmp (field, "type") != 0 &&
                                                                 strcmp (field, "default") != 0 &&
                                                                 strcmp (field, "required") != 0)
-            flow_wrong (self, path, "%s: only type, default and required",
-                        quoted (span_text (field)));
+            flow_add_error (self, path, "%s: only type, default and required",
+                            quoted (span_text (field)));
         const json_t *type = json_object_get (json, "type");
-        if (type && !type_known (json_string_value (type)))
-            flow_wrong (self, path,
-                        "type must be string, integer, decimal, boolean, list, object, "
-                        "time or any");
+        if (type && !is_param_type (json_string_value (type)))
+            flow_add_error (self, path,
+                            "type must be string, integer, decimal, boolean, list, object, "
+                            "time or any");
         else if (type)
             param->type = json_string_value (type);
         const json_t *required = json_object_get (json, "required");
         if (required && !json_is_boolean (required))
-            flow_wrong (self, path, "required must be true or false");
+            flow_add_error (self, path, "required must be true or false");
         param->required = json_is_true (required);
         value = json_object_get (json, "default");
     }
     param->value = flow_read_template (self, value, path, FLOW_TEMPLATE_MARKED);
 }
 
-static void read_head (struct flow_reader *self, const json_t *json)
+static void read_flow_fields (struct flow_reader *self, const json_t *json)
 {
     struct flow *flow = self->flow;
     const json_t *name = json_object_get (json, "flow"), *params = json_object_get (json, "params");
     flow->name = json_string_value (name);
     if (!flow->name || !flow_name_valid (flow->name)) {
-        flow_wrong (self, "flow", "must be a name of 1 to 64 of A-Z a-z 0-9 _ . -");
+        flow_add_error (self, "flow", "must be a name of 1 to 64 of A-Z a-z 0-9 _ . -");
         flow->name = "";
     }
     if (params && !json_is_object (params)) {
-        flow_wrong (self, "params", "must be an object");
+        flow_add_error (self, "params", "must be an object");
     } else if (params) {
         const char *key;
         json_t *value;
@@ -173,27 +173,27 @@ static void read_head (struct flow_reader *self, const json_t *json)
     flow->timeout_s = flow_read_integer (self, json, "", "timeout", 1, FLOW_SECONDS_MAX, 0);
     const json_t *fast = json_object_get (json, "fail_fast");
     if (fast && !json_is_boolean (fast))
-        flow_wrong (self, "fail_fast", "must be true or false");
+        flow_add_error (self, "fail_fast", "must be true or false");
     flow->fail_fast = json_is_true (fast);
     flow->output =
         flow_read_template (self, json_object_get (json, "output"), "output", FLOW_TEMPLATE_MARKED);
     self->defaults = json_object_get (json, "defaults");
     if (self->defaults && !json_is_object (self->defaults)) {
-        flow_wrong (self, "defaults", "must be an object");
+        flow_add_error (self, "defaults", "must be an object");
         self->defaults = NULL;
     }
     flow_check_defaults (self);
     flow_read_kinds (self, json_object_get (json, "kinds"));
 }
 
-static bool read_names (struct flow_reader *self, const json_t *json)
+static bool read_step_names (struct flow_reader *self, const json_t *json)
 {
     struct flow *flow = self->flow;
     json_t *steps = json_object_get (json, "steps"), *value;
     const char *name;
     size_t count = json_object_size (steps);
     if (!json_is_object (steps) || count == 0 || count > FLOW_STEPS_MAX) {
-        flow_wrong (self, "steps", "must be an object of 1 to %d steps", FLOW_STEPS_MAX);
+        flow_add_error (self, "steps", "must be an object of 1 to %d steps", FLOW_STEPS_MAX);
         return false;
     }
     flow->steps = memory_new (count * sizeof *flow->steps);
@@ -203,11 +203,11 @@ static bool read_names (struct flow_reader *self, const json_t *json)
         char path[FLOW_PATH_SIZE];
         snprintf (path, sizeof path, "steps.%.64s", name);
         if (!flow_step_name_valid (name))
-            flow_wrong (self, path, "a step's name is 1 to 64 of A-Z a-z 0-9 _ -");
+            flow_add_error (self, path, "a step's name is 1 to 64 of A-Z a-z 0-9 _ -");
         step->name = name;
         step->json = json_is_object (value) ? json_copy (value) : json_object ();
         if (!json_is_object (value))
-            flow_wrong (self, path, "must be an object");
+            flow_add_error (self, path, "must be an object");
         json_object_set_new_nocheck (flow->names, name, json_integer (flow->step_count++));
     }
     return true;
@@ -220,7 +220,7 @@ static void read_finally (struct flow_reader *self, const json_t *json)
     if (!final)
         return;
     if (!json_is_string (final) || flow_find (self->flow, json_string_value (final)) < 0)
-        flow_wrong (self, "finally", "must be the name of a step");
+        flow_add_error (self, "finally", "must be the name of a step");
     else
         self->flow->final = flow_find (self->flow, json_string_value (final));
 }
@@ -235,22 +235,22 @@ struct flow *flow_read (const json_t *json, const struct flow_world *world, json
     flow->report.warnings = json_array ();
     reader.seen = json_object ();
     if (!json_is_object (json)) {
-        flow_wrong (&reader, "", "a definition must be an object");
+        flow_add_error (&reader, "", "a definition must be an object");
     } else {
-        check_fields (&reader, json);
-        read_head (&reader, json);
-        if (read_names (&reader, json)) {
+        check_flow_fields (&reader, json);
+        read_flow_fields (&reader, json);
+        if (read_step_names (&reader, json)) {
             read_finally (&reader, json);
             for (uint32_t i = 0; i < flow->step_count; i++)
                 flow_read_step (&reader, &flow->steps[i]);
             for (uint32_t i = 0; i < flow->step_count; i++)
                 flow_read_after (&reader, i);
             flow_read_edges (&reader);
-            flow_link (&reader);
+            flow_link_edges (&reader);
         }
     }
     if (json_array_size (reader.errors) == 0)
-        flow_measure (&reader);
+        flow_compute_report (&reader);
     json_decref (reader.seen);
     free (reader.ins);
     *ret_errors = reader.errors;
@@ -303,7 +303,7 @@ void flow_destroy (struct flow **self)
     *self = NULL;
 }
 
-bool flow_text_same (struct span one, struct span other)
+bool flow_text_equal (struct span one, struct span other)
 {
     size_t i = 0, j = 0;
     bool quotes = false;

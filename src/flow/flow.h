@@ -35,8 +35,8 @@ struct flow_edge {
     uint8_t on;
 };
 
-enum flow_collect { FLOW_COLLECT_LIST, FLOW_COLLECT_COUNT, FLOW_COLLECT_NONE };
-enum flow_late { FLOW_LATE_FAIL, FLOW_LATE_SKIP, FLOW_LATE_VALUE };
+enum flow_collect_items { FLOW_COLLECT_LIST, FLOW_COLLECT_COUNT, FLOW_COLLECT_NONE };
+enum flow_no_signal_action { FLOW_NO_SIGNAL_FAIL, FLOW_NO_SIGNAL_SKIP, FLOW_NO_SIGNAL_VALUE };
 
 struct flow_let {
     const char *name;
@@ -58,8 +58,8 @@ struct flow_step {
     enum flow_kind kind;
     uint32_t in_first, in_count, out_first, out_count; // in flow.in and flow.out
     bool join_all;
-    uint32_t need; // live edges, when not join_all
-    bool goes_on;  // on_error: continue
+    uint32_t need;           // live edges, when not join_all
+    bool continues_on_error; // on_error: continue
     bool has_on_error;
     bool has_caught;
     bool read_by_for_each; // so its value may be larger
@@ -75,13 +75,13 @@ struct flow_step {
     uint32_t max_items;
     uint32_t tolerate; // number of failed items, or percent
     bool tolerate_percent;
-    enum flow_collect collect;
+    enum flow_collect_items collect;
     struct flow_template *wait;
     uint32_t signal_count;
     const json_t *signal_who; // NULL: everybody
     int64_t signal_timeout_s; // 0: none
-    enum flow_late on_timeout;
-    struct flow_template *late_value;
+    enum flow_no_signal_action on_timeout;
+    struct flow_template *no_signal_value;
     bool has_undo, undo_inner, undo_started;
     struct flow_call undo;
     json_t *json; // the step with its defaults
@@ -145,11 +145,11 @@ struct flow *flow_read (const json_t *json, const struct flow_world *world, json
 void flow_destroy (struct flow **self);
 
 // Whether two definitions are the same except for white space between tokens.
-bool flow_text_same (struct span one, struct span other);
+bool flow_text_equal (struct span one, struct span other);
 
 // The kinds that calls of a flow name: name -> the path of one such call. flow_kind_fields: those
 // fields of a kind that calls may have. New references.
-json_t *flow_kinds_named (const struct flow *self);
+json_t *flow_named_kinds (const struct flow *self);
 json_t *flow_kind_fields (const json_t *kind);
 
 // {"steps_max", "depth", "bounded", "because", "seconds_max", "warnings"}, a new reference.

@@ -6,7 +6,7 @@
 bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
-    return step->goes_on || (run->goes_on && !step->has_on_error);
+    return step->continues_on_error || (run->continues_on_error && !step->has_on_error);
 }
 
 enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_run *run,
@@ -44,58 +44,59 @@ static uint16_t *edge_counter (struct flow_node *target, enum flow_edge_kind kin
                                     : &target->broken;
 }
 
-void flow_decide_later (struct flow_turn *turn, uint32_t step)
+void flow_queue_join (struct flow_turn *turn, uint32_t step)
 {
     flow_heap_push (turn->run->todo, FLOW_LANE_JOINS, step);
 }
 
 // What follows from the edge counts of a node.
-enum node_verdict { VERDICT_OPEN, VERDICT_PASS, VERDICT_BLOCK, VERDICT_SKIP };
+enum join_verdict { JOIN_OPEN, JOIN_PASS, JOIN_BLOCK, JOIN_SKIP };
 
-static enum node_verdict judge_node (const struct flow_step *step, const struct flow_node *node)
+static enum join_verdict verdict_of_edges (const struct flow_step *step,
+                                           const struct flow_node *node)
 {
     bool all = (uint32_t)node->live + node->dead + node->broken == step->in_count;
     if (step->join_all) {
         if (node->broken)
-            return VERDICT_BLOCK;
+            return JOIN_BLOCK;
         if (!all)
-            return VERDICT_OPEN;
-        return node->live || !step->in_count ? VERDICT_PASS : VERDICT_SKIP;
+            return JOIN_OPEN;
+        return node->live || !step->in_count ? JOIN_PASS : JOIN_SKIP;
     }
     if (node->live >= step->need)
-        return VERDICT_PASS;
-    return !all ? VERDICT_OPEN : node->broken ? VERDICT_BLOCK : VERDICT_SKIP;
+        return JOIN_PASS;
+    return !all ? JOIN_OPEN : node->broken ? JOIN_BLOCK : JOIN_SKIP;
 }
 
-static bool to_be_counted (const struct flow_node *node)
+static bool end_is_uncounted (const struct flow_node *node)
 {
-    return flow_decided (node) && !(node->flags & FLOW_SETTLED);
+    return flow_node_is_decided (node) && !(node->flags & FLOW_END_COUNTED);
 }
 
 // Notify the targets of a decided node, once.
-static void settle_targets (struct flow_turn *turn, uint32_t index)
+static void count_end_at_targets (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_node *node = &turn->run->nodes[index];
-    node->flags |= FLOW_SETTLED;
+    node->flags |= FLOW_END_COUNTED;
     flow_touch (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
         struct flow_node *target = &turn->run->nodes[edge->step];
         ++*edge_counter (target, flow_edge_kind (turn->flow, turn->run, index, edge->on));
-        if (!(target->flags & FLOW_JOINED) && !flow_decided (target) &&
-            judge_node (&turn->flow->steps[edge->step], target) != VERDICT_OPEN)
-            flow_decide_later (turn, edge->step);
+        if (!(target->flags & FLOW_JOINED) && !flow_node_is_decided (target) &&
+            verdict_of_edges (&turn->flow->steps[edge->step], target) != JOIN_OPEN)
+            flow_queue_join (turn, edge->step);
     }
 }
 
-void flow_unsettle (struct flow_turn *turn, uint32_t index)
+void flow_uncount_end (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_node *node = &turn->run->nodes[index];
-    if (!(node->flags & FLOW_SETTLED))
+    if (!(node->flags & FLOW_END_COUNTED))
         return;
-    node->flags &= (uint16_t)~FLOW_SETTLED;
+    node->flags &= (uint16_t)~FLOW_END_COUNTED;
     flow_touch (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
@@ -104,7 +105,8 @@ void flow_unsettle (struct flow_turn *turn, uint32_t index)
     }
 }
 
-void flow_settle (struct flow_turn *turn, uint32_t index, enum flow_state state, const char *error)
+void flow_end_step (struct flow_turn *turn, uint32_t index, enum flow_state state,
+                    const char *error)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[index];
@@ -113,15 +115,15 @@ void flow_settle (struct flow_turn *turn, uint32_t index, enum flow_state state,
     node->flags &= (uint16_t) ~(FLOW_READY | FLOW_PLACED | FLOW_STOPPING);
     node->ended = ++run->sequence;
     if (error)
-        flow_set_error (run, index, error);
+        flow_set_step_error (run, index, error);
     if (run->data[index])
-        flow_signals_forget (run, index);
-    flow_note_change (turn, index);
+        flow_clear_signals (run, index);
+    flow_add_changed_step (turn, index);
     flow_heap_push (run->todo, FLOW_LANE_ENDS, index);
     if (state == FLOW_FAILED && turn->flow->fail_fast && !step->has_caught &&
         !flow_goes_on (turn->flow, run, index) && !run->fast && run->phase == FLOW_ACTIVE) {
         run->fast = true;
-        flow_stop_all (turn);
+        flow_stop_all_steps (turn);
     }
 }
 
@@ -131,81 +133,81 @@ void flow_pass_join (struct flow_turn *turn, uint32_t index)
     struct flow_node *node = &turn->run->nodes[index];
     node->flags |= FLOW_JOINED;
     if (turn->run->stop) {
-        flow_settle (turn, index, FLOW_CANCELLED, NULL);
+        flow_end_step (turn, index, FLOW_CANCELLED, NULL);
         return;
     }
     if (step->condition) {
         struct flow_scope scope = flow_scope_of (turn, index, -1);
         struct reason reason;
-        int passed = flow_scope_test (&scope, step->condition, &reason);
+        int passed = flow_scope_test_condition (&scope, step->condition, &reason);
         flow_scope_clear (&scope, turn);
         if (passed <= 0) {
-            flow_settle (turn, index, passed < 0 ? FLOW_FAILED : FLOW_SKIPPED,
-                         passed < 0 ? reason.text : NULL);
+            flow_end_step (turn, index, passed < 0 ? FLOW_FAILED : FLOW_SKIPPED,
+                           passed < 0 ? reason.text : NULL);
             return;
         }
     }
     node->state = FLOW_NEW;
-    flow_note_change (turn, index);
+    flow_add_changed_step (turn, index);
     flow_make_ready (turn, index);
 }
 
-static enum node_verdict verdict_of (const struct flow *flow, const struct flow_run *run,
-                                     uint32_t index)
+static enum join_verdict verdict_of_node (const struct flow *flow, const struct flow_run *run,
+                                          uint32_t index)
 {
     const struct flow_node *node = &run->nodes[index];
-    if (node->flags & (FLOW_JOINED | FLOW_RESETTING) || flow_decided (node) ||
+    if (node->flags & (FLOW_JOINED | FLOW_RESETTING) || flow_node_is_decided (node) ||
         node->state != FLOW_NONE || index == flow->final)
-        return VERDICT_OPEN;
-    return judge_node (&flow->steps[index], node);
+        return JOIN_OPEN;
+    return verdict_of_edges (&flow->steps[index], node);
 }
 
-static void decide_join (struct flow_turn *turn, uint32_t index, enum node_verdict verdict)
+static void apply_verdict (struct flow_turn *turn, uint32_t index, enum join_verdict verdict)
 {
     struct flow_node *node = &turn->run->nodes[index];
     switch (verdict) {
-    case VERDICT_OPEN:
+    case JOIN_OPEN:
         break;
-    case VERDICT_PASS:
+    case JOIN_PASS:
         flow_pass_join (turn, index);
         break;
-    case VERDICT_BLOCK:
+    case JOIN_BLOCK:
         node->flags |= FLOW_BLOCKED;
-        flow_note_change (turn, index);
+        flow_add_changed_step (turn, index);
         flow_heap_push (turn->run->todo, FLOW_LANE_ENDS, index);
         break;
-    case VERDICT_SKIP:
-        flow_settle (turn, index, FLOW_SKIPPED, NULL);
+    case JOIN_SKIP:
+        flow_end_step (turn, index, FLOW_SKIPPED, NULL);
         break;
     }
 }
 
 // Make one decision. False: none is due. Stale entries do not count, so a run that was read from
 // Redis makes the same decisions in each call.
-static bool decide_next (struct flow_turn *turn)
+static bool make_next_decision (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     uint64_t key;
     while (flow_heap_pop (run->todo, FLOW_LANE_ENDS, &key))
-        if (to_be_counted (&run->nodes[key])) {
-            settle_targets (turn, (uint32_t)key);
+        if (end_is_uncounted (&run->nodes[key])) {
+            count_end_at_targets (turn, (uint32_t)key);
             return true;
         }
     while (flow_heap_pop (run->todo, FLOW_LANE_JOINS, &key)) {
-        enum node_verdict verdict = verdict_of (turn->flow, run, (uint32_t)key);
-        if (verdict != VERDICT_OPEN) {
-            decide_join (turn, (uint32_t)key, verdict);
+        enum join_verdict verdict = verdict_of_node (turn->flow, run, (uint32_t)key);
+        if (verdict != JOIN_OPEN) {
+            apply_verdict (turn, (uint32_t)key, verdict);
             return true;
         }
     }
     return false;
 }
 
-void flow_decide_all (struct flow_turn *turn)
+void flow_make_decisions (struct flow_turn *turn)
 {
     struct flow_effects *effects = turn->effects;
     while (effects->decisions < FLOW_DECISIONS_MAX && effects->steps < FLOW_RUN_STEPS_MAX &&
-           decide_next (turn))
+           make_next_decision (turn))
         effects->decisions++;
 }
 
@@ -213,9 +215,9 @@ void flow_rebuild_todo (const struct flow *flow, struct flow_run *run)
 {
     flow_heap_clear (run->todo);
     for (uint32_t i = 0; i < flow->step_count; i++) {
-        if (to_be_counted (&run->nodes[i]))
+        if (end_is_uncounted (&run->nodes[i]))
             flow_heap_push (run->todo, FLOW_LANE_ENDS, i);
-        if (verdict_of (flow, run, i) != VERDICT_OPEN)
+        if (verdict_of_node (flow, run, i) != JOIN_OPEN)
             flow_heap_push (run->todo, FLOW_LANE_JOINS, i);
     }
 }
@@ -226,7 +228,7 @@ void flow_count_edges (const struct flow *flow, struct flow_run *run)
         run->nodes[i].live = run->nodes[i].dead = run->nodes[i].broken = 0;
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
-        for (uint32_t j = 0; run->nodes[i].flags & FLOW_SETTLED && j < step->out_count; j++) {
+        for (uint32_t j = 0; run->nodes[i].flags & FLOW_END_COUNTED && j < step->out_count; j++) {
             const struct flow_edge *edge = &flow->out[step->out_first + j];
             ++*edge_counter (&run->nodes[edge->step], flow_edge_kind (flow, run, i, edge->on));
         }

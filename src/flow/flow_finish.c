@@ -6,7 +6,7 @@
 #include "memory.h"
 
 // A step that a cancel of the run, its timeout or fail_fast cancelled is not a failure.
-static bool is_failing (const struct flow_node *node)
+static bool counts_as_failure (const struct flow_node *node)
 {
     return node->state == FLOW_FAILED ||
            (node->state == FLOW_CANCELLED && node->flags & FLOW_BY_PERSON);
@@ -14,8 +14,8 @@ static bool is_failing (const struct flow_node *node)
 
 // A failure stops nothing if each of its broken edges leads to a join that passed anyway, or to a
 // blocked step that itself stops nothing. `stops` has the results of all later steps.
-static bool stops_something (const struct flow *flow, const struct flow_run *run,
-                             const uint8_t *stops, uint32_t index)
+static bool failure_stops_run (const struct flow *flow, const struct flow_run *run,
+                               const uint8_t *stops, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
     uint32_t broken = 0;
@@ -31,7 +31,7 @@ static bool stops_something (const struct flow *flow, const struct flow_run *run
     return broken == 0;
 }
 
-static bool is_caught (const struct flow *flow, const struct flow_run *run, uint32_t index)
+static bool failure_is_caught (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
     for (uint32_t i = 0; i < step->out_count; i++) {
@@ -42,21 +42,21 @@ static bool is_caught (const struct flow *flow, const struct flow_run *run, uint
     return false;
 }
 
-json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run)
+json_t *flow_uncaught_steps (const struct flow *flow, const struct flow_run *run)
 {
     json_t *names = json_array ();
     uint8_t *stops = memory_new (flow->step_count + 1);
     for (uint32_t i = flow->step_count; i-- > 0;) {
         uint32_t index = flow->order[i];
         const struct flow_node *node = &run->nodes[index];
-        if (is_failing (node) || node->flags & FLOW_BLOCKED)
-            stops[index] = stops_something (flow, run, stops, index);
+        if (counts_as_failure (node) || node->flags & FLOW_BLOCKED)
+            stops[index] = failure_stops_run (flow, run, stops, index);
     }
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_node *node = &run->nodes[i];
-        bool handled =
-            node->state == FLOW_FAILED && (flow_goes_on (flow, run, i) || is_caught (flow, run, i));
-        if (is_failing (node) && stops[i] && !handled)
+        bool handled = node->state == FLOW_FAILED &&
+                       (flow_goes_on (flow, run, i) || failure_is_caught (flow, run, i));
+        if (counts_as_failure (node) && stops[i] && !handled)
             json_array_append_new (names, json_string (flow->steps[i].name));
     }
     free (stops);
@@ -71,14 +71,14 @@ uint32_t flow_run_failures (const struct flow *flow, const struct flow_run *run)
     return count;
 }
 
-static int later_first (const void *a, const void *b)
+static int compare_ends (const void *a, const void *b)
 {
     uint32_t left = ((const struct flow_undo *)a)->ended,
              right = ((const struct flow_undo *)b)->ended;
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-static bool to_undo (const struct flow_step *step, unsigned state, bool dispatched)
+static bool must_be_undone (const struct flow_step *step, unsigned state, bool dispatched)
 {
     return dispatched &&
            (state == FLOW_FINISHED ||
@@ -102,14 +102,14 @@ void flow_list_undos (const struct flow *flow, struct flow_run *run)
         const struct flow_items *items = run->data[i] ? run->data[i]->items : NULL;
         if (!step->has_undo)
             continue;
-        if (!items && to_undo (step, node->state, node->flags & FLOW_DISPATCHED))
+        if (!items && must_be_undone (step, node->state, node->flags & FLOW_DISPATCHED))
             add_undo (run, i, -1, node->ended);
         for (uint32_t j = 0; items && j < items->count; j++)
-            if (to_undo (step, items->item[j].state, items->item[j].dispatched))
+            if (must_be_undone (step, items->item[j].state, items->item[j].dispatched))
                 add_undo (run, i, j, items->item[j].ended);
     }
     if (run->undo_count)
-        qsort (run->undos, run->undo_count, sizeof *run->undos, later_first);
+        qsort (run->undos, run->undo_count, sizeof *run->undos, compare_ends);
 }
 
 const struct flow_undo *flow_undo_parked (const struct flow_run *run)
@@ -127,7 +127,7 @@ enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow
     unsigned state = one ? one->state : node->state;
     uint32_t ended = one ? one->ended : node->ended;
     if (!run->undone || run->forced || !step->has_undo || flow->final == (int64_t)index ||
-        !to_undo (step, state, one ? one->dispatched : node->flags & FLOW_DISPATCHED))
+        !must_be_undone (step, state, one ? one->dispatched : node->flags & FLOW_DISPATCHED))
         return FLOW_UNDO_NONE;
     if (run->phase != FLOW_UNDOING || run->undo_at == run->undo_count)
         return FLOW_UNDO_OVER;
@@ -154,7 +154,7 @@ void flow_undo_run (struct flow_turn *turn)
     turn->effects->run_changed = true;
 }
 
-void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event)
+void flow_handle_undo_end (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     const struct flow_undo *undo = run->phase == FLOW_UNDOING && run->undo_at < run->undo_count
@@ -174,7 +174,7 @@ void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event)
 }
 
 // Make the output of the run: as defined, or the values of the steps without successors.
-static bool make_output (struct flow_turn *turn, struct reason *reason)
+static bool evaluate_output (struct flow_turn *turn, struct reason *reason)
 {
     struct flow_run *run = turn->run;
     const struct flow *flow = turn->flow;
@@ -198,7 +198,7 @@ static bool make_output (struct flow_turn *turn, struct reason *reason)
 
 // A step that is still cancelled after a retry or a skip reopened the run. Until then, steps that
 // fail_fast cancelled do not count: the failure determines the outcome.
-static const struct flow_step *still_cancelled (const struct flow_turn *turn)
+static const struct flow_step *find_cancelled_step (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
     for (uint32_t i = 0; !run->fast && i < turn->flow->step_count; i++)
@@ -207,25 +207,25 @@ static const struct flow_step *still_cancelled (const struct flow_turn *turn)
     return NULL;
 }
 
-static void judge_outcome (struct flow_turn *turn)
+static void set_outcome (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     struct reason reason;
     json_decref (run->uncaught);
-    run->uncaught = flow_uncaught (turn->flow, run);
+    run->uncaught = flow_uncaught_steps (turn->flow, run);
     run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
     if (run->outcome != FLOW_OPEN)
         return;
-    const struct flow_step *cancelled = still_cancelled (turn);
+    const struct flow_step *cancelled = find_cancelled_step (turn);
     run->outcome = json_array_size (run->uncaught) ? FLOW_BADLY
                    : cancelled                     ? FLOW_STOPPED
                                                    : FLOW_WELL;
     if (run->outcome == FLOW_STOPPED) {
         reason_set (&reason, "step %s stays cancelled: retry or skip it", cancelled->name);
-        flow_error (run, reason.text);
-    } else if (run->outcome == FLOW_WELL && !make_output (turn, &reason)) {
+        flow_set_run_error (run, reason.text);
+    } else if (run->outcome == FLOW_WELL && !evaluate_output (turn, &reason)) {
         run->outcome = FLOW_BADLY;
-        flow_error (run, reason.text);
+        flow_set_run_error (run, reason.text);
     }
 }
 
@@ -235,7 +235,7 @@ static void end_run (struct flow_turn *turn)
     turn->effects->run_changed = true;
 }
 
-static void begin_final (struct flow_turn *turn)
+static void begin_finally (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     turn->effects->run_changed = true;
@@ -247,11 +247,11 @@ static void begin_final (struct flow_turn *turn)
     run->phase = FLOW_FINAL;
     run->stop = false;
     // An operator may have skipped it already.
-    if (!flow_decided (&run->nodes[turn->flow->final]))
+    if (!flow_node_is_decided (&run->nodes[turn->flow->final]))
         flow_pass_join (turn, (uint32_t)turn->flow->final);
 }
 
-static bool is_busy (const struct flow_turn *turn)
+static bool has_work_left (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
     uint64_t key;
@@ -262,12 +262,12 @@ static bool is_busy (const struct flow_turn *turn)
 }
 
 // Go from phase to phase as long as nothing is in flight.
-void flow_finish (struct flow_turn *turn)
+void flow_advance_phases (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
-    while (!is_busy (turn) && run->phase != FLOW_ENDED) {
+    while (!has_work_left (turn) && run->phase != FLOW_ENDED) {
         if (run->phase == FLOW_ACTIVE) {
-            judge_outcome (turn);
+            set_outcome (turn);
             flow_list_undos (turn->flow, run);
             turn->effects->run_changed = true;
             bool undo = run->outcome != FLOW_WELL && run->undo_count > 0 && !run->forced;
@@ -275,18 +275,19 @@ void flow_finish (struct flow_turn *turn)
             if (undo)
                 run->phase = FLOW_UNDOING;
             else
-                begin_final (turn);
+                begin_finally (turn);
         } else if (run->phase == FLOW_UNDOING) {
             if (run->forced || run->undo_at == run->undo_count)
-                begin_final (turn);
+                begin_finally (turn);
             else if (run->undo_parked)
                 return;
             else
                 flow_place_undo (turn, &run->undos[run->undo_at]);
         } else {
             const struct flow_node *node = &run->nodes[turn->flow->final];
-            assert (flow_decided (node));
-            if (is_failing (node) && !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
+            assert (flow_node_is_decided (node));
+            if (counts_as_failure (node) &&
+                !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
                 if (run->outcome == FLOW_WELL)
                     run->outcome = FLOW_BADLY;
                 run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
@@ -296,6 +297,6 @@ void flow_finish (struct flow_turn *turn)
             end_run (turn);
         }
         if (run->phase != FLOW_ENDED && run->phase != FLOW_UNDOING)
-            flow_start_all (turn);
+            flow_start_ready_steps (turn);
     }
 }

@@ -6,15 +6,15 @@
 #include "memory.h"
 #include "utf8.h"
 
-static size_t value_max (const struct flow_step *step)
+static size_t value_size_max (const struct flow_step *step)
 {
     return step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX;
 }
 
 // The value of a step or item that succeeded with this result (NULL: none). NULL with a reason: its
 // output failed.
-static json_t *value_of (struct flow_turn *turn, uint32_t index, int64_t item, json_t *result,
-                         struct reason *reason)
+static json_t *evaluate_output_value (struct flow_turn *turn, uint32_t index, int64_t item,
+                                      json_t *result, struct reason *reason)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     if (!step->output)
@@ -23,25 +23,26 @@ static json_t *value_of (struct flow_turn *turn, uint32_t index, int64_t item, j
     struct expr_env env = flow_scope_env (&scope);
     json_t *value = NULL;
     scope.result = result;
-    if (flow_scope_lets (&scope, reason))
-        value = flow_template_evaluate (step->output, "output", &env, value_max (step), reason);
+    if (flow_scope_evaluate_lets (&scope, reason))
+        value =
+            flow_template_evaluate (step->output, "output", &env, value_size_max (step), reason);
     flow_scope_clear (&scope, turn);
     return value;
 }
 
 // Finish a step with this value; NULL: the step has failed, as its value did.
-static void finish_with (struct flow_turn *turn, uint32_t index, json_t *value,
-                         const struct reason *reason)
+static void end_with_value (struct flow_turn *turn, uint32_t index, json_t *value,
+                            const struct reason *reason)
 {
     struct flow_data *data = flow_data_of (turn->run, index);
     if (value)
-        data->not_kept =
-            !flow_keep (turn->run, &data->value, value, value_max (&turn->flow->steps[index]));
+        data->not_kept = !flow_store_value (turn->run, &data->value, value,
+                                            value_size_max (&turn->flow->steps[index]));
     flow_touch_data (turn->run, index, FLOW_TOUCHED_ENTRY);
-    flow_settle (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason->text);
+    flow_end_step (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason->text);
 }
 
-bool flow_too_many_failed (const struct flow_step *step, const struct flow_items *items)
+bool flow_exceeds_tolerance (const struct flow_step *step, const struct flow_items *items)
 {
     return step->tolerate_percent
                ? (uint64_t)items->failed * 100 > (uint64_t)step->tolerate * items->count
@@ -53,13 +54,13 @@ uint32_t flow_next_item (const struct flow_step *step, struct flow_items *items)
     while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
         items->next++;
     uint32_t at = items->next;
-    if (flow_too_many_failed (step, items))
+    if (flow_exceeds_tolerance (step, items))
         while (at < items->count && !(items->item[at].state == FLOW_NONE && items->item[at].named))
             at++;
     return at;
 }
 
-json_t *flow_collect (const struct flow_step *step, const struct flow_items *items)
+json_t *flow_collect_items (const struct flow_step *step, const struct flow_items *items)
 {
     if (step->collect == FLOW_COLLECT_NONE)
         return json_null ();
@@ -75,7 +76,7 @@ json_t *flow_collect (const struct flow_step *step, const struct flow_items *ite
 
 // Whether a cancel of the run, its timeout or fail_fast ended an item: tolerated failures do not
 // include that.
-static bool lost_an_item (const struct flow_node *node, const struct flow_items *items)
+static bool has_cancelled_item (const struct flow_node *node, const struct flow_items *items)
 {
     if (!(node->flags & FLOW_STOPPING))
         return false;
@@ -86,14 +87,14 @@ static bool lost_an_item (const struct flow_node *node, const struct flow_items 
 }
 
 // The part of an error text that fits into an error with a prefix.
-static struct span last_words (const char *text)
+static struct span error_excerpt (const char *text)
 {
     enum { BYTES = 120 };
     return utf8_cut (span_text (text ? text : ""), BYTES);
 }
 
 // Check whether a for_each continues, waits for one of its slots, or has ended.
-void flow_check_items (struct flow_turn *turn, uint32_t index)
+void flow_continue_for_each (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[index];
@@ -101,29 +102,29 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
     struct flow_data *data = run->data[index];
     struct flow_items *items = data->items;
     bool all = items->finished + items->failed == items->count,
-         bad = flow_too_many_failed (step, items);
+         bad = flow_exceeds_tolerance (step, items);
     if (node->flags & FLOW_RESETTING) {
         if (items->in_flight == 0)
-            flow_reset (turn, index);
+            flow_reset_step (turn, index);
         return;
     }
-    if (items->in_flight == 0 && all && !bad && !lost_an_item (node, items)) {
+    if (items->in_flight == 0 && all && !bad && !has_cancelled_item (node, items)) {
         json_decref (data->value);
-        data->value = flow_collect (step, items);
-        flow_settle (turn, index, FLOW_FINISHED, NULL);
+        data->value = flow_collect_items (step, items);
+        flow_end_step (turn, index, FLOW_FINISHED, NULL);
         return;
     }
     if (items->in_flight == 0 && node->flags & FLOW_STOPPING) {
-        flow_settle (turn, index, FLOW_CANCELLED, NULL);
+        flow_end_step (turn, index, FLOW_CANCELLED, NULL);
         return;
     }
     bool more = flow_next_item (step, items) < items->count;
     if (items->in_flight == 0 && bad && !more) {
         char text[REASON_MAX];
-        struct span last = last_words (data->error);
+        struct span last = error_excerpt (data->error);
         snprintf (text, sizeof text, "%u of %u items failed%s%.*s", items->failed, items->count,
                   last.size ? ": " : "", (int)last.size, (const char *)last.data);
-        flow_settle (turn, index, FLOW_FAILED, text);
+        flow_end_step (turn, index, FLOW_FAILED, text);
         return;
     }
     if (more && !(node->flags & FLOW_STOPPING) &&
@@ -131,14 +132,14 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
         flow_make_ready (turn, index);
 }
 
-static uint8_t *timer_of (struct flow_run *run, uint32_t index, int64_t item)
+static uint8_t *call_timer (struct flow_run *run, uint32_t index, int64_t item)
 {
     return item < 0 ? &run->nodes[index].timer : &run->data[index]->items->item[item].timer;
 }
 
-bool flow_call_over (struct flow_turn *turn, uint32_t index, int64_t item)
+bool flow_release_call_slot (struct flow_turn *turn, uint32_t index, int64_t item)
 {
-    uint8_t *timer = timer_of (turn->run, index, item), was = *timer;
+    uint8_t *timer = call_timer (turn->run, index, item), was = *timer;
     turn->run->in_flight--;
     *timer = FLOW_TIMER_NONE;
     if (was == FLOW_TIMER_SET)
@@ -147,71 +148,73 @@ bool flow_call_over (struct flow_turn *turn, uint32_t index, int64_t item)
     return was == FLOW_TIMER_OVER;
 }
 
-static void end_item (struct flow_turn *turn, const struct flow_event *event)
+static void end_item_call (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[event->step];
     struct flow_items *items = run->data[event->step]->items;
     struct flow_item *item = &items->item[event->item];
     struct reason reason = {""};
-    bool late = flow_call_over (turn, event->step, event->item);
-    json_t *value = event->status == FLOW_OK && !late
-                        ? value_of (turn, event->step, event->item, event->value, &reason)
-                        : NULL;
+    bool call_timed_out = flow_release_call_slot (turn, event->step, event->item);
+    json_t *value =
+        event->status == FLOW_OK && !call_timed_out
+            ? evaluate_output_value (turn, event->step, event->item, event->value, &reason)
+            : NULL;
     items->in_flight--;
     item->ended = ++run->sequence;
     if (value) {
         item->state = FLOW_FINISHED;
         items->finished++;
-        flow_keep (run, &item->value, value, value_max (step));
+        flow_store_value (run, &item->value, value, value_size_max (step));
     } else {
-        item->state = event->status == FLOW_CALL_CANCELLED && !late ? FLOW_CANCELLED : FLOW_FAILED;
+        item->state =
+            event->status == FLOW_CALL_CANCELLED && !call_timed_out ? FLOW_CANCELLED : FLOW_FAILED;
         items->failed++;
         const char *error = reason.text[0] ? reason.text
                             : event->text  ? event->text
                                            : flow_state_name (item->state);
-        if (!late) {
-            flow_set_error (run, event->step, error);
+        if (!call_timed_out) {
+            flow_set_step_error (run, event->step, error);
             flow_set_item_error (run, event->step, (uint32_t)event->item, error);
         }
     }
     flow_touch_item (run, event->step, (uint32_t)event->item,
                      FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
-    flow_note_change (turn, event->step);
-    flow_check_items (turn, event->step);
+    flow_add_changed_step (turn, event->step);
+    flow_continue_for_each (turn, event->step);
 }
 
-static void end_call (struct flow_turn *turn, const struct flow_event *event)
+static void end_step_call (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[event->step];
     struct reason reason = {""};
-    bool late = flow_call_over (turn, event->step, -1);
+    bool call_timed_out = flow_release_call_slot (turn, event->step, -1);
     node->flags &= (uint16_t) ~(FLOW_PLACED | FLOW_RETRIED);
     if (node->flags & FLOW_RESETTING) {
         if (event->status == FLOW_OK)
             node->state = FLOW_FINISHED; // so that the next call gets a new generation
-        flow_reset (turn, event->step);
+        flow_reset_step (turn, event->step);
         return;
     }
-    json_t *value = event->status == FLOW_OK && !late
-                        ? value_of (turn, event->step, -1, event->value, &reason)
+    json_t *value = event->status == FLOW_OK && !call_timed_out
+                        ? evaluate_output_value (turn, event->step, -1, event->value, &reason)
                         : NULL;
     if (value) {
-        finish_with (turn, event->step, value, &reason);
+        end_with_value (turn, event->step, value, &reason);
         return;
     }
-    bool cancelled = event->status == FLOW_CALL_CANCELLED && !late;
+    bool cancelled = event->status == FLOW_CALL_CANCELLED && !call_timed_out;
     if (cancelled && !(node->flags & FLOW_STOPPING))
         node->flags |= FLOW_BY_PERSON;
-    flow_settle (turn, event->step, cancelled ? FLOW_CANCELLED : FLOW_FAILED,
-                 late             ? NULL
-                 : reason.text[0] ? reason.text
-                                  : event->text);
+    flow_end_step (turn, event->step, cancelled ? FLOW_CANCELLED : FLOW_FAILED,
+                   call_timed_out   ? NULL
+                   : reason.text[0] ? reason.text
+                                    : event->text);
 }
 
 // Whether the event is about a call in flight.
-static bool is_in_flight (const struct flow_run *run, const struct flow_event *event)
+static bool is_about_call_in_flight (const struct flow_run *run, const struct flow_event *event)
 {
     const struct flow_node *node = &run->nodes[event->step];
     const struct flow_data *data = run->data[event->step];
@@ -222,25 +225,26 @@ static bool is_in_flight (const struct flow_run *run, const struct flow_event *e
            items->item[event->item].generation == event->generation;
 }
 
-void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
+void flow_handle_call_end (struct flow_turn *turn, const struct flow_event *event)
 {
     if (event->undo)
-        flow_undo_ended (turn, event);
-    else if (!is_in_flight (turn->run, event))
+        flow_handle_undo_end (turn, event);
+    else if (!is_about_call_in_flight (turn->run, event))
         turn->effects->dropped = true;
     else if (event->item < 0)
-        end_call (turn, event);
+        end_step_call (turn, event);
     else
-        end_item (turn, event);
+        end_item_call (turn, event);
 }
 
 // The total_timeout of a call has expired: cancel its plan. When the plan has ended, the call has
 // failed.
-static void end_total (struct flow_turn *turn, const struct flow_event *event)
+static void expire_total_timeout (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     uint32_t index = event->step;
-    uint8_t *timer = is_in_flight (run, event) ? timer_of (run, index, event->item) : NULL;
+    uint8_t *timer =
+        is_about_call_in_flight (run, event) ? call_timer (run, index, event->item) : NULL;
     if (!timer || *timer != FLOW_TIMER_SET) {
         turn->effects->dropped = true;
         return;
@@ -255,11 +259,11 @@ static void end_total (struct flow_turn *turn, const struct flow_event *event)
     if (stops)
         return;
     char text[REASON_MAX];
-    struct span last = last_words (event->text);
+    struct span last = error_excerpt (event->text);
     snprintf (text, sizeof text, "total_timeout: not ended within %" PRId64 " s%s%.*s",
               turn->flow->steps[index].call.total_timeout_s, last.size ? ": " : "", (int)last.size,
               (const char *)last.data);
-    flow_set_error (run, index, text);
+    flow_set_step_error (run, index, text);
     if (item) {
         flow_set_item_error (run, index, (uint32_t)event->item, text);
         flow_stop_item (turn, index, (uint32_t)event->item);
@@ -271,26 +275,26 @@ static void end_total (struct flow_turn *turn, const struct flow_event *event)
 void flow_end_wait (struct flow_turn *turn, uint32_t index)
 {
     struct reason reason;
-    json_t *value = value_of (turn, index, -1, NULL, &reason);
-    finish_with (turn, index, value, &reason);
+    json_t *value = evaluate_output_value (turn, index, -1, NULL, &reason);
+    end_with_value (turn, index, value, &reason);
 }
 
 // No signal arrived in time: the step gets the value that the definition has for this case.
-static void end_late (struct flow_turn *turn, uint32_t index)
+static void end_without_signal (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_scope scope = flow_scope_of (turn, index, -1);
     struct expr_env env = flow_scope_env (&scope);
     struct reason reason;
     json_t *value = NULL;
-    if (flow_scope_lets (&scope, &reason))
-        value = flow_template_evaluate (step->late_value, "signal.on_timeout.value", &env,
-                                        value_max (step), &reason);
+    if (flow_scope_evaluate_lets (&scope, &reason))
+        value = flow_template_evaluate (step->no_signal_value, "signal.on_timeout.value", &env,
+                                        value_size_max (step), &reason);
     flow_scope_clear (&scope, turn);
-    finish_with (turn, index, value, &reason);
+    end_with_value (turn, index, value, &reason);
 }
 
-void flow_timer_due (struct flow_turn *turn, const struct flow_event *event)
+void flow_handle_timer (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     uint32_t index = event->step;
@@ -298,7 +302,7 @@ void flow_timer_due (struct flow_turn *turn, const struct flow_event *event)
     struct flow_node *node = &run->nodes[index];
     bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
     if (step->kind == FLOW_CALL) {
-        end_total (turn, event);
+        expire_total_timeout (turn, event);
         return;
     }
     if (!timed || node->state != FLOW_RUNNING || !run->data[index]->at ||
@@ -309,16 +313,16 @@ void flow_timer_due (struct flow_turn *turn, const struct flow_event *event)
     run->waiting--;
     if (step->kind == FLOW_WAIT) {
         flow_end_wait (turn, index);
-    } else if (step->on_timeout == FLOW_LATE_SKIP) {
-        flow_settle (turn, index, FLOW_SKIPPED, NULL);
-    } else if (step->on_timeout == FLOW_LATE_VALUE) {
-        end_late (turn, index);
+    } else if (step->on_timeout == FLOW_NO_SIGNAL_SKIP) {
+        flow_end_step (turn, index, FLOW_SKIPPED, NULL);
+    } else if (step->on_timeout == FLOW_NO_SIGNAL_VALUE) {
+        end_without_signal (turn, index);
     } else {
-        flow_settle (turn, index, FLOW_FAILED, "no signal in time");
+        flow_end_step (turn, index, FLOW_FAILED, "no signal in time");
     }
 }
 
-static bool may_signal (const struct flow_step *step, const char *key, struct reason *reason)
+static bool key_may_signal (const struct flow_step *step, const char *key, struct reason *reason)
 {
     size_t index;
     json_t *name;
@@ -338,7 +342,7 @@ static bool may_signal (const struct flow_step *step, const char *key, struct re
 }
 
 // End the step if the signals that arrived are enough. Returns whether it has ended.
-bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
+bool flow_end_if_signalled (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[index];
@@ -352,7 +356,7 @@ bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
             char *text = memory_text (*reason ? reason : "rejected");
             json_decref (list);
             run->waiting--;
-            flow_settle (turn, index, FLOW_FAILED, text);
+            flow_end_step (turn, index, FLOW_FAILED, text);
             free (text);
             return true;
         }
@@ -365,14 +369,14 @@ bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
     }
     struct reason reason;
     json_t *sent = step->signal_count > 1 ? list : json_array_get (list, 0);
-    json_t *value = value_of (turn, index, -1, sent, &reason);
+    json_t *value = evaluate_output_value (turn, index, -1, sent, &reason);
     json_decref (list);
     run->waiting--;
-    finish_with (turn, index, value, &reason);
+    end_with_value (turn, index, value, &reason);
     return true;
 }
 
-void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event)
+void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[event->step];
@@ -384,9 +388,9 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
         reason_set (reason, "%s waits for no signal", step->name);
         return;
     }
-    if (!may_signal (step, event->key, reason))
+    if (!key_may_signal (step, event->key, reason))
         return;
-    if (flow_decided (node) || run->phase == FLOW_UNDOING || run->phase == FLOW_ENDED) {
+    if (flow_node_is_decided (node) || run->phase == FLOW_UNDOING || run->phase == FLOW_ENDED) {
         reason_set (reason, "late: %s is %s", step->name, flow_state_name (node->state));
         return;
     }
@@ -399,11 +403,11 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
             return;
         }
     }
-    if (flow_size_of (event->value) > FLOW_VALUE_MAX) {
+    if (flow_json_size (event->value) > FLOW_VALUE_MAX) {
         reason_set (reason, "value: at most %d bytes", FLOW_VALUE_MAX);
         return;
     }
-    if (run->kept_signals >= FLOW_SIGNALS_MAX) {
+    if (run->waiting_signals >= FLOW_SIGNALS_MAX) {
         reason_set (reason, "%d signals wait for their steps already", FLOW_SIGNALS_MAX);
         return;
     }
@@ -422,17 +426,17 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
     if (!data->signals)
         data->signals = json_array ();
     json_array_append_new (data->signals, signal);
-    run->kept_signals++;
-    run->signals_size += flow_size_of (signal);
+    run->waiting_signals++;
+    run->signals_size += flow_json_size (signal);
     flow_touch (run, event->step);
-    if (node->state == FLOW_RUNNING && flow_signal_enough (turn, event->step) && data->at)
+    if (node->state == FLOW_RUNNING && flow_end_if_signalled (turn, event->step) && data->at)
         flow_effect (
             turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = event->step, .item = -1});
 }
 
 // Whether a cancel was requested already. A forced cancel of a sub-flow is requested again: its run
 // may be undoing meanwhile.
-static bool is_requested (const struct flow_turn *turn, uint32_t index, bool requested)
+static bool cancel_was_requested (const struct flow_turn *turn, uint32_t index, bool requested)
 {
     return requested && !(turn->run->forced && turn->flow->steps[index].call.is_flow);
 }
@@ -440,7 +444,7 @@ static bool is_requested (const struct flow_turn *turn, uint32_t index, bool req
 void flow_stop_item (struct flow_turn *turn, uint32_t index, uint32_t number)
 {
     struct flow_item *item = &turn->run->data[index]->items->item[number];
-    if (item->state != FLOW_NEW || is_requested (turn, index, item->stopping))
+    if (item->state != FLOW_NEW || cancel_was_requested (turn, index, item->stopping))
         return;
     item->stopping = true;
     flow_touch_item (turn->run, index, number, FLOW_TOUCHED_STATE);
@@ -454,7 +458,8 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
     struct flow_data *data = run->data[index];
     const struct flow_step *step = &turn->flow->steps[index];
     bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
-    if (node->flags & FLOW_PLACED && !is_requested (turn, index, node->flags & FLOW_STOPPING))
+    if (node->flags & FLOW_PLACED &&
+        !cancel_was_requested (turn, index, node->flags & FLOW_STOPPING))
         flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
     if (timed && node->state == FLOW_RUNNING) {
         run->waiting--;
@@ -471,16 +476,16 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
         node->flags |= FLOW_STOPPING;
 }
 
-void flow_stop_all (struct flow_turn *turn)
+void flow_stop_all_steps (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     for (uint32_t i = 0; i < turn->flow->step_count; i++) {
         struct flow_node *node = &run->nodes[i];
-        if (!(node->flags & FLOW_JOINED) || flow_decided (node))
+        if (!(node->flags & FLOW_JOINED) || flow_node_is_decided (node))
             continue;
         flow_stop_step (turn, i);
         if (!(node->flags & (FLOW_STOPPING | FLOW_RESETTING)))
-            flow_settle (turn, i, FLOW_CANCELLED, NULL);
+            flow_end_step (turn, i, FLOW_CANCELLED, NULL);
     }
     flow_rebuild_ready (turn->flow, run);
 }

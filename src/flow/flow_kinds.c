@@ -4,7 +4,7 @@
 #include "policy.h"
 
 // Check each field of an invalid kind separately, so that all errors are reported.
-static void report_fields (struct flow_reader *self, json_t *fields, const char *path)
+static void report_kind_fields (struct flow_reader *self, json_t *fields, const char *path)
 {
     const char *name;
     json_t *value;
@@ -15,21 +15,21 @@ static void report_fields (struct flow_reader *self, json_t *fields, const char 
         json_object_set (alone, name, value);
         struct policy *policy = policy_read_kind (alone, &reason);
         if (!policy)
-            flow_wrong (self, path, "%s", reason.text);
+            flow_add_error (self, path, "%s", reason.text);
         policy_destroy (&policy);
         json_decref (alone);
     }
 }
 
-static void check_fields (struct flow_reader *self, json_t *fields, const char *path)
+static void check_kind_fields (struct flow_reader *self, json_t *fields, const char *path)
 {
     struct reason reason;
     size_t before = json_array_size (self->errors);
     struct policy *policy = policy_read_kind (fields, &reason);
     if (!policy)
-        report_fields (self, fields, path);
+        report_kind_fields (self, fields, path);
     if (!policy && json_array_size (self->errors) == before) // the fields contradict each other
-        flow_wrong (self, path, "%s", reason.text);
+        flow_add_error (self, path, "%s", reason.text);
     policy_destroy (&policy);
 }
 
@@ -38,7 +38,7 @@ void flow_read_kinds (struct flow_reader *self, json_t *kinds)
     const char *name;
     json_t *fields;
     if (kinds && !json_is_object (kinds)) {
-        flow_wrong (self, "kinds", "must be an object");
+        flow_add_error (self, "kinds", "must be an object");
         return;
     }
     json_object_foreach (kinds, name, fields)
@@ -46,16 +46,16 @@ void flow_read_kinds (struct flow_reader *self, json_t *kinds)
         char path[FLOW_PATH_SIZE];
         snprintf (path, sizeof path, "kinds.%.64s", name);
         if (!flow_name_valid (name))
-            flow_wrong (self, path, "a kind's name is 1 to 64 of A-Z a-z 0-9 _ . -");
+            flow_add_error (self, path, "a kind's name is 1 to 64 of A-Z a-z 0-9 _ . -");
         else if (!json_is_object (fields))
-            flow_wrong (self, path, "must be an object");
+            flow_add_error (self, path, "must be an object");
         else
-            check_fields (self, fields, path);
+            check_kind_fields (self, fields, path);
     }
     self->kinds = kinds;
 }
 
-json_t *flow_kinds_named (const struct flow *self)
+json_t *flow_named_kinds (const struct flow *self)
 {
     json_t *ret = json_object ();
     for (uint32_t i = 0; i < self->step_count; i++) {
@@ -77,7 +77,7 @@ json_t *flow_kind_fields (const json_t *kind)
     json_t *value, *ret = json_object ();
     json_object_foreach ((json_t *)kind, name, value)
     {
-        if (flow_field_of_calls (name))
+        if (flow_is_call_field (name))
             json_object_set (ret, name, value);
     }
     return ret;

@@ -5,7 +5,7 @@
 #include "memory.h"
 
 // The set of an edge's `on`; 0: not valid.
-static uint8_t on_of (const char *text)
+static uint8_t edge_on_of_name (const char *text)
 {
     static const char *const names[] = {"finished", "failed", "caught", "ended", "skipped"};
     for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
@@ -14,7 +14,7 @@ static uint8_t on_of (const char *text)
     return 0;
 }
 
-static uint8_t read_on (struct flow_reader *self, const json_t *on, const char *path)
+static uint8_t read_edge_on (struct flow_reader *self, const json_t *on, const char *path)
 {
     uint8_t set = 0;
     size_t index;
@@ -23,16 +23,16 @@ static uint8_t read_on (struct flow_reader *self, const json_t *on, const char *
         return FLOW_ON_FINISHED;
     bool ok = json_is_array (on) ? json_array_size (on) > 0 : true;
     if (!json_is_array (on))
-        set = on_of (json_string_value (on));
+        set = edge_on_of_name (json_string_value (on));
     json_array_foreach (on, index, value)
     {
-        ok = ok && on_of (json_string_value (value));
-        set |= on_of (json_string_value (value));
+        ok = ok && edge_on_of_name (json_string_value (value));
+        set |= edge_on_of_name (json_string_value (value));
     }
     if (!ok || !set)
-        flow_wrong (self, path,
-                    "on must be finished, failed, caught, ended, skipped or a list of "
-                    "them");
+        flow_add_error (self, path,
+                        "on must be finished, failed, caught, ended, skipped or a list of "
+                        "them");
     return set;
 }
 
@@ -42,25 +42,26 @@ static void add_edge (struct flow_reader *self, const char *source, uint32_t tar
     char key[2 * FLOW_NAME_MAX + 2];
     int64_t from = flow_find (self->flow, source);
     if (from < 0) {
-        flow_wrong (self, path, "no such step: %s", quoted (span_text (source)));
+        flow_add_error (self, path, "no such step: %s", quoted (span_text (source)));
         return;
     }
     if (from == target) {
-        flow_wrong (self, path, "%s waits for itself", source);
+        flow_add_error (self, path, "%s waits for itself", source);
         return;
     }
     if (from == self->flow->final || target == self->flow->final) {
-        flow_wrong (self, path, "the step of finally has no edges");
+        flow_add_error (self, path, "the step of finally has no edges");
         return;
     }
     snprintf (key, sizeof key, "%u %u", (unsigned)from, (unsigned)target);
     if (json_object_get (self->seen, key)) {
-        flow_wrong (self, path, "%s twice: one edge for each pair", quoted (span_text (source)));
+        flow_add_error (self, path, "%s twice: one edge for each pair",
+                        quoted (span_text (source)));
         return;
     }
     json_object_set_new_nocheck (self->seen, key, json_true ());
     if (self->in_count >= FLOW_EDGES_MAX) {
-        flow_wrong (self, path, "a flow has at most %d edges", FLOW_EDGES_MAX);
+        flow_add_error (self, path, "a flow has at most %d edges", FLOW_EDGES_MAX);
         return;
     }
     if (self->in_count == self->in_room) {
@@ -71,8 +72,8 @@ static void add_edge (struct flow_reader *self, const char *source, uint32_t tar
 }
 
 // Report unknown fields of an edge.
-static void check_names (struct flow_reader *self, const json_t *edge, const char *path,
-                         const char *const *names)
+static void check_edge_fields (struct flow_reader *self, const json_t *edge, const char *path,
+                               const char *const *names)
 {
     const char *name;
     json_t *value;
@@ -82,7 +83,7 @@ static void check_names (struct flow_reader *self, const json_t *edge, const cha
         while (names[i] && strcmp (names[i], name) != 0)
             i++;
         if (!names[i])
-            flow_wrong (self, path, "no such field: %s", quoted (span_text (name)));
+            flow_add_error (self, path, "no such field: %s", quoted (span_text (name)));
     }
 }
 
@@ -96,7 +97,7 @@ void flow_read_after (struct flow_reader *self, uint32_t target)
     json_t *value;
     if (after && !json_is_array (after)) {
         snprintf (path, sizeof path, "steps.%.64s.after", step->name);
-        flow_wrong (self, path, "must be a list");
+        flow_add_error (self, path, "must be a list");
     }
     json_array_foreach (after, index, value)
     {
@@ -105,13 +106,13 @@ void flow_read_after (struct flow_reader *self, uint32_t target)
         const char *source = json_string_value (value);
         if (json_is_object (value)) {
             source = json_string_value (json_object_get (value, "step"));
-            on = read_on (self, json_object_get (value, "on"), path);
-            check_names (self, value, path, after_names);
+            on = read_edge_on (self, json_object_get (value, "on"), path);
+            check_edge_fields (self, value, path, after_names);
         }
         if (source)
             add_edge (self, source, target, on, path);
         else
-            flow_wrong (self, path, "must be the name of a step, or an object with it as step");
+            flow_add_error (self, path, "must be the name of a step, or an object with it as step");
     }
 }
 
@@ -123,26 +124,27 @@ void flow_read_edges (struct flow_reader *self)
     size_t index;
     json_t *value;
     if (edges && !json_is_array (edges))
-        flow_wrong (self, "edges", "must be a list");
+        flow_add_error (self, "edges", "must be a list");
     json_array_foreach (edges, index, value)
     {
         snprintf (path, sizeof path, "edges[%zu]", index);
         const char *source = json_string_value (json_object_get (value, "source")),
                    *name = json_string_value (json_object_get (value, "target"));
         int64_t target = name ? flow_find (self->flow, name) : -1;
-        check_names (self, value, path, edge_names);
-        uint8_t on = read_on (self, json_object_get (value, "on"), path);
+        check_edge_fields (self, value, path, edge_names);
+        uint8_t on = read_edge_on (self, json_object_get (value, "on"), path);
         if (!source || !name)
-            flow_wrong (self, path, "must be an object with names of steps as source and target");
+            flow_add_error (self, path,
+                            "must be an object with names of steps as source and target");
         else if (target < 0)
-            flow_wrong (self, path, "no such step: %s", quoted (span_text (name)));
+            flow_add_error (self, path, "no such step: %s", quoted (span_text (name)));
         else
             add_edge (self, source, (uint32_t)target, on, path);
     }
 }
 
 // Make the arrays of edges in both directions, in the order in which they were read.
-static void make_arrays (struct flow_reader *self)
+static void make_edge_arrays (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     uint32_t in = 0, out = 0;
@@ -190,22 +192,22 @@ static void read_join (struct flow_reader *self, struct flow_step *step)
              json_integer_value (join) <= FLOW_EDGES_MAX)
         step->need = (uint32_t)json_integer_value (join);
     else
-        flow_wrong (self, path, "must be all, any, majority or a number of edges");
+        flow_add_error (self, path, "must be all, any, majority or a number of edges");
     if (step->need > step->in_count)
-        flow_wrong (self, path, "never starts: it waits for %u edge%s and has %u", step->need,
-                    step->need == 1 ? "" : "s", step->in_count);
+        flow_add_error (self, path, "never starts: it waits for %u edge%s and has %u", step->need,
+                        step->need == 1 ? "" : "s", step->in_count);
 }
 
 // Report a cycle among the steps whose `left` is not 0, by its names. Its steps are removed from
 // them, so that the next cycle is found.
-static void report_cycle (struct flow_reader *self, uint32_t *left, uint32_t *end)
+static void report_cycle (struct flow_reader *self, uint32_t *open_sources, uint32_t *end)
 {
     struct flow *flow = self->flow;
     uint32_t at = 0, length = 0;
     char text[REASON_MAX];
     size_t used = 0;
     uint32_t *seen = memory_new (flow->step_count * sizeof *seen);
-    while (!left[at])
+    while (!open_sources[at])
         at++;
     // Each of these steps has a source among them, so going back must reach a cycle.
     while (!seen[at]) {
@@ -213,7 +215,7 @@ static void report_cycle (struct flow_reader *self, uint32_t *left, uint32_t *en
         const struct flow_step *step = &flow->steps[at];
         for (uint32_t i = 0; i < step->in_count; i++) {
             uint32_t source = flow->in[step->in_first + i].step;
-            if (left[source]) {
+            if (open_sources[source]) {
                 at = source;
                 break;
             }
@@ -227,52 +229,54 @@ static void report_cycle (struct flow_reader *self, uint32_t *left, uint32_t *en
         used += more > 0 ? (size_t)more : 0;
         const struct flow_step *step = &flow->steps[at];
         for (uint32_t i = 0; i < step->in_count; i++)
-            if (left[flow->in[step->in_first + i].step]) {
+            if (open_sources[flow->in[step->in_first + i].step]) {
                 at = flow->in[step->in_first + i].step;
                 break;
             }
     } while (at != begin && used < sizeof text - 80);
-    flow_wrong (self, "steps", "a cycle of %u steps: %s%s", count, text,
-                at == begin ? flow->steps[begin].name : "...");
+    flow_add_error (self, "steps", "a cycle of %u steps: %s%s", count, text,
+                    at == begin ? flow->steps[begin].name : "...");
     for (uint32_t i = 0; i < flow->step_count; i++)
         if (seen[i] >= seen[begin]) {
-            left[i] = 0;
+            open_sources[i] = 0;
             flow->order[(*end)++] = i;
         }
     free (seen);
 }
 
 // Append the steps whose sources are all in the order.
-static void sort_steps (struct flow *flow, uint32_t *left, uint32_t *begin, uint32_t *end)
+static void append_ready_steps (struct flow *flow, uint32_t *open_sources, uint32_t *begin,
+                                uint32_t *end)
 {
     while (*begin < *end) {
         const struct flow_step *step = &flow->steps[flow->order[(*begin)++]];
         for (uint32_t i = 0; i < step->out_count; i++) {
             uint32_t target = flow->out[step->out_first + i].step;
-            if (left[target] && --left[target] == 0)
+            if (open_sources[target] && --open_sources[target] == 0)
                 flow->order[(*end)++] = target;
         }
     }
 }
 
-void flow_link (struct flow_reader *self)
+void flow_link_edges (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
-    uint32_t *left = memory_new (flow->step_count * sizeof *left), begin = 0, end = 0;
-    make_arrays (self);
+    uint32_t *open_sources = memory_new (flow->step_count * sizeof *open_sources), begin = 0,
+             end = 0;
+    make_edge_arrays (self);
     flow->order = memory_new (flow->step_count * sizeof *flow->order);
     for (uint32_t i = 0; i < flow->step_count; i++) {
         read_join (self, &flow->steps[i]);
-        left[i] = flow->steps[i].in_count;
-        if (!left[i])
+        open_sources[i] = flow->steps[i].in_count;
+        if (!open_sources[i])
             flow->order[end++] = i;
     }
-    sort_steps (flow, left, &begin, &end);
+    append_ready_steps (flow, open_sources, &begin, &end);
     self->cyclic = end < flow->step_count;
     while (end < flow->step_count) {
-        report_cycle (self, left, &end);
-        sort_steps (flow, left, &begin, &end);
+        report_cycle (self, open_sources, &end);
+        append_ready_steps (flow, open_sources, &begin, &end);
     }
     flow_check_references (self);
-    free (left);
+    free (open_sources);
 }

@@ -27,28 +27,28 @@ uint64_t flow_items_max (const struct flow_step *step)
     return most;
 }
 
-static bool may_retry (const struct flow_step *step)
+static bool has_retry (const struct flow_step *step)
 {
     const json_t *retry = json_object_get (step->json, "retry");
     const char *strategy = json_string_value (json_object_get (retry, "strategy"));
     return strategy && strcmp (strategy, "none") != 0;
 }
 
-static void judge_retry (struct flow *flow, const struct flow_step *step)
+static void warn_of_retry (struct flow *flow, const struct flow_step *step)
 {
     json_t *because = flow->report.because;
     const json_t *retry = json_object_get (step->json, "retry");
-    if (may_retry (step) && !json_object_get (retry, "max"))
+    if (has_retry (step) && !json_object_get (retry, "max"))
         add_warning (because, step->name, "a retry without max");
     if (json_is_true (json_object_get (retry, "need_manual")))
         add_warning (because, step->name, "need_manual waits for an operator");
-    if (may_retry (step) && step->has_undo && !step->undo_started)
+    if (has_retry (step) && step->has_undo && !step->undo_started)
         add_warning (
             flow->report.warnings, step->name,
             "an attempt that failed may have worked, and is not undone: use \"on\": \"started\"");
 }
 
-static void judge_list (struct flow *flow, const struct flow_step *step)
+static void warn_of_long_list (struct flow *flow, const struct flow_step *step)
 {
     const json_t *list = json_object_get (step->json, "for_each");
     size_t count =
@@ -61,16 +61,16 @@ static void judge_list (struct flow *flow, const struct flow_step *step)
 }
 
 // Warn of a default that fails every run that does not override it.
-static void judge_params (struct flow *flow)
+static void warn_of_params (struct flow *flow)
 {
     struct reason reason;
     for (size_t i = 0; i < flow->param_count; i++)
-        if (!flow_default_fits (&flow->params[i], &reason))
+        if (!flow_default_has_type (&flow->params[i], &reason))
             add_warning (flow->report.warnings, "params", reason.text);
 }
 
 // Warn if a step can never get enough signals: each key counts once, except those that end in *.
-static void judge_signal (struct flow *flow, const struct flow_step *step)
+static void warn_of_signal (struct flow *flow, const struct flow_step *step)
 {
     size_t index, keys = json_array_size (step->signal_who);
     json_t *name;
@@ -89,7 +89,7 @@ static void judge_signal (struct flow *flow, const struct flow_step *step)
 }
 
 // The maximum seconds of one step; 0 with a reason in `because`: there is no bound.
-static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *step)
+static uint64_t step_seconds_max (struct flow_reader *self, const struct flow_step *step)
 {
     struct flow *flow = self->flow;
     json_t *because = flow->report.because;
@@ -97,7 +97,7 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
     if (step->has_undo)
         add_warning (because, step->name, "an undo that fails waits for an operator");
     if (step->kind == FLOW_SIGNAL) {
-        judge_signal (flow, step);
+        warn_of_signal (flow, step);
         if (!step->signal_timeout_s)
             add_warning (because, step->name, "a signal without a timeout");
         return (uint64_t)step->signal_timeout_s;
@@ -110,21 +110,21 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
     }
     if (step->kind == FLOW_COMPUTE)
         return 0;
-    judge_retry (flow, step);
+    warn_of_retry (flow, step);
     if (total)
         return total;
     struct flow_target target = flow_target_of (self, &step->call);
     if (!step->call.is_flow)
         add_warning (because, step->name, "a target without total_timeout");
     else if (!target.report || !target.report->bounded || target.report->has_tail ||
-             may_retry (step))
+             has_retry (step))
         add_warning (because, step->name,
                      "a flow without total_timeout whose runs are not bounded");
     return target.report ? target.report->seconds_max : 0;
 }
 
 // How many calls of a step may be in flight at a time.
-static uint64_t calls_at_once (const struct flow_step *step)
+static uint64_t step_calls_at_once (const struct flow_step *step)
 {
     uint64_t items = flow_items_max (step);
     if (step->kind != FLOW_CALL)
@@ -133,14 +133,14 @@ static uint64_t calls_at_once (const struct flow_step *step)
 }
 
 // The maximum time of a run: the longest path if there are slots for all calls, else the sum.
-static uint64_t seconds_of_run (const struct flow *flow, const uint64_t *seconds)
+static uint64_t run_seconds_max (const struct flow *flow, const uint64_t *seconds)
 {
     uint64_t calls = 0, all = 0, longest = 0;
     uint64_t *ends = memory_new (flow->step_count * sizeof *ends);
     for (uint32_t i = 0; i < flow->step_count; i++) {
         uint32_t at = flow->order[i];
         const struct flow_step *step = &flow->steps[at];
-        uint64_t begin = 0, items = flow_items_max (step), slots = calls_at_once (step);
+        uint64_t begin = 0, items = flow_items_max (step), slots = step_calls_at_once (step);
         if (at == flow->final)
             continue;
         for (uint32_t j = 0; j < step->in_count; j++)
@@ -156,14 +156,14 @@ static uint64_t seconds_of_run (const struct flow *flow, const uint64_t *seconds
     return !flow->parallel || calls <= flow->parallel ? longest : all;
 }
 
-void flow_measure (struct flow_reader *self)
+void flow_compute_report (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     struct flow_report *report = &flow->report;
     uint64_t *seconds = memory_new (flow->step_count * sizeof *seconds);
     report->depth = 1;
     report->has_tail = flow->final >= 0;
-    judge_params (flow);
+    warn_of_params (flow);
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         uint64_t calls = step->kind == FLOW_CALL, items = flow_items_max (step);
@@ -176,9 +176,9 @@ void flow_measure (struct flow_reader *self)
             }
         }
         report->steps_max = saturate_add (report->steps_max, saturate_multiply (items, calls));
-        seconds[i] = seconds_of (self, step);
+        seconds[i] = step_seconds_max (self, step);
         report->has_tail = report->has_tail || step->has_undo;
-        judge_list (flow, step);
+        warn_of_long_list (flow, step);
         if (step->parallel > flow->parallel && flow->parallel) {
             char text[REASON_MAX];
             snprintf (text, sizeof text, "max_parallel %u is above the flow's %u", step->parallel,
@@ -187,13 +187,13 @@ void flow_measure (struct flow_reader *self)
         }
     }
     if (report->steps_max > FLOW_CALLS_MAX)
-        flow_wrong (self, "steps", "a run may make %llu calls, more than %d: set max_items",
-                    (unsigned long long)report->steps_max, FLOW_CALLS_MAX);
+        flow_add_error (self, "steps", "a run may make %llu calls, more than %d: set max_items",
+                        (unsigned long long)report->steps_max, FLOW_CALLS_MAX);
     if (flow->timeout_s)
         json_array_clear (report->because);
     report->bounded = json_array_size (report->because) == 0;
     if (report->bounded)
         report->seconds_max =
-            flow->timeout_s ? (uint64_t)flow->timeout_s : seconds_of_run (flow, seconds);
+            flow->timeout_s ? (uint64_t)flow->timeout_s : run_seconds_max (flow, seconds);
     free (seconds);
 }

@@ -22,7 +22,7 @@ struct plan_params {
     size_t program_count;
 };
 
-static void givens_clear (struct plan_params *self)
+static void plan_params_clear (struct plan_params *self)
 {
     for (size_t i = 0; i < self->program_count; i++)
         expr_program_destroy (&self->programs[i]);
@@ -31,8 +31,8 @@ static void givens_clear (struct plan_params *self)
 }
 
 // Add a param of the flow plan. If a name is repeated, the last value and position count.
-static bool givens_add (struct plan_params *self, const char *name, const json_t *json,
-                        const struct expr *expr, struct reason *reason)
+static bool plan_params_add (struct plan_params *self, const char *name, const json_t *json,
+                             const struct expr *expr, struct reason *reason)
 {
     size_t param = 0, kept = 0;
     while (param < self->flow->param_count && strcmp (self->flow->params[param].name, name) != 0)
@@ -49,7 +49,7 @@ static bool givens_add (struct plan_params *self, const char *name, const json_t
     return true;
 }
 
-static bool read_lines (struct plan_params *self, const json_t *text, struct reason *reason)
+static bool read_param_lines (struct plan_params *self, const json_t *text, struct reason *reason)
 {
     struct expr_error error;
     struct expr_program *program;
@@ -63,37 +63,37 @@ static bool read_lines (struct plan_params *self, const json_t *text, struct rea
     self->programs[self->program_count++] = program;
     bool ok = true;
     for (size_t i = 0; ok && i < program->count; i++)
-        ok = givens_add (self, program->lines[i].name, NULL, program->lines[i].expr, reason);
+        ok = plan_params_add (self, program->lines[i].name, NULL, program->lines[i].expr, reason);
     return ok;
 }
 
 // Read an object, a text, or a list of these; later ones override earlier ones. NULL: nothing.
-static bool givens_read (struct plan_params *self, const json_t *params, struct reason *reason)
+static bool plan_params_read (struct plan_params *self, const json_t *params, struct reason *reason)
 {
     const char *name;
     json_t *value;
     size_t i;
     bool ok = true;
     if (json_is_string (params))
-        return read_lines (self, params, reason);
-    json_array_foreach (params, i, value) ok = ok && givens_read (self, value, reason);
+        return read_param_lines (self, params, reason);
+    json_array_foreach (params, i, value) ok = ok && plan_params_read (self, value, reason);
     json_object_foreach ((json_t *)(uintptr_t)params, name, value) ok =
-        ok && givens_add (self, name, value, NULL, reason);
+        ok && plan_params_add (self, name, value, NULL, reason);
     return ok;
 }
 
-static bool givens_new (struct plan_params *self, const struct flow *flow, const json_t *params,
-                        struct reason *reason)
+static bool plan_params_new (struct plan_params *self, const struct flow *flow,
+                             const json_t *params, struct reason *reason)
 {
     *self = (struct plan_params){.flow = flow};
     self->list = memory_new ((flow->param_count + 1) * sizeof *self->list);
-    bool ok = givens_read (self, params, reason);
+    bool ok = plan_params_read (self, params, reason);
     if (!ok)
-        givens_clear (self);
+        plan_params_clear (self);
     return ok;
 }
 
-static const struct plan_param *given_find (const struct plan_params *self, size_t param)
+static const struct plan_param *plan_params_find (const struct plan_params *self, size_t param)
 {
     for (size_t i = 0; i < self->count; i++)
         if (self->list[i].param == param)
@@ -102,14 +102,14 @@ static const struct plan_param *given_find (const struct plan_params *self, size
 }
 
 // The order of evaluation: all params, each once.
-static size_t *order_new (const struct plan_params *self)
+static size_t *evaluation_order_new (const struct plan_params *self)
 {
     size_t count = 0, params = self->flow->param_count;
     size_t *order = memory_new ((params + 1) * sizeof *order);
     bool *placed = memory_new (params + 1);
     for (size_t i = 0; i < params; i++) {
-        const struct plan_param *given = given_find (self, i);
-        for (const struct plan_param *at = self->list; given && at <= given; at++)
+        const struct plan_param *own_param = plan_params_find (self, i);
+        for (const struct plan_param *at = self->list; own_param && at <= own_param; at++)
             if (!placed[at->param]) {
                 placed[at->param] = true;
                 order[count++] = at->param;
@@ -123,8 +123,8 @@ static size_t *order_new (const struct plan_params *self)
 }
 
 // Check the type of a value. A time with an offset is converted to the zone; NULL: UTC.
-static bool value_fits (const struct flow_param *param, struct flow_value *value,
-                        const struct zone *zone, struct reason *reason)
+static bool check_value_type (const struct flow_param *param, struct flow_value *value,
+                              const struct zone *zone, struct reason *reason)
 {
     const char *type = param->type;
     const json_t *json = value->json;
@@ -155,7 +155,7 @@ static bool value_fits (const struct flow_param *param, struct flow_value *value
     return ok;
 }
 
-static void keep_first (void *context, const char *path, const char *text)
+static void keep_first_error (void *context, const char *path, const char *text)
 {
     struct reason *reason = context;
     (void)path;
@@ -164,11 +164,11 @@ static void keep_first (void *context, const char *path, const char *text)
 }
 
 // A template of JSON in which strings that begin with = are expressions; NULL with the reason.
-static struct flow_template *template_of (const json_t *json, struct reason *reason)
+static struct flow_template *new_param_template (const json_t *json, struct reason *reason)
 {
     struct reason why = {""};
     struct flow_template *template =
-        flow_template_new (json, FLOW_TEMPLATE_MARKED, "", keep_first, &why);
+        flow_template_new (json, FLOW_TEMPLATE_MARKED, "", keep_first_error, &why);
     if (why.text[0]) {
         *reason = why;
         flow_template_destroy (&template);
@@ -178,59 +178,60 @@ static struct flow_template *template_of (const json_t *json, struct reason *rea
 
 // -- of a run
 
-static bool from_template (struct flow_scope *scope, const struct flow_template *template,
-                           struct flow_value *value, struct reason *reason)
+static bool evaluate_param_template (struct flow_scope *scope, const struct flow_template *template,
+                                     struct flow_value *value, struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    int rc = template ? flow_template_time (template, "", &env, &value->local, &value->json, reason)
+    int rc = template ? flow_template_evaluate_time (template, "", &env, &value->local,
+                                                     &value->json, reason)
                       : -1;
     value->is_time = rc == 1;
     return rc >= 0;
 }
 
 // `given` NULL: the default of the flow.
-static bool set_param (struct flow_scope *scope, size_t index, const struct plan_param *given,
-                       struct reason *reason)
+static bool evaluate_param (struct flow_scope *scope, size_t index,
+                            const struct plan_param *own_param, struct reason *reason)
 {
     const struct flow_param *param = &scope->flow->params[index];
     struct flow_value *value = &scope->run->params[index];
     struct reason why = {""};
     bool ok;
-    if (given && given->expr) {
-        ok = flow_scope_value (scope, given->expr, value, &why);
-    } else if (given) {
-        struct flow_template *own = template_of (given->json, &why);
-        ok = from_template (scope, own, value, &why);
+    if (own_param && own_param->expr) {
+        ok = flow_scope_evaluate (scope, own_param->expr, value, &why);
+    } else if (own_param) {
+        struct flow_template *own = new_param_template (own_param->json, &why);
+        ok = evaluate_param_template (scope, own, value, &why);
         flow_template_destroy (&own);
     } else {
-        ok = from_template (scope, param->value, value, &why);
+        ok = evaluate_param_template (scope, param->value, value, &why);
     }
     if (!ok)
         reason_set (reason, "param %s: %s", param->name, why.text);
-    return ok && value_fits (param, value, scope->run->zone, reason);
+    return ok && check_value_type (param, value, scope->run->zone, reason);
 }
 
-bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
-                        struct reason *reason)
+bool flow_evaluate_params (struct flow_turn *turn, const struct flow_event *event,
+                           struct reason *reason)
 {
     const struct flow *flow = turn->flow;
     struct flow_value *values = turn->run->params;
     struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
-    struct plan_params givens;
-    bool ok = givens_new (&givens, flow, event->params, reason);
-    size_t *order = ok ? order_new (&givens) : NULL;
+    struct plan_params own_params;
+    bool ok = plan_params_new (&own_params, flow, event->params, reason);
+    size_t *order = ok ? evaluation_order_new (&own_params) : NULL;
     for (size_t i = 0; ok && i < flow->param_count; i++) {
         size_t at = order[i];
         const struct flow_param *param = &flow->params[at];
-        const struct plan_param *given = given_find (&givens, at);
+        const struct plan_param *own_param = plan_params_find (&own_params, at);
         json_t *input = json_object_get (event->value, param->name);
         if (values[at].json || values[at].is_time)
             continue;
         if (input) {
             values[at].json = json_incref (input);
-            ok = value_fits (param, &values[at], scope.run->zone, reason);
-        } else if (given || param->value) {
-            ok = set_param (&scope, at, given, reason);
+            ok = check_value_type (param, &values[at], scope.run->zone, reason);
+        } else if (own_param || param->value) {
+            ok = evaluate_param (&scope, at, own_param, reason);
         } else if (param->required) {
             reason_set (reason, "param %s: is required", param->name);
             ok = false;
@@ -239,7 +240,7 @@ bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
         }
     }
     if (order)
-        givens_clear (&givens);
+        plan_params_clear (&own_params);
     free (order);
     flow_scope_clear (&scope, turn);
     return ok;
@@ -247,16 +248,17 @@ bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
 
 // -- before a run begins
 
-struct checking {
+struct params_check {
     const struct flow *flow;
     const bool *seen; // params that are evaluated before
     struct reason *reason;
 };
 
 // An expression may use only values that exist when the run begins.
-static void check_expr (void *context, const struct expr *expr, const char *text, const char *path)
+static void check_param_expr (void *context, const struct expr *expr, const char *text,
+                              const char *path)
 {
-    struct checking *self = context;
+    struct params_check *self = context;
     const struct expr_ref *refs;
     size_t count = expr_refs (expr, &refs);
     (void)text;
@@ -275,52 +277,52 @@ static void check_expr (void *context, const struct expr *expr, const char *text
 }
 
 // Check that a constant value has the type of its param.
-static bool check_literal (const struct flow_param *param, const struct flow_template *template,
-                           struct reason *reason)
+static bool check_constant (const struct flow_param *param, const struct flow_template *template,
+                            struct reason *reason)
 {
     struct expr_env env = {0};
     struct reason why;
     struct flow_value value = {
         .json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why)};
-    bool ok = value.json && value_fits (param, &value, NULL, reason);
+    bool ok = value.json && check_value_type (param, &value, NULL, reason);
     if (!value.json && !value.is_time)
         reason_set (reason, "param %s: %s", param->name, why.text);
     json_decref (value.json);
     return ok;
 }
 
-bool flow_default_fits (const struct flow_param *param, struct reason *reason)
+bool flow_default_has_type (const struct flow_param *param, struct reason *reason)
 {
-    return !param->value || flow_template_computes (param->value) ||
-           check_literal (param, param->value, reason);
+    return !param->value || flow_template_has_expression (param->value) ||
+           check_constant (param, param->value, reason);
 }
 
-static bool check_given (struct checking *self, const struct plan_param *given)
+static bool check_plan_param (struct params_check *self, const struct plan_param *own_param)
 {
-    const struct flow_param *param = &self->flow->params[given->param];
+    const struct flow_param *param = &self->flow->params[own_param->param];
     struct reason why = {""}, *reason = self->reason;
     struct flow_template *template = NULL;
     bool ok = true;
     self->reason = &why;
-    if (given->expr)
-        check_expr (self, given->expr, "", "");
-    else if ((template = template_of (given->json, &why)))
-        flow_template_visit (template, "", check_expr, self);
+    if (own_param->expr)
+        check_param_expr (self, own_param->expr, "", "");
+    else if ((template = new_param_template (own_param->json, &why)))
+        flow_template_visit (template, "", check_param_expr, self);
     self->reason = reason;
     if (why.text[0]) {
         reason_set (reason, "param %s: %.110s", param->name, why.text);
         ok = false;
-    } else if (template && !flow_template_computes (template)) {
-        ok = check_literal (param, template, reason);
+    } else if (template && !flow_template_has_expression (template)) {
+        ok = check_constant (param, template, reason);
     }
     flow_template_destroy (&template);
     return ok;
 }
 
-static bool check_input (const struct flow_param *param, json_t *input, struct reason *reason)
+static bool check_input_param (const struct flow_param *param, json_t *input, struct reason *reason)
 {
     struct flow_value value = {.json = json_incref (input)};
-    bool ok = value_fits (param, &value, NULL, reason);
+    bool ok = check_value_type (param, &value, NULL, reason);
     json_decref (value.json);
     return ok;
 }
@@ -328,21 +330,21 @@ static bool check_input (const struct flow_param *param, json_t *input, struct r
 bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
                         struct reason *reason)
 {
-    struct plan_params givens;
-    if (!givens_new (&givens, flow, params, reason))
+    struct plan_params own_params;
+    if (!plan_params_new (&own_params, flow, params, reason))
         return false;
-    size_t *order = order_new (&givens);
+    size_t *order = evaluation_order_new (&own_params);
     bool *seen = memory_new (flow->param_count + 1), ok = true;
-    struct checking checking = {.flow = flow, .seen = seen, .reason = reason};
+    struct params_check params_check = {.flow = flow, .seen = seen, .reason = reason};
     for (size_t i = 0; ok && i < flow->param_count; i++) {
         const struct flow_param *param = &flow->params[order[i]];
-        const struct plan_param *given = given_find (&givens, order[i]);
+        const struct plan_param *own_param = plan_params_find (&own_params, order[i]);
         json_t *member = json_object_get (input, param->name);
-        if (given)
-            ok = check_given (&checking, given);
+        if (own_param)
+            ok = check_plan_param (&params_check, own_param);
         if (ok && member) {
-            ok = check_input (param, member, reason);
-        } else if (ok && !given && !param->value && param->required) {
+            ok = check_input_param (param, member, reason);
+        } else if (ok && !own_param && !param->value && param->required) {
             reason_set (reason, "param %s: is required", param->name);
             ok = false;
         }
@@ -350,6 +352,6 @@ bool flow_check_params (const struct flow *flow, const json_t *params, const jso
     }
     free (seen);
     free (order);
-    givens_clear (&givens);
+    plan_params_clear (&own_params);
     return ok;
 }

@@ -21,7 +21,7 @@ struct flow_in {
 };
 
 // Report an error; those beyond FLOW_ERRORS_MAX are dropped.
-void flow_wrong (struct flow_reader *self, const char *path, const char *format, ...)
+void flow_add_error (struct flow_reader *self, const char *path, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
 enum { FLOW_STEP_PATH_SIZE = 80 };
@@ -35,7 +35,7 @@ void flow_check_defaults (struct flow_reader *self);
 void flow_read_kinds (struct flow_reader *self, json_t *kinds);
 
 // Whether calls or undos may have this field.
-bool flow_field_of_calls (const char *name);
+bool flow_is_call_field (const char *name);
 
 // Read one step, completed with the fields of its kind and the defaults.
 void flow_read_step (struct flow_reader *self, struct flow_step *step);
@@ -54,14 +54,14 @@ void flow_read_after (struct flow_reader *self, uint32_t target);
 void flow_read_edges (struct flow_reader *self);
 
 // Sort the edges and find cycles; check what expressions refer to.
-void flow_link (struct flow_reader *self);
+void flow_link_edges (struct flow_reader *self);
 void flow_check_references (struct flow_reader *self);
 
 // Compute the report: steps_max, bounds and warnings.
-void flow_measure (struct flow_reader *self);
+void flow_compute_report (struct flow_reader *self);
 
 // Whether a constant default has the type of its param.
-bool flow_default_fits (const struct flow_param *param, struct reason *reason);
+bool flow_default_has_type (const struct flow_param *param, struct reason *reason);
 
 // What is known of a call's target.
 struct flow_target flow_target_of (const struct flow_reader *self, const struct flow_call *call);

@@ -13,7 +13,7 @@ enum {
     SEES_OUTCOME = 32
 };
 
-struct checker {
+struct reference_check {
     struct flow_reader *reader;
     struct flow_step *step; // NULL: of the flow
     const char *path;
@@ -24,19 +24,20 @@ struct checker {
     bool for_each;
 };
 
-static void check_step (struct checker *self, const struct expr_ref *ref, const char *text)
+static void check_step_reference (struct reference_check *self, const struct expr_ref *ref,
+                                  const char *text)
 {
     struct flow *flow = self->reader->flow;
     int64_t index = flow_find (flow, ref->name);
     if (index < 0) {
-        flow_wrong (self->reader, self->path, "column %d: no such step: %s", ref->column,
-                    quoted (span_text (ref->name)));
+        flow_add_error (self->reader, self->path, "column %d: no such step: %s", ref->column,
+                        quoted (span_text (ref->name)));
         return;
     }
     if (!(self->sees & SEES_ALL) && !self->reader->cyclic &&
         (!self->before || !(self->before[index / 64] >> (index % 64) & 1)))
-        flow_wrong (self->reader, self->path, "column %d: step %s is not before this one",
-                    ref->column, ref->name);
+        flow_add_error (self->reader, self->path, "column %d: step %s is not before this one",
+                        ref->column, ref->name);
     if (self->for_each)
         flow->steps[index].read_by_for_each = true;
     if (self->step && flow->steps[index].may_be_skipped && strcmp (ref->member, "value") == 0 &&
@@ -50,7 +51,7 @@ static void check_step (struct checker *self, const struct expr_ref *ref, const 
     }
 }
 
-static bool variable_known (const struct checker *self, const char *name)
+static bool is_known_variable (const struct reference_check *self, const char *name)
 {
     const struct flow *flow = self->reader->flow;
     for (size_t i = 0; i < self->params; i++)
@@ -62,9 +63,10 @@ static bool variable_known (const struct checker *self, const char *name)
     return false;
 }
 
-static void check_expr (void *context, const struct expr *expr, const char *text, const char *path)
+static void check_expr_references (void *context, const struct expr *expr, const char *text,
+                                   const char *path)
 {
-    struct checker *self = context;
+    struct reference_check *self = context;
     self->path = path;
     const struct expr_ref *refs;
     size_t count = expr_refs (expr, &refs);
@@ -72,7 +74,7 @@ static void check_expr (void *context, const struct expr *expr, const char *text
         const struct expr_ref *ref = &refs[i];
         bool ok = true;
         if (ref->kind == EXPR_REF_VARIABLE)
-            ok = variable_known (self, ref->name);
+            ok = is_known_variable (self, ref->name);
         else if (ref->kind == EXPR_REF_ITEM || ref->kind == EXPR_REF_INDEX)
             ok = self->sees & SEES_ITEM;
         else if (ref->kind == EXPR_REF_RESULT)
@@ -83,90 +85,92 @@ static void check_expr (void *context, const struct expr *expr, const char *text
             ok = self->sees & SEES_OUTCOME ||
                  (strcmp (ref->member, "outcome") != 0 && strcmp (ref->member, "failed") != 0);
         else if (ref->kind == EXPR_REF_STEP && self->sees & SEES_STEPS)
-            check_step (self, ref, text);
+            check_step_reference (self, ref, text);
         else if (ref->kind == EXPR_REF_STEP)
             ok = false;
         if (!ok)
-            flow_wrong (self->reader, self->path, "column %d: %s%s%s is not known here",
-                        ref->column, quoted (span_text (ref->name)), ref->member ? "." : "",
-                        ref->member ? ref->member : "");
+            flow_add_error (self->reader, self->path, "column %d: %s%s%s is not known here",
+                            ref->column, quoted (span_text (ref->name)), ref->member ? "." : "",
+                            ref->member ? ref->member : "");
     }
     self->path = NULL;
 }
 
-static void check_at (struct checker *self, const char *name, const struct flow_template *value,
-                      const struct expr *expr, int sees)
+static void check_field_references (struct reference_check *self, const char *name,
+                                    const struct flow_template *value, const struct expr *expr,
+                                    int sees)
 {
     char path[FLOW_PATH_SIZE];
     snprintf (path, sizeof path, "steps.%.64s%s", self->step->name, name);
     self->sees = sees;
     if (value)
-        flow_template_visit (value, path, check_expr, self);
+        flow_template_visit (value, path, check_expr_references, self);
     if (expr)
-        check_expr (self, expr, json_string_value (json_object_get (self->step->json, name + 1)),
-                    path);
+        check_expr_references (
+            self, expr, json_string_value (json_object_get (self->step->json, name + 1)), path);
 }
 
-static void check_texts (struct checker *self)
+static void check_all_references (struct reference_check *self)
 {
     struct flow_step *step = self->step;
     int steps = self->sees, item = steps | (step->for_each ? SEES_ITEM : 0);
     char path[FLOW_PATH_SIZE];
-    check_at (self, ".if", NULL, step->condition, steps);
+    check_field_references (self, ".if", NULL, step->condition, steps);
     self->for_each = true;
-    check_at (self, ".for_each", step->for_each, NULL, steps);
+    check_field_references (self, ".for_each", step->for_each, NULL, steps);
     self->for_each = false;
     for (size_t i = 0; i < step->let_count; i++) {
         snprintf (path, sizeof path, "steps.%.64s.let.%.64s", step->name, step->lets[i].name);
         self->lets = i;
         self->sees = item;
-        check_expr (self, step->lets[i].expr,
-                    json_string_value (
-                        json_object_get (json_object_get (step->json, "let"), step->lets[i].name)),
-                    path);
+        check_expr_references (self, step->lets[i].expr,
+                               json_string_value (json_object_get (
+                                   json_object_get (step->json, "let"), step->lets[i].name)),
+                               path);
     }
     self->lets = step->let_count;
-    check_at (self, "", step->call.frames, NULL, item);
-    check_at (self, ".wait", step->wait, NULL, item);
-    check_at (self, ".signal.on_timeout.value", step->late_value, NULL, steps);
-    check_at (self, ".output", step->output, NULL, item | SEES_RESULT);
-    check_at (self, ".undo", step->undo.frames, NULL, item | SEES_SELF);
+    check_field_references (self, "", step->call.frames, NULL, item);
+    check_field_references (self, ".wait", step->wait, NULL, item);
+    check_field_references (self, ".signal.on_timeout.value", step->no_signal_value, NULL, steps);
+    check_field_references (self, ".output", step->output, NULL, item | SEES_RESULT);
+    check_field_references (self, ".undo", step->undo.frames, NULL, item | SEES_SELF);
 }
 
 // For each step find the steps before it, and those of them that have run whenever it runs: all its
 // edges lead back to them.
-static void find_before (const struct flow *flow, size_t words, uint64_t *before, uint64_t *ran)
+static void find_earlier_steps (const struct flow *flow, size_t words, uint64_t *before,
+                                uint64_t *ran)
 {
     for (uint32_t i = 0; i < flow->step_count; i++) {
         uint32_t at = flow->order[i];
         const struct flow_step *step = &flow->steps[at];
-        uint64_t *mine = before + words * at, *mine_ran = ran + words * at;
+        uint64_t *step_before = before + words * at, *step_ran = ran + words * at;
         for (uint32_t j = 0; j < step->in_count; j++) {
             const struct flow_edge *edge = &flow->in[step->in_first + j];
             uint32_t source = edge->step;
-            uint64_t own = UINT64_C (1) << (source % 64);
+            uint64_t source_bit = UINT64_C (1) << (source % 64);
             bool runs = !(edge->on & (FLOW_ON_ENDED | FLOW_ON_SKIPPED));
             for (size_t k = 0; k < words; k++) {
-                uint64_t its = runs ? ran[words * source + k] : 0;
+                uint64_t source_ran = runs ? ran[words * source + k] : 0;
                 if (k == source / 64 && edge->on == FLOW_ON_FINISHED)
-                    its |= own;
-                mine[k] |= before[words * source + k];
-                mine_ran[k] = j ? mine_ran[k] & its : its;
+                    source_ran |= source_bit;
+                step_before[k] |= before[words * source + k];
+                step_ran[k] = j ? step_ran[k] & source_ran : source_ran;
             }
-            mine[source / 64] |= own;
+            step_before[source / 64] |= source_bit;
         }
     }
 }
 
 // Whether an edge may be dead: its branch is not taken.
-static bool may_die (const struct flow *flow, const struct flow_edge *edge)
+static bool edge_may_die (const struct flow *flow, const struct flow_edge *edge)
 {
     return !(edge->on & (FLOW_ON_FINISHED | FLOW_ON_ENDED)) ||
            (flow->steps[edge->step].may_be_skipped && !(edge->on & FLOW_ON_SKIPPED));
 }
 
 // Find the steps that a rule may skip, and warn of joins that may not start because of them.
-static void find_skipped (struct flow_reader *self)
+static void find_skippable_steps (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     for (uint32_t i = 0; i < flow->step_count; i++) {
@@ -174,12 +178,12 @@ static void find_skipped (struct flow_reader *self)
         uint32_t sure = 0, reached = 0;
         for (uint32_t j = 0; j < step->in_count; j++) {
             const struct flow_edge *edge = &flow->in[step->in_first + j];
-            sure += !may_die (flow, edge);
-            reached += may_die (flow, edge) && edge->on & FLOW_ON_FINISHED;
+            sure += !edge_may_die (flow, edge);
+            reached += edge_may_die (flow, edge) && edge->on & FLOW_ON_FINISHED;
         }
         bool lacks = step->in_count && sure < (step->join_all ? 1 : step->need);
         step->edges_may_die = lacks;
-        step->may_be_skipped = step->condition || step->on_timeout == FLOW_LATE_SKIP || lacks;
+        step->may_be_skipped = step->condition || step->on_timeout == FLOW_NO_SIGNAL_SKIP || lacks;
         if (lacks && reached && !step->join_all && step->need > 1 &&
             json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX) {
             char warning[REASON_MAX];
@@ -192,7 +196,7 @@ static void find_skipped (struct flow_reader *self)
 }
 
 // Warn of an else branch that also runs when the step with the condition is not reached.
-static void warn_elses (struct flow_reader *self)
+static void warn_of_else_branches (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     for (uint32_t i = 0; i < flow->step_count; i++) {
@@ -213,15 +217,15 @@ static void warn_elses (struct flow_reader *self)
 }
 
 // Whether a step cannot fail: it calls and computes nothing.
-static bool never_fails (const struct flow_step *step)
+static bool step_never_fails (const struct flow_step *step)
 {
-    bool constant = step->kind == FLOW_COMPUTE ||
-                    (step->kind == FLOW_WAIT && step->wait && !flow_template_computes (step->wait));
+    bool constant = step->kind == FLOW_COMPUTE || (step->kind == FLOW_WAIT && step->wait &&
+                                                   !flow_template_has_expression (step->wait));
     return constant && !step->let_count && !step->condition && !step->output;
 }
 
 // Whether a step has so many edges that are never live that it never starts.
-static bool never_starts (const struct flow_step *step, uint32_t dead)
+static bool join_never_passes (const struct flow_step *step, uint32_t dead)
 {
     bool lacks =
         !step->join_all && step->need <= step->in_count && step->in_count - dead < step->need;
@@ -239,7 +243,7 @@ static void check_dead_edges (struct flow_reader *self)
         for (uint32_t j = 0; j < step->in_count; j++) {
             const struct flow_edge *edge = &flow->in[step->in_first + j];
             const struct flow_step *source = &flow->steps[edge->step];
-            int never = (never_fails (source) ? FLOW_ON_FAILED | FLOW_ON_CAUGHT : 0) |
+            int never = (step_never_fails (source) ? FLOW_ON_FAILED | FLOW_ON_CAUGHT : 0) |
                         (source->may_be_skipped ? 0 : FLOW_ON_SKIPPED);
             dead += !(edge->on & ~never);
             wrong += !(edge->on & ~(never & ~FLOW_ON_SKIPPED)) && source->kind == FLOW_COMPUTE;
@@ -248,10 +252,10 @@ static void check_dead_edges (struct flow_reader *self)
         snprintf (path, sizeof path, "steps.%.64s", step->name);
         snprintf (warning, sizeof warning,
                   "%s never starts: it waits for what its sources never become", step->name);
-        if (never_starts (step, wrong))
-            flow_wrong (self, path,
-                        "never starts: it waits for the failure of a step that cannot fail");
-        else if (never_starts (step, dead) &&
+        if (join_never_passes (step, wrong))
+            flow_add_error (self, path,
+                            "never starts: it waits for the failure of a step that cannot fail");
+        else if (join_never_passes (step, dead) &&
                  json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX)
             json_array_append_new (flow->report.warnings, json_string (warning));
     }
@@ -263,31 +267,32 @@ void flow_check_references (struct flow_reader *self)
     size_t words = (flow->step_count + 63) / 64;
     uint64_t *before = memory_new (2 * words * flow->step_count * sizeof *before),
              *ran = before + words * flow->step_count;
-    find_before (flow, words, before, ran);
-    find_skipped (self);
-    warn_elses (self);
+    find_earlier_steps (flow, words, before, ran);
+    find_skippable_steps (self);
+    warn_of_else_branches (self);
     for (size_t i = 0; i < flow->param_count; i++) {
         char path[FLOW_PATH_SIZE];
-        struct checker checker = {.reader = self, .params = i};
+        struct reference_check reference_check = {.reader = self, .params = i};
         snprintf (path, sizeof path, "params.%.64s", flow->params[i].name);
         if (flow->params[i].value)
-            flow_template_visit (flow->params[i].value, path, check_expr, &checker);
+            flow_template_visit (flow->params[i].value, path, check_expr_references,
+                                 &reference_check);
     }
     for (uint32_t i = 0; i < flow->step_count; i++) {
-        struct checker checker = {.reader = self,
-                                  .step = &flow->steps[i],
-                                  .sees = SEES_STEPS,
-                                  .params = flow->param_count,
-                                  .before = before + words * i,
-                                  .ran = ran + words * i};
+        struct reference_check reference_check = {.reader = self,
+                                                  .step = &flow->steps[i],
+                                                  .sees = SEES_STEPS,
+                                                  .params = flow->param_count,
+                                                  .before = before + words * i,
+                                                  .ran = ran + words * i};
         if (i == flow->final)
-            checker.sees |= SEES_ALL | SEES_OUTCOME;
-        check_texts (&checker);
+            reference_check.sees |= SEES_ALL | SEES_OUTCOME;
+        check_all_references (&reference_check);
     }
-    struct checker checker = {
+    struct reference_check reference_check = {
         .reader = self, .params = flow->param_count, .sees = SEES_STEPS | SEES_ALL};
     if (flow->output)
-        flow_template_visit (flow->output, "output", check_expr, &checker);
+        flow_template_visit (flow->output, "output", check_expr_references, &reference_check);
     check_dead_edges (self);
     free (before);
 }

@@ -6,7 +6,7 @@
 #include "memory.h"
 
 // Put the run in progress again.
-static void reopen (struct flow_turn *turn)
+static void reopen_run (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     run->phase = FLOW_ACTIVE;
@@ -23,10 +23,10 @@ static void reopen (struct flow_turn *turn)
 }
 
 // Whether an item keeps its state in a reset.
-static bool keeps_item (const struct flow_node *node, const struct flow_items *items,
-                        const struct flow_item *item)
+static bool reset_keeps_item (const struct flow_node *node, const struct flow_items *items,
+                              const struct flow_item *item)
 {
-    if (!(node->flags & FLOW_PARTLY) || item->named)
+    if (!(node->flags & FLOW_RESET_UNFINISHED) || item->named)
         return false;
     return items->by_name || item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED;
 }
@@ -35,7 +35,7 @@ static void reset_items (struct flow_run *run, uint32_t index)
 {
     struct flow_node *node = &run->nodes[index];
     struct flow_items *items = run->data[index]->items;
-    bool fresh = node->flags & FLOW_FRESH && !(node->flags & FLOW_PARTLY);
+    bool fresh = node->flags & FLOW_RESET_EVALUATION && !(node->flags & FLOW_RESET_UNFINISHED);
     unsigned generation = node->generation;
     items->next = items->passes = items->failed = items->finished = 0;
     for (uint32_t i = 0; i < items->count; i++) {
@@ -44,21 +44,21 @@ static void reset_items (struct flow_run *run, uint32_t index)
         if (item->stopping)
             flow_touch_item (run, index, i, FLOW_TOUCHED_STATE);
         item->stopping = false;
-        if (keeps_item (node, items, item)) {
+        if (reset_keeps_item (node, items, item)) {
             items->finished += done;
             items->failed += !done && item->state != FLOW_NONE;
             continue;
         }
-        if (item->state == FLOW_FINISHED || node->flags & FLOW_RAISED)
+        if (item->state == FLOW_FINISHED || node->flags & FLOW_RAISE_GENERATION)
             item->generation++;
         if (item->generation >= generation)
             generation = item->generation;
         flow_touch_item (run, index, i, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
         item->state = FLOW_NONE;
         item->dispatched = false;
-        item->named = item->named && items->by_name && node->flags & FLOW_PARTLY;
+        item->named = item->named && items->by_name && node->flags & FLOW_RESET_UNFINISHED;
         flow_set_item_error (run, index, i, NULL);
-        flow_keep (run, &item->value, NULL, 0);
+        flow_store_value (run, &item->value, NULL, 0);
     }
     items->by_name = false;
     if (fresh) {
@@ -68,7 +68,7 @@ static void reset_items (struct flow_run *run, uint32_t index)
 }
 
 // Restart a step: nothing of it is in flight, and its targets do not count its end.
-void flow_reset (struct flow_turn *turn, uint32_t index)
+void flow_reset_step (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[index];
@@ -76,55 +76,56 @@ void flow_reset (struct flow_turn *turn, uint32_t index)
     if (node->flags & FLOW_RESETTING)
         run->resetting--;
     if (data) {
-        if (node->flags & FLOW_FRESH)
+        if (node->flags & FLOW_RESET_EVALUATION)
             data->at = 0;
-        flow_data_forget (run, index);
+        flow_clear_data (run, index);
     }
     if (data && data->items)
         reset_items (run, index);
-    else if (node->state == FLOW_FINISHED || node->flags & FLOW_RAISED)
+    else if (node->state == FLOW_FINISHED || node->flags & FLOW_RAISE_GENERATION)
         node->generation++;
     bool within = turn->flow->steps[index].call.is_flow && node->state == FLOW_FAILED &&
-                  node->flags & FLOW_DISPATCHED && node->flags & FLOW_PARTLY;
+                  node->flags & FLOW_DISPATCHED && node->flags & FLOW_RESET_UNFINISHED;
     node->state = FLOW_NONE;
     node->flags =
         (uint16_t)(within ? FLOW_RETRIED : 0) | (node->flags & (FLOW_CHANGED | FLOW_TOUCHED));
     node->ended = 0;
-    flow_note_change (turn, index);
-    flow_decide_later (turn, index);
+    flow_add_changed_step (turn, index);
+    flow_queue_join (turn, index);
 }
 
-static void begin_reset (struct flow_turn *turn, uint32_t index, unsigned flags)
+static void reset_once_idle (struct flow_turn *turn, uint32_t index, unsigned flags)
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[index];
     const struct flow_data *data = run->data[index];
-    flow_unsettle (turn, index);
+    flow_uncount_end (turn, index);
     flow_touch (run, index);
-    node->flags &= (uint16_t) ~(FLOW_PARTLY | FLOW_FRESH | FLOW_RAISED);
+    node->flags &=
+        (uint16_t) ~(FLOW_RESET_UNFINISHED | FLOW_RESET_EVALUATION | FLOW_RAISE_GENERATION);
     node->flags |= (uint16_t)flags;
-    bool by_name = flags & FLOW_PARTLY && data && data->items && data->items->by_name;
+    bool by_name = flags & FLOW_RESET_UNFINISHED && data && data->items && data->items->by_name;
     for (uint32_t i = 0; by_name && i < data->items->count; i++)
         if (data->items->item[i].named)
             flow_stop_item (turn, index, i);
-    if (!by_name && !flow_decided (node))
+    if (!by_name && !flow_node_is_decided (node))
         flow_stop_step (turn, index);
     if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0)) {
         if (!(node->flags & FLOW_RESETTING))
             run->resetting++;
         node->flags |= FLOW_RESETTING;
     } else {
-        flow_reset (turn, index);
+        flow_reset_step (turn, index);
     }
 }
 
-enum { ROOT = 1, BEHIND = 2 };
+enum { ROOT = 1, DOWNSTREAM = 2 };
 
 // The default of a retry: steps that failed uncaught, or that a cancel, a timeout or fail_fast
 // cancelled.
-static json_t *roots_by_default (const struct flow *flow, const struct flow_run *run)
+static json_t *default_roots (const struct flow *flow, const struct flow_run *run)
 {
-    json_t *names = flow_uncaught (flow, run);
+    json_t *names = flow_uncaught_steps (flow, run);
     for (uint32_t i = 0; i < flow->step_count; i++)
         if (run->nodes[i].state == FLOW_CANCELLED && !(run->nodes[i].flags & FLOW_BY_PERSON))
             json_array_append_new (names, json_string (flow->steps[i].name));
@@ -132,8 +133,8 @@ static json_t *roots_by_default (const struct flow *flow, const struct flow_run 
 }
 
 // STEP or STEP.ITEM. False: there is none.
-static bool find_root (const struct flow_turn *turn, const char *text, uint32_t *ret_step,
-                       int64_t *ret_item)
+static bool find_named_root (const struct flow_turn *turn, const char *text, uint32_t *ret_step,
+                             int64_t *ret_item)
 {
     char name[FLOW_NAME_MAX + 1], *end;
     const char *dot = strchr (text, '.');
@@ -164,26 +165,27 @@ static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, 
     uint32_t step;
     int64_t item;
     json_t *value;
-    json_t *names = event->steps ? json_incref ((json_t *)event->steps)
-                                 : roots_by_default (turn->flow, turn->run);
+    json_t *names =
+        event->steps ? json_incref ((json_t *)event->steps) : default_roots (turn->flow, turn->run);
     json_array_foreach (names, index, value)
     {
         const char *text = json_string_value (value);
-        if (!find_root (turn, text ? text : "", &step, &item)) {
+        if (!find_named_root (turn, text ? text : "", &step, &item)) {
             reason_set (reason, "no such step: %s", quoted (span_text (text ? text : "")));
             break;
         }
-        if (marks[step] != BEHIND)
+        if (marks[step] != DOWNSTREAM)
             marks[step] = ROOT;
     }
-    if (!json_array_size (names) && !(event->was && memchr (marks, BEHIND, turn->flow->step_count)))
+    if (!json_array_size (names) &&
+        !(event->was && memchr (marks, DOWNSTREAM, turn->flow->step_count)))
         reason_set (reason, "nothing has failed: name the steps to retry");
     json_decref (names);
     return !reason->text[0];
 }
 
 // Mark the items that a retry names. If it also names their step, all failed items restart.
-static void name_items (struct flow_turn *turn, const struct flow_event *event)
+static void mark_named_items (struct flow_turn *turn, const struct flow_event *event)
 {
     size_t index;
     uint32_t step;
@@ -192,7 +194,7 @@ static void name_items (struct flow_turn *turn, const struct flow_event *event)
     for (int whole = 0; whole < 2; whole++)
         json_array_foreach (event->steps, index, value)
         {
-            find_root (turn, json_string_value (value), &step, &item);
+            find_named_root (turn, json_string_value (value), &step, &item);
             struct flow_items *items = turn->run->data[step] ? turn->run->data[step]->items : NULL;
             if (!items || (item < 0) != whole)
                 continue;
@@ -211,14 +213,14 @@ static void name_items (struct flow_turn *turn, const struct flow_event *event)
         }
 }
 
-static void mark_behind (const struct flow *flow, uint8_t *marks)
+static void mark_downstream (const struct flow *flow, uint8_t *marks)
 {
     if (flow->final >= 0)
-        marks[flow->final] = BEHIND;
+        marks[flow->final] = DOWNSTREAM;
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[flow->order[i]];
         for (uint32_t j = 0; marks[flow->order[i]] && j < step->out_count; j++)
-            marks[flow->out[step->out_first + j].step] = BEHIND;
+            marks[flow->out[step->out_first + j].step] = DOWNSTREAM;
     }
 }
 
@@ -243,11 +245,12 @@ static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
     return !reason->text[0];
 }
 
-void flow_retry (struct flow_turn *turn, const struct flow_event *event)
+void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     const struct flow *flow = turn->flow;
-    unsigned fresh = (event->fresh ? FLOW_FRESH : 0) | (event->restart ? FLOW_RAISED : 0);
+    unsigned fresh =
+        (event->fresh ? FLOW_RESET_EVALUATION : 0) | (event->restart ? FLOW_RAISE_GENERATION : 0);
     if (run->phase == FLOW_UNDOING || (run->undone && !event->restart)) {
         reason_set (&turn->effects->rejected, run->phase == FLOW_UNDOING
                                                   ? "the run is being undone"
@@ -255,34 +258,34 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
         return;
     }
     uint8_t *marks = memory_new (flow->step_count + 1);
-    bool fits = !event->was || flow_version_fits (turn, event->was);
+    bool fits = !event->was || flow_same_steps_and_edges (turn, event->was);
     for (uint32_t i = 0; fits && i < flow->step_count; i++)
-        if (event->restart || (event->was && flow_version_changed (flow, event->was, i)))
-            marks[i] = BEHIND;
+        if (event->restart || (event->was && flow_step_differs (flow, event->was, i)))
+            marks[i] = DOWNSTREAM;
     fits = fits && (event->restart || mark_roots (turn, event, marks));
-    mark_behind (flow, marks);
+    mark_downstream (flow, marks);
     if (fits && roots_can_start (turn, marks) &&
-        (!(event->was || event->fresh) || flow_renew_params (turn, event))) {
-        reopen (turn);
+        (!(event->was || event->fresh) || flow_reevaluate_params (turn, event))) {
+        reopen_run (turn);
         if (!event->restart)
-            name_items (turn, event);
+            mark_named_items (turn, event);
         run->undone = run->undone && !event->restart;
         // The targets have counted by the former definition.
         struct flow_turn old = *turn;
         old.flow = event->was ? event->was : flow;
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i])
-                flow_unsettle (&old, i);
+                flow_uncount_end (&old, i);
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i])
-                begin_reset (turn, i, (marks[i] == ROOT ? FLOW_PARTLY : 0) | fresh);
+                reset_once_idle (turn, i, (marks[i] == ROOT ? FLOW_RESET_UNFINISHED : 0) | fresh);
         flow_rebuild_ready (turn->flow, run);
     }
     free (marks);
 }
 
 // Decide the later steps that did not start again.
-static void redecide (struct flow_turn *turn, uint32_t index)
+static void redecide_downstream (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
     const struct flow *flow = turn->flow;
@@ -298,9 +301,9 @@ static void redecide (struct flow_turn *turn, uint32_t index)
         if (!marks[at] || (at != index && !ruled && !open))
             continue;
         if (at != index && (ruled || node->flags & FLOW_BLOCKED)) {
-            flow_unsettle (turn, at);
-            node->flags |= FLOW_PARTLY; // skipped items stay skipped
-            flow_reset (turn, at);
+            flow_uncount_end (turn, at);
+            node->flags |= FLOW_RESET_UNFINISHED; // skipped items stay skipped
+            flow_reset_step (turn, at);
         }
         for (uint32_t j = 0; j < step->out_count; j++)
             marks[flow->out[step->out_first + j].step] = 1;
@@ -314,9 +317,9 @@ static void reopen_for_skip (struct flow_turn *turn, uint32_t index)
     int64_t final = turn->flow->final;
     bool final_over = final >= 0 && turn->run->phase != FLOW_ACTIVE && index != (uint32_t) final;
     if (turn->run->phase == FLOW_ENDED || turn->run->phase == FLOW_FINAL)
-        reopen (turn);
+        reopen_run (turn);
     if (final_over)
-        begin_reset (turn, (uint32_t) final, 0);
+        reset_once_idle (turn, (uint32_t) final, 0);
 }
 
 static void skip_item (struct flow_turn *turn, const struct flow_event *event)
@@ -336,7 +339,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
         flow_effect (turn, (struct flow_effect){
                                .kind = FLOW_REMOVE, .step = event->step, .item = event->item});
         items->in_flight--;
-        flow_call_over (turn, event->step, event->item);
+        flow_release_call_slot (turn, event->step, event->item);
     } else if (item->state != FLOW_NONE) {
         items->failed--;
     }
@@ -347,22 +350,24 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
     item->named = false;
     item->ended = ++run->sequence;
     items->finished++;
-    flow_keep (run, &item->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);
+    flow_store_value (run, &item->value, event->value ? json_incref (event->value) : NULL,
+                      FLOW_VALUE_MAX);
     if (!(node->flags & FLOW_JOINED)) // it continues with the other items once its join passes
         return;
     reopen_for_skip (turn, event->step);
-    if (flow_decided (node)) {
-        flow_unsettle (turn, event->step);
-        redecide (turn, event->step);
+    if (flow_node_is_decided (node)) {
+        flow_uncount_end (turn, event->step);
+        redecide_downstream (turn, event->step);
         node->flags &= (uint16_t)~FLOW_BY_PERSON;
-        flow_set_error (run, event->step, NULL); // its text has the former number of failed items
+        flow_set_step_error (run, event->step,
+                             NULL); // its text has the former number of failed items
     }
     node->state = FLOW_RUNNING;
-    flow_note_change (turn, event->step);
-    flow_check_items (turn, event->step);
+    flow_add_changed_step (turn, event->step);
+    flow_continue_for_each (turn, event->step);
 }
 
-void flow_skip (struct flow_turn *turn, const struct flow_event *event)
+void flow_skip_step (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[event->step];
@@ -382,19 +387,20 @@ void flow_skip (struct flow_turn *turn, const struct flow_event *event)
         skip_item (turn, event);
         return;
     }
-    if (!flow_decided (node)) {
+    if (!flow_node_is_decided (node)) {
         flow_stop_step (turn, event->step);
         if (node->flags & FLOW_PLACED)
-            flow_call_over (turn, event->step, -1);
+            flow_release_call_slot (turn, event->step, -1);
     }
     reopen_for_skip (turn, event->step);
-    flow_unsettle (turn, event->step);
-    redecide (turn, event->step);
-    flow_set_error (run, event->step, NULL);
+    flow_uncount_end (turn, event->step);
+    redecide_downstream (turn, event->step);
+    flow_set_step_error (run, event->step, NULL);
     node->flags &= (uint16_t)~FLOW_BLOCKED;
     node->flags |= FLOW_BY_PERSON;
-    flow_keep (run, &data->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);
+    flow_store_value (run, &data->value, event->value ? json_incref (event->value) : NULL,
+                      FLOW_VALUE_MAX);
     flow_touch_data (run, event->step, FLOW_TOUCHED_ENTRY);
-    flow_settle (turn, event->step, FLOW_SKIPPED, NULL);
+    flow_end_step (turn, event->step, FLOW_SKIPPED, NULL);
     flow_rebuild_ready (turn->flow, run);
 }

@@ -40,15 +40,15 @@ struct flow_data *flow_data_of (struct flow_run *run, uint32_t step)
     return run->data[step];
 }
 
-size_t flow_size_of (const json_t *value)
+size_t flow_json_size (const json_t *value)
 {
     return value ? json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) : 0;
 }
 
-bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max)
+bool flow_store_value (struct flow_run *run, json_t **slot, json_t *value, size_t max)
 {
-    size_t size = flow_size_of (value);
-    run->data_size -= flow_size_of (*slot);
+    size_t size = flow_json_size (value);
+    run->data_size -= flow_json_size (*slot);
     json_decref (*slot);
     *slot = NULL;
     if (value && size > max) {
@@ -60,7 +60,7 @@ bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max)
     return true;
 }
 
-bool flow_collected (const struct flow_run *run, uint32_t step)
+bool flow_value_is_collected (const struct flow_run *run, uint32_t step)
 {
     return run->data[step]->items && run->nodes[step].state == FLOW_FINISHED;
 }
@@ -79,11 +79,11 @@ void flow_items_free (struct flow_run *run, uint32_t step)
     if (!items)
         return;
     for (uint32_t i = 0; i < items->count; i++) {
-        flow_keep (run, &items->item[i].value, NULL, 0);
-        flow_take_item_error (run, &items->item[i], NULL);
+        flow_store_value (run, &items->item[i].value, NULL, 0);
+        flow_adopt_item_error (run, &items->item[i], NULL);
     }
-    if (data->items_gone < items->count)
-        data->items_gone = items->count;
+    if (data->items_to_delete < items->count)
+        data->items_to_delete = items->count;
     json_decref (items->list);
     free (items->touched);
     free (items);
@@ -92,18 +92,18 @@ void flow_items_free (struct flow_run *run, uint32_t step)
 }
 
 // Drop the data that a restart does not keep: all but the list of a for_each and a recorded time.
-void flow_data_forget (struct flow_run *run, uint32_t step)
+void flow_clear_data (struct flow_run *run, uint32_t step)
 {
     struct flow_data *data = run->data[step];
     // A list collected from the items is not counted in data_size.
-    if (flow_collected (run, step)) {
+    if (flow_value_is_collected (run, step)) {
         json_decref (data->value);
         data->value = NULL;
     }
-    flow_keep (run, &data->value, NULL, 0);
-    flow_set_error (run, step, NULL);
+    flow_store_value (run, &data->value, NULL, 0);
+    flow_set_step_error (run, step, NULL);
     data->not_kept = false;
-    flow_signals_forget (run, step);
+    flow_clear_signals (run, step);
     flow_touch_data (run, step, FLOW_TOUCHED_ENTRY);
 }
 
@@ -111,23 +111,23 @@ size_t flow_signals_size (const struct flow_data *data)
 {
     size_t index, size = 0;
     const json_t *signal;
-    json_array_foreach (data->signals, index, signal) size += flow_size_of (signal);
+    json_array_foreach (data->signals, index, signal) size += flow_json_size (signal);
     return size;
 }
 
-void flow_signals_forget (struct flow_run *run, uint32_t step)
+void flow_clear_signals (struct flow_run *run, uint32_t step)
 {
     struct flow_data *data = run->data[step];
-    run->kept_signals -= (uint32_t)json_array_size (data->signals);
+    run->waiting_signals -= (uint32_t)json_array_size (data->signals);
     run->signals_size -= flow_signals_size (data);
     json_decref (data->signals);
     data->signals = NULL;
-    if (data->signals_gone < data->signals_written)
-        data->signals_gone = data->signals_written;
+    if (data->signals_to_delete < data->signals_written)
+        data->signals_to_delete = data->signals_written;
     data->signals_written = 0;
 }
 
-void flow_set_error (struct flow_run *run, uint32_t step, const char *text)
+void flow_set_step_error (struct flow_run *run, uint32_t step, const char *text)
 {
     struct flow_data *data = flow_data_of (run, step);
     if (!data->error && !text)
@@ -138,7 +138,7 @@ void flow_set_error (struct flow_run *run, uint32_t step, const char *text)
     flow_touch_data (run, step, FLOW_TOUCHED_ERROR);
 }
 
-void flow_take_item_error (struct flow_run *run, struct flow_item *item, char *text)
+void flow_adopt_item_error (struct flow_run *run, struct flow_item *item, char *text)
 {
     run->error_bytes +=
         (text ? strlen (text) + 1 : 0) - (item->error ? strlen (item->error) + 1 : 0);
@@ -149,7 +149,7 @@ void flow_take_item_error (struct flow_run *run, struct flow_item *item, char *t
 void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t number, const char *text)
 {
     struct flow_item *item = &run->data[step]->items->item[number];
-    flow_take_item_error (run, item, text ? memory_text (text) : NULL);
+    flow_adopt_item_error (run, item, text ? memory_text (text) : NULL);
     flow_touch_item (run, step, number, FLOW_TOUCHED_ENTRY);
 }
 
@@ -161,7 +161,7 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow)
     for (uint32_t i = 0; i < flow->step_count; i++) {
         if (!run->data[i])
             continue;
-        flow_data_forget (run, i);
+        flow_clear_data (run, i);
         flow_items_free (run, i);
         free (run->data[i]);
     }
@@ -182,7 +182,7 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow)
     *self = NULL;
 }
 
-void flow_error (struct flow_run *run, const char *text)
+void flow_set_run_error (struct flow_run *run, const char *text)
 {
     free (run->error);
     run->error = memory_text (text);
@@ -205,7 +205,7 @@ void flow_effect (struct flow_turn *turn, struct flow_effect effect)
 }
 
 // Append to a list whose capacity is the next power of two of its count.
-static void list_append (uint32_t **list, uint32_t *count, uint32_t value)
+static void append_index (uint32_t **list, uint32_t *count, uint32_t value)
 {
     if ((*count & (*count - 1)) == 0)
         *list = memory_resize (*list, (*count ? 2 * (size_t)*count : 1) * sizeof **list);
@@ -217,7 +217,7 @@ void flow_touch (struct flow_run *run, uint32_t step)
     if (run->nodes[step].flags & FLOW_TOUCHED)
         return;
     run->nodes[step].flags |= FLOW_TOUCHED;
-    list_append (&run->touched, &run->touched_count, step);
+    append_index (&run->touched, &run->touched_count, step);
 }
 
 void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what)
@@ -231,12 +231,12 @@ void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t number, unsi
     struct flow_items *items = run->data[step]->items;
     struct flow_item *item = &items->item[number];
     if (!item->touched)
-        list_append (&items->touched, &items->touched_count, number);
+        append_index (&items->touched, &items->touched_count, number);
     item->touched |= (uint8_t)what;
     flow_touch (run, step);
 }
 
-void flow_note_change (struct flow_turn *turn, uint32_t step)
+void flow_add_changed_step (struct flow_turn *turn, uint32_t step)
 {
     struct flow_effects *effects = turn->effects;
     flow_touch (turn->run, step);
@@ -267,12 +267,12 @@ static void begin_run (struct flow_turn *turn, const struct flow_event *event)
     run->input = json_incref (event->value);
     run->touched_fields |= FLOW_TOUCHED_INPUT | FLOW_TOUCHED_PARAMS;
     turn->effects->run_changed = true;
-    if (!flow_begin_params (turn, event, &reason)) {
+    if (!flow_evaluate_params (turn, event, &reason)) {
         run->phase = FLOW_ENDED;
         run->outcome = FLOW_BADLY;
         run->uncaught = json_array ();
         run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
-        flow_error (run, reason.text);
+        flow_set_run_error (run, reason.text);
         return;
     }
     run->phase = FLOW_ACTIVE;
@@ -304,12 +304,12 @@ static void cancel_run (struct flow_turn *turn, const struct flow_event *event)
     if (run->outcome == FLOW_OPEN) {
         run->outcome = FLOW_STOPPED;
         if (event->text)
-            flow_error (run, event->text);
+            flow_set_run_error (run, event->text);
     }
-    flow_stop_all (turn);
+    flow_stop_all_steps (turn);
 }
 
-static void stop_run (struct flow_turn *turn, enum flow_outcome outcome, const char *error)
+static void end_run_early (struct flow_turn *turn, enum flow_outcome outcome, const char *error)
 {
     struct flow_run *run = turn->run;
     if (run->phase != FLOW_ACTIVE || run->stop) {
@@ -320,11 +320,11 @@ static void stop_run (struct flow_turn *turn, enum flow_outcome outcome, const c
     run->suspended = false;
     run->outcome = outcome;
     turn->effects->run_changed = true;
-    flow_error (run, error);
-    flow_stop_all (turn);
+    flow_set_run_error (run, error);
+    flow_stop_all_steps (turn);
 }
 
-static void undo_resolved (struct flow_turn *turn, bool again)
+static void resolve_undo (struct flow_turn *turn, bool again)
 {
     struct flow_run *run = turn->run;
     if (run->phase != FLOW_UNDOING || !run->undo_parked) {
@@ -344,20 +344,20 @@ static void handle_event (struct flow_turn *turn, const struct flow_event *event
         begin_run (turn, event);
         break;
     case FLOW_CALL_ENDED:
-        flow_call_ended (turn, event);
+        flow_handle_call_end (turn, event);
         break;
-    case FLOW_DUE:
-        flow_timer_due (turn, event);
+    case FLOW_TIMER_DUE:
+        flow_handle_timer (turn, event);
         break;
     case FLOW_SIGNALLED:
     case FLOW_REJECTED:
-        flow_signal_arrived (turn, event);
+        flow_handle_signal (turn, event);
         break;
     case FLOW_SKIP:
-        flow_skip (turn, event);
+        flow_skip_step (turn, event);
         break;
     case FLOW_RETRY:
-        flow_retry (turn, event);
+        flow_retry_steps (turn, event);
         break;
     case FLOW_SUSPEND:
     case FLOW_RESUME:
@@ -370,11 +370,11 @@ static void handle_event (struct flow_turn *turn, const struct flow_event *event
         cancel_run (turn, event);
         break;
     case FLOW_TIMEOUT:
-        stop_run (turn, FLOW_LATE, "the timeout of the run expired");
+        end_run_early (turn, FLOW_LATE, "the timeout of the run expired");
         break;
     case FLOW_UNDO_DONE:
     case FLOW_UNDO_RESET:
-        undo_resolved (turn, event->kind == FLOW_UNDO_RESET);
+        resolve_undo (turn, event->kind == FLOW_UNDO_RESET);
         break;
     case FLOW_UNDO:
         flow_undo_run (turn);
@@ -394,12 +394,12 @@ void flow_step (const struct flow *flow, struct flow_run *run, const struct flow
     if (event->was && effects->rejected.text[0])
         turn.flow = event->was;
     if (run->phase != FLOW_ENDED && run->phase != FLOW_UNBORN) {
-        flow_start_all (&turn);
+        flow_start_ready_steps (&turn);
         if (run->data_size > FLOW_DATA_MAX && run->phase == FLOW_ACTIVE && !run->stop) {
-            stop_run (&turn, FLOW_BADLY, "the values of the run are larger than 16 MiB");
-            flow_start_all (&turn);
+            end_run_early (&turn, FLOW_BADLY, "the values of the run are larger than 16 MiB");
+            flow_start_ready_steps (&turn);
         }
-        flow_finish (&turn);
+        flow_advance_phases (&turn);
     }
     for (size_t i = 0; i < effects->changed_count; i++)
         run->nodes[effects->changed[i]].flags &= (uint16_t)~FLOW_CHANGED;

@@ -26,22 +26,22 @@ enum flow_state {
 const char *flow_state_name (enum flow_state state);
 
 enum {
-    FLOW_BLOCKED = 1,      // a failure blocks it: shown as none
-    FLOW_BY_PERSON = 2,    // an operator skipped or cancelled it
-    FLOW_JOINED = 4,       // its join has passed
-    FLOW_PLACED = 8,       // its call is in flight
-    FLOW_SETTLED = 16,     // its targets count its end
-    FLOW_STOPPING = 32,    // a cancel of what is in flight was requested
-    FLOW_RESETTING = 64,   // it restarts once nothing of it is in flight
-    FLOW_PARTLY = 128,     // only unfinished items of a for_each restart
-    FLOW_READY = 256,      // it is in run.ready
-    FLOW_DISPATCHED = 512, // it was placed once, so it may have had effects
-    FLOW_CHANGED = 1024,   // in effects.changed
-    FLOW_TOUCHED = 2048,   // in run.touched
-    FLOW_RETRIED = 4096,   // the next call retries the run of the sub-flow
-    FLOW_FRESH = 8192,     // its for_each or wait is evaluated again
-    FLOW_STARTED = 16384,  // it has left the list of ready steps
-    FLOW_RAISED = 32768    // a restart: raise its generation even if it had not finished
+    FLOW_BLOCKED = 1,             // a failure blocks it: shown as none
+    FLOW_BY_PERSON = 2,           // an operator skipped or cancelled it
+    FLOW_JOINED = 4,              // its join has passed
+    FLOW_PLACED = 8,              // its call is in flight
+    FLOW_END_COUNTED = 16,        // its targets count its end
+    FLOW_STOPPING = 32,           // a cancel of what is in flight was requested
+    FLOW_RESETTING = 64,          // it restarts once nothing of it is in flight
+    FLOW_RESET_UNFINISHED = 128,  // only unfinished items of a for_each restart
+    FLOW_READY = 256,             // it is in run.ready
+    FLOW_DISPATCHED = 512,        // it was placed once, so it may have had effects
+    FLOW_CHANGED = 1024,          // in effects.changed
+    FLOW_TOUCHED = 2048,          // in run.touched
+    FLOW_RETRIED = 4096,          // the next call retries the run of the sub-flow
+    FLOW_RESET_EVALUATION = 8192, // its for_each or wait is evaluated again
+    FLOW_STARTED = 16384,         // it has left the list of ready steps
+    FLOW_RAISE_GENERATION = 32768 // a restart: raise its generation even if it had not finished
 };
 
 // The timer of a call with total_timeout.
@@ -97,7 +97,7 @@ struct flow_data {
     json_t *signals;
     unsigned touched; // FLOW_TOUCHED_...
     // Numbers of rows in Redis: of `signals`; of former signals and items, which must be deleted.
-    uint32_t signals_written, signals_gone, items_gone;
+    uint32_t signals_written, signals_to_delete, items_to_delete;
 };
 
 enum flow_phase { FLOW_UNBORN, FLOW_ACTIVE, FLOW_UNDOING, FLOW_FINAL, FLOW_ENDED };
@@ -120,7 +120,7 @@ struct flow_run {
     bool undone;      // its undos have begun: the only retry it accepts is a restart
     bool undo_parked; // an undo failed, and waits for an operator
     bool forced;      // cancelled with force: it ends without undos and without `finally`
-    bool goes_on;     // default of steps without on_error: continue; set before it begins
+    bool continues_on_error; // default of steps without on_error: continue; set before it begins
     struct flow_node *nodes;
     struct flow_data **data;
     struct flow_value *params;
@@ -129,7 +129,7 @@ struct flow_run {
     int64_t fire, start, created; // local seconds
     int64_t batch;                // local seconds; INT64_MIN: the date of `fire`
     const struct zone *zone;
-    uint32_t parallel, in_flight, waiting, resetting, sequence, kept_signals;
+    uint32_t parallel, in_flight, waiting, resetting, sequence, waiting_signals;
     size_t error_bytes; // errors of items
     size_t data_size, signals_size;
     struct flow_heap *ready;
@@ -152,7 +152,7 @@ struct flow_undo {
 enum flow_event_kind {
     FLOW_BEGIN,
     FLOW_CALL_ENDED,
-    FLOW_DUE, // a timer; of a call its total_timeout: `text` is its last failure, or NULL
+    FLOW_TIMER_DUE, // a timer; of a call its total_timeout: `text` is its last failure, or NULL
     FLOW_SIGNALLED,
     FLOW_REJECTED,
     FLOW_SKIP,

@@ -22,22 +22,22 @@ void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn)
     turn->effects->steps += FLOW_RUN_STEPS_MAX - self->steps;
 }
 
-static int return_json (json_t *value, struct expr_value *ret)
+static int resolve_to_json (json_t *value, struct expr_value *ret)
 {
     *ret = expr_of_json (value);
     return 0;
 }
 
 // Return a value that lives as long as the scope.
-static int give_made (struct flow_scope *self, json_t *value, struct expr_value *ret)
+static int resolve_to_created (struct flow_scope *self, json_t *value, struct expr_value *ret)
 {
     if (!self->made)
         self->made = json_array ();
     json_array_append_new (self->made, value);
-    return return_json (value, ret);
+    return resolve_to_json (value, ret);
 }
 
-static int give_text (const char *text, struct expr_value *ret)
+static int resolve_to_text (const char *text, struct expr_value *ret)
 {
     *ret = expr_of_string (span_text (text));
     return 0;
@@ -52,11 +52,11 @@ static int resolve_step (struct flow_scope *self, const struct expr_ref *ref,
     const struct flow_node *node = &self->run->nodes[index];
     const struct flow_data *data = self->run->data[index];
     if (strcmp (ref->member, "state") == 0)
-        return give_text (flow_state_name (node->state), ret);
+        return resolve_to_text (flow_state_name (node->state), ret);
     if (strcmp (ref->member, "error") == 0 && data && data->error)
-        return give_text (data->error, ret);
+        return resolve_to_text (data->error, ret);
     if (strcmp (ref->member, "value") == 0 && data && data->value)
-        return return_json (data->value, ret);
+        return resolve_to_json (data->value, ret);
     if (data && data->not_kept && strcmp (ref->member, "value") == 0)
         reason_set (reason, "the value of %s was too large to keep", ref->name);
     else
@@ -64,22 +64,23 @@ static int resolve_step (struct flow_scope *self, const struct expr_ref *ref,
     return EXPR_MISSING;
 }
 
-static int resolve_run (struct flow_scope *self, const struct expr_ref *ref, struct expr_value *ret)
+static int resolve_run_member (struct flow_scope *self, const struct expr_ref *ref,
+                               struct expr_value *ret)
 {
     if (strcmp (ref->member, "id") == 0)
-        return give_text (self->run->id, ret);
+        return resolve_to_text (self->run->id, ret);
     if (strcmp (ref->member, "flow") == 0)
-        return give_text (self->flow->name, ret);
+        return resolve_to_text (self->flow->name, ret);
     if (strcmp (ref->member, "outcome") == 0)
-        return give_text (flow_outcome_name (self->run->outcome), ret);
+        return resolve_to_text (flow_outcome_name (self->run->outcome), ret);
     if (strcmp (ref->member, "failed") == 0 && self->run->uncaught)
-        return return_json (self->run->uncaught, ret);
+        return resolve_to_json (self->run->uncaught, ret);
     *ret = expr_of_integer (self->run->version);
     return 0;
 }
 
 // A param has no value while those before it are evaluated.
-static int give_value (const struct flow_value *value, struct expr_value *ret)
+static int resolve_to_variable (const struct flow_value *value, struct expr_value *ret)
 {
     if (value->is_time)
         *ret = expr_of_time (value->local);
@@ -95,13 +96,13 @@ static int resolve_item (struct flow_scope *self, const struct expr_ref *ref,
     if (self->item < 0 || !data || !data->items)
         return EXPR_UNKNOWN;
     if (ref->kind == EXPR_REF_ITEM && data->items->list)
-        return return_json (json_array_get (data->items->list, (size_t)self->item), ret);
+        return resolve_to_json (json_array_get (data->items->list, (size_t)self->item), ret);
     *ret = expr_of_integer (self->item);
     return 0;
 }
 
-static int resolve (void *context, const struct expr_ref *ref, struct expr_value *ret,
-                    struct reason *reason)
+static int resolve_scope_reference (void *context, const struct expr_ref *ref,
+                                    struct expr_value *ret, struct reason *reason)
 {
     struct flow_scope *self = context;
     const struct flow_run *run = self->run;
@@ -109,17 +110,18 @@ static int resolve (void *context, const struct expr_ref *ref, struct expr_value
     case EXPR_REF_VARIABLE:
         for (size_t i = 0; i < self->flow->param_count; i++)
             if (strcmp (self->flow->params[i].name, ref->name) == 0)
-                return give_value (&run->params[i], ret);
+                return resolve_to_variable (&run->params[i], ret);
         for (size_t i = 0; i < self->let_count; i++)
             if (strcmp (self->flow->steps[self->step].lets[i].name, ref->name) == 0)
-                return give_value (&self->lets[i], ret);
+                return resolve_to_variable (&self->lets[i], ret);
         return EXPR_UNKNOWN;
     case EXPR_REF_INPUT:
-        return run->input ? return_json (run->input, ret) : give_made (self, json_object (), ret);
+        return run->input ? resolve_to_json (run->input, ret)
+                          : resolve_to_created (self, json_object (), ret);
     case EXPR_REF_STEP:
         return resolve_step (self, ref, ret, reason);
     case EXPR_REF_RUN:
-        return resolve_run (self, ref, ret);
+        return resolve_run_member (self, ref, ret);
     case EXPR_REF_IDC:
         *ret = expr_of_time (strcmp (ref->member, "actualFireTime") == 0 ? run->start
                              : strcmp (ref->member, "createTime") == 0   ? run->created
@@ -130,25 +132,28 @@ static int resolve (void *context, const struct expr_ref *ref, struct expr_value
         return 0;
     case EXPR_REF_SELF:
         if (strcmp (ref->member, "value") == 0)
-            return self->self ? return_json (self->self, ret) : EXPR_MISSING;
-        return give_text (flow_state_name (run->nodes[self->step].state), ret);
+            return self->self ? resolve_to_json (self->self, ret) : EXPR_MISSING;
+        return resolve_to_text (flow_state_name (run->nodes[self->step].state), ret);
     case EXPR_REF_ITEM:
     case EXPR_REF_INDEX:
         return resolve_item (self, ref, ret);
     case EXPR_REF_RESULT:
-        return self->result ? return_json (self->result, ret) : give_made (self, json_null (), ret);
+        return self->result ? resolve_to_json (self->result, ret)
+                            : resolve_to_created (self, json_null (), ret);
     }
     return EXPR_UNKNOWN;
 }
 
 struct expr_env flow_scope_env (struct flow_scope *self)
 {
-    return (struct expr_env){
-        .resolve = resolve, .context = self, .zone = self->run->zone, .steps = &self->steps};
+    return (struct expr_env){.resolve = resolve_scope_reference,
+                             .context = self,
+                             .zone = self->run->zone,
+                             .steps = &self->steps};
 }
 
-bool flow_scope_value (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
-                       struct reason *reason)
+bool flow_scope_evaluate (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
+                          struct reason *reason)
 {
     struct expr_error error = {.code = 0};
     struct expr_value value;
@@ -166,11 +171,12 @@ bool flow_scope_value (struct flow_scope *self, const struct expr *expr, struct 
     return ok;
 }
 
-int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct reason *reason)
+int flow_scope_test_condition (struct flow_scope *self, const struct expr *expr,
+                               struct reason *reason)
 {
     struct flow_value value;
     struct reason why;
-    if (!flow_scope_value (self, expr, &value, &why))
+    if (!flow_scope_evaluate (self, expr, &value, &why))
         return reason_set (reason, "if: %s", why.text);
     int ret = json_is_boolean (value.json) ? json_is_true (value.json) : -1;
     if (ret < 0)
@@ -179,13 +185,13 @@ int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct re
     return ret;
 }
 
-bool flow_scope_lets (struct flow_scope *self, struct reason *reason)
+bool flow_scope_evaluate_lets (struct flow_scope *self, struct reason *reason)
 {
     const struct flow_step *step = &self->flow->steps[self->step];
     self->lets = memory_new ((step->let_count + 1) * sizeof *self->lets);
     for (size_t i = 0; i < step->let_count; i++) {
         struct reason why;
-        if (!flow_scope_value (self, step->lets[i].expr, &self->lets[i], &why)) {
+        if (!flow_scope_evaluate (self, step->lets[i].expr, &self->lets[i], &why)) {
             reason_set (reason, "let.%s: %s", step->lets[i].name, why.text);
             return false;
         }

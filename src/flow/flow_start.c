@@ -7,7 +7,8 @@
 #define WAIT_MAX INT64_C (10000000000) // seconds, if an expression computes them
 
 // A for_each needs a free slot once its list is known, if items are left.
-static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
+static enum flow_lane ready_lane (const struct flow *flow, const struct flow_run *run,
+                                  uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
     const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
@@ -17,7 +18,7 @@ static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *r
                                                                     : FLOW_LANE_CALLS;
 }
 
-static uint32_t passes_of (const struct flow_run *run, uint32_t index)
+static uint32_t passes_of_step (const struct flow_run *run, uint32_t index)
 {
     const struct flow_data *data = run->data[index];
     return data && data->items ? data->items->passes : 0;
@@ -25,8 +26,8 @@ static uint32_t passes_of (const struct flow_run *run, uint32_t index)
 
 static void push_ready (const struct flow *flow, struct flow_run *run, uint32_t index)
 {
-    flow_heap_push (run->ready, lane_of (flow, run, index),
-                    (uint64_t)passes_of (run, index) << 32 | index);
+    flow_heap_push (run->ready, ready_lane (flow, run, index),
+                    (uint64_t)passes_of_step (run, index) << 32 | index);
 }
 
 void flow_make_ready (struct flow_turn *turn, uint32_t index)
@@ -48,7 +49,7 @@ void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
             push_ready (flow, run, i);
 }
 
-static const char *text_of (json_t **slot)
+static const char *convert_to_text (json_t **slot)
 {
     if (json_is_string (*slot))
         return NULL;
@@ -56,20 +57,20 @@ static const char *text_of (json_t **slot)
     struct expr_value value = expr_of_json (*slot);
     struct expr_memory *memory = expr_memory_new ();
     struct span text;
-    const char *wrong = NULL;
+    const char *bad_type = NULL;
     if (expr_text (&value, memory, &text, &error) == 0) {
         json_decref (*slot);
         *slot = json_stringn ((const char *)text.data, text.size);
     } else {
-        wrong = expr_type_name (value.type);
+        bad_type = expr_type_name (value.type);
     }
     expr_memory_destroy (&memory);
-    return wrong;
+    return bad_type;
 }
 
 static const char *const text_names[] = {"command", "text"};
 
-static bool are_texts (const json_t *frames)
+static bool are_all_texts (const json_t *frames)
 {
     size_t i;
     const json_t *arg, *value;
@@ -85,43 +86,43 @@ static bool are_texts (const json_t *frames)
 }
 
 // Convert numbers, booleans and times to texts in all frames except JSON.
-static bool make_texts (json_t *frames, struct reason *reason)
+static bool convert_frames (json_t *frames, struct reason *reason)
 {
     json_t *args = json_object_get (frames, "args");
-    const char *wrong = NULL;
-    for (size_t i = 0; i < json_array_size (args) && !wrong; i++) {
+    const char *bad_type = NULL;
+    for (size_t i = 0; i < json_array_size (args) && !bad_type; i++) {
         json_t *arg = json_incref (json_array_get (args, i));
-        if ((wrong = text_of (&arg)))
-            reason_set (reason, "args[%zu]: no text of %s", i, wrong);
+        if ((bad_type = convert_to_text (&arg)))
+            reason_set (reason, "args[%zu]: no text of %s", i, bad_type);
         json_array_set_new (args, i, arg);
     }
-    for (size_t i = 0; i < 2 && !wrong; i++) {
+    for (size_t i = 0; i < 2 && !bad_type; i++) {
         json_t *value = json_incref (json_object_get (frames, text_names[i]));
         if (!value)
             continue;
-        if ((wrong = text_of (&value)))
-            reason_set (reason, "%s: no text of %s", text_names[i], wrong);
+        if ((bad_type = convert_to_text (&value)))
+            reason_set (reason, "%s: no text of %s", text_names[i], bad_type);
         json_object_set_new (frames, text_names[i], value);
     }
-    return !wrong;
+    return !bad_type;
 }
 
 // The frames of a call, or NULL with a reason.
-static json_t *make_frames (struct flow_scope *scope, const struct flow_call *call,
-                            struct reason *reason)
+static json_t *evaluate_frames (struct flow_scope *scope, const struct flow_call *call,
+                                struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
     json_t *frames = flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
     if (!frames)
         return NULL;
     bool fits = true;
-    if (!are_texts (frames)) { // parts without expressions are shared with the definition
+    if (!are_all_texts (frames)) { // parts without expressions are shared with the definition
         json_t *made = frames, *args = json_object_get (frames, "args");
         frames = json_copy (made);
         if (args)
             json_object_set_new (frames, "args", json_copy (args));
         json_decref (made);
-        fits = make_texts (frames, reason);
+        fits = convert_frames (frames, reason);
     }
     const json_t *input = json_object_get (frames, "json");
     if (fits && call->is_flow && input && !json_is_object (input)) {
@@ -135,7 +136,7 @@ static json_t *make_frames (struct flow_scope *scope, const struct flow_call *ca
     return frames;
 }
 
-static void place_node (struct flow_turn *turn, uint32_t index, int64_t item)
+static void place_step_call (struct flow_turn *turn, uint32_t index, int64_t item)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[index];
@@ -144,20 +145,20 @@ static void place_node (struct flow_turn *turn, uint32_t index, int64_t item)
     struct flow_scope scope = flow_scope_of (turn, index, item);
     struct reason reason;
     json_t *frames = NULL;
-    if (flow_scope_lets (&scope, &reason))
-        frames = make_frames (&scope, &step->call, &reason);
+    if (flow_scope_evaluate_lets (&scope, &reason))
+        frames = evaluate_frames (&scope, &step->call, &reason);
     flow_scope_clear (&scope, turn);
     if (!frames && items) {
         items->item[item].state = FLOW_FAILED;
         items->item[item].ended = ++run->sequence;
         items->failed++;
         flow_touch_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
-        flow_set_error (run, index, reason.text);
+        flow_set_step_error (run, index, reason.text);
         flow_set_item_error (run, index, (uint32_t)item, reason.text);
         return;
     }
     if (!frames) {
-        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        flow_end_step (turn, index, FLOW_FAILED, reason.text);
         return;
     }
     unsigned generation = items ? items->item[item].generation : node->generation;
@@ -188,10 +189,10 @@ static void place_node (struct flow_turn *turn, uint32_t index, int64_t item)
                                           .item = item,
                                           .at = turn->now + step->call.total_timeout_s * 1000});
     }
-    flow_note_change (turn, index);
+    flow_add_changed_step (turn, index);
 }
 
-static void make_list (struct flow_turn *turn, uint32_t index)
+static void start_for_each (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_scope scope = flow_scope_of (turn, index, -1);
@@ -209,7 +210,7 @@ static void make_list (struct flow_turn *turn, uint32_t index)
         reason_set (&reason, "for_each: %lld items, at most %u", (long long)count, step->max_items);
     if (reason.text[0]) {
         json_decref (list);
-        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        flow_end_step (turn, index, FLOW_FAILED, reason.text);
         return;
     }
     struct flow_data *data = flow_data_of (turn->run, index);
@@ -222,7 +223,7 @@ static void make_list (struct flow_turn *turn, uint32_t index)
     else
         json_decref (list);
     if (count == 0)
-        flow_check_items (turn, index);
+        flow_continue_for_each (turn, index);
     else
         flow_make_ready (turn, index);
 }
@@ -234,7 +235,7 @@ static void compute_step (struct flow_turn *turn, uint32_t index)
     struct flow_scope scope = flow_scope_of (turn, index, -1);
     struct reason reason = {""};
     json_t *value = NULL;
-    if (flow_scope_lets (&scope, &reason)) {
+    if (flow_scope_evaluate_lets (&scope, &reason)) {
         struct expr_env env = flow_scope_env (&scope);
         if (step->output) {
             value =
@@ -253,18 +254,18 @@ static void compute_step (struct flow_turn *turn, uint32_t index)
     }
     flow_scope_clear (&scope, turn);
     if (!value) {
-        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        flow_end_step (turn, index, FLOW_FAILED, reason.text);
         return;
     }
     struct flow_data *data = flow_data_of (run, index);
-    data->not_kept = !flow_keep (run, &data->value, value,
-                                 step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX);
+    data->not_kept = !flow_store_value (
+        run, &data->value, value, step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX);
     flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
-    flow_settle (turn, index, FLOW_FINISHED, NULL);
+    flow_end_step (turn, index, FLOW_FINISHED, NULL);
 }
 
 // When a wait ends, in ms; -1 with a reason.
-static int64_t wait_until (struct flow_turn *turn, uint32_t index, struct reason *reason)
+static int64_t wait_end_ms (struct flow_turn *turn, uint32_t index, struct reason *reason)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_scope scope = flow_scope_of (turn, index, -1);
@@ -272,8 +273,8 @@ static int64_t wait_until (struct flow_turn *turn, uint32_t index, struct reason
     int64_t local = 0, at = -1, instant;
     json_t *json = NULL;
     int rc = -1;
-    if (flow_scope_lets (&scope, reason))
-        rc = flow_template_time (step->wait, "wait", &env, &local, &json, reason);
+    if (flow_scope_evaluate_lets (&scope, reason))
+        rc = flow_template_evaluate_time (step->wait, "wait", &env, &local, &json, reason);
     flow_scope_clear (&scope, turn);
     if (rc == 1) {
         instant = turn->run->zone ? zone_instant (turn->run->zone, local) : local;
@@ -291,7 +292,7 @@ static int64_t wait_until (struct flow_turn *turn, uint32_t index, struct reason
     return at;
 }
 
-static void begin_timer (struct flow_turn *turn, uint32_t index)
+static void start_wait (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_run *run = turn->run;
@@ -299,12 +300,12 @@ static void begin_timer (struct flow_turn *turn, uint32_t index)
     struct reason reason = {""};
     flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
     if (step->kind == FLOW_WAIT && !data->at)
-        data->at = wait_until (turn, index, &reason);
+        data->at = wait_end_ms (turn, index, &reason);
     else if (step->kind == FLOW_SIGNAL)
         data->at = step->signal_timeout_s ? turn->now + step->signal_timeout_s * 1000 : 0;
     if (data->at < 0) {
         data->at = 0;
-        flow_settle (turn, index, FLOW_FAILED, reason.text);
+        flow_end_step (turn, index, FLOW_FAILED, reason.text);
         return;
     }
     if (step->kind == FLOW_WAIT && data->at <= turn->now) {
@@ -313,58 +314,58 @@ static void begin_timer (struct flow_turn *turn, uint32_t index)
     }
     run->nodes[index].state = FLOW_RUNNING;
     run->waiting++;
-    flow_note_change (turn, index);
-    if (step->kind == FLOW_SIGNAL && flow_signal_enough (turn, index))
+    flow_add_changed_step (turn, index);
+    if (step->kind == FLOW_SIGNAL && flow_end_if_signalled (turn, index))
         return;
     if (data->at)
         flow_effect (turn, (struct flow_effect){
                                .kind = FLOW_TIMER, .step = index, .item = -1, .at = data->at});
 }
 
-static void start_free (struct flow_turn *turn, uint32_t index)
+static void start_without_slot (struct flow_turn *turn, uint32_t index)
 {
     switch (turn->flow->steps[index].kind) {
     case FLOW_CALL: // a list that is not known yet, or a recorded one with nothing left
         if (turn->run->data[index] && turn->run->data[index]->items)
-            flow_check_items (turn, index);
+            flow_continue_for_each (turn, index);
         else
-            make_list (turn, index);
+            start_for_each (turn, index);
         break;
     case FLOW_COMPUTE:
         compute_step (turn, index);
         break;
     case FLOW_WAIT:
     case FLOW_SIGNAL:
-        begin_timer (turn, index);
+        start_wait (turn, index);
         break;
     }
 }
 
-static void start_call (struct flow_turn *turn, uint32_t index)
+static void start_next_call (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_items *items = step->for_each ? turn->run->data[index]->items : NULL;
     if (!items) {
-        place_node (turn, index, -1);
+        place_step_call (turn, index, -1);
         return;
     }
     uint32_t next = flow_next_item (step, items);
     if (next < items->count && (!step->parallel || items->in_flight < step->parallel)) {
         items->passes++;
         items->item[next].named = false;
-        place_node (turn, index, next);
+        place_step_call (turn, index, next);
     }
-    flow_check_items (turn, index);
+    flow_continue_for_each (turn, index);
 }
 
 // Make all decisions before each start, so that all ready steps are known.
-void flow_start_all (struct flow_turn *turn)
+void flow_start_ready_steps (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     struct flow_effects *effects = turn->effects;
     uint64_t key;
     for (;;) {
-        flow_decide_all (turn);
+        flow_make_decisions (turn);
         if (!flow_heap_empty (run->todo) || effects->placed >= FLOW_PLACED_MAX ||
             effects->decisions >= FLOW_DECISIONS_MAX || effects->steps >= FLOW_RUN_STEPS_MAX)
             break;
@@ -379,16 +380,16 @@ void flow_start_all (struct flow_turn *turn)
         }
         uint32_t index = (uint32_t)key;
         // The step may no longer be ready, or be in the heap twice.
-        if (!(run->nodes[index].flags & FLOW_READY) || passes_of (run, index) != key >> 32)
+        if (!(run->nodes[index].flags & FLOW_READY) || passes_of_step (run, index) != key >> 32)
             continue;
         flow_touch (run, index);
         run->nodes[index].flags &= (uint16_t)~FLOW_READY;
         run->nodes[index].flags |= FLOW_STARTED;
         effects->decisions++;
         if (lane == FLOW_LANE_FREE)
-            start_free (turn, index);
+            start_without_slot (turn, index);
         else
-            start_call (turn, index);
+            start_next_call (turn, index);
     }
     effects->more = true;
 }
@@ -407,13 +408,13 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo)
         scope.self = data->items->item[undo->item].value;
         generation = data->items->item[undo->item].generation;
     }
-    if (!frames && flow_scope_lets (&scope, &reason))
-        frames = make_frames (&scope, &step->undo, &reason);
+    if (!frames && flow_scope_evaluate_lets (&scope, &reason))
+        frames = evaluate_frames (&scope, &step->undo, &reason);
     flow_scope_clear (&scope, turn);
     run->undo_parked = turn->effects->parked = !frames;
     turn->effects->run_changed = true;
     if (!frames) {
-        flow_error (run, reason.text);
+        flow_set_run_error (run, reason.text);
         return;
     }
     flow_effect (turn, (struct flow_effect){.kind = FLOW_PLACE,

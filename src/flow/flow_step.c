@@ -50,7 +50,7 @@ static const struct {
     {"on", ON_UNDO},
 };
 
-static int field_on (const char *name)
+static int field_places (const char *name)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp (fields[i].name, name) == 0)
@@ -58,49 +58,50 @@ static int field_on (const char *name)
     return 0;
 }
 
-static void check_names (struct flow_reader *self, const json_t *json, const char *path, int on)
+static void check_step_fields (struct flow_reader *self, const json_t *json, const char *path,
+                               int on)
 {
     const char *name;
     json_t *value;
     json_object_foreach ((json_t *)json, name, value)
     {
         char where[FLOW_PATH_SIZE];
-        int allowed = field_on (name);
+        int allowed = field_places (name);
         if (allowed & on)
             continue;
         snprintf (where, sizeof where, "%s.%.64s", path, name);
         if (!allowed)
-            flow_wrong (self, where, "no such field");
+            flow_add_error (self, where, "no such field");
         else if (on == ON_DEFAULT)
-            flow_wrong (self, where, "not allowed in defaults");
+            flow_add_error (self, where, "not allowed in defaults");
         else if (on == ON_UNDO)
-            flow_wrong (self, where, "an undo has no such field");
+            flow_add_error (self, where, "an undo has no such field");
         else if (allowed & ON_CALL)
-            flow_wrong (self, where, "goes with target only");
+            flow_add_error (self, where, "goes with target only");
         else
-            flow_wrong (self, where, "does not go with what this step does");
+            flow_add_error (self, where, "does not go with what this step does");
     }
 }
 
-bool flow_field_of_calls (const char *name)
+bool flow_is_call_field (const char *name)
 {
-    return field_on (name) & (ON_CALL | ON_UNDO);
+    return field_places (name) & (ON_CALL | ON_UNDO);
 }
 
 // Add the fields of the kind that a call names, unless the call has them.
-static void use_kind (const struct flow_reader *self, json_t *json, int on)
+static void add_kind_fields (const struct flow_reader *self, json_t *json, int on)
 {
     const char *name;
     json_t *value;
     json_t *kind = json_object_get (json, "kind");
     json_object_foreach (json_object_get (self->kinds, json_string_value (kind)), name, value)
     {
-        if (field_on (name) & on && !json_object_get (json, name))
+        if (field_places (name) & on && !json_object_get (json, name))
             json_object_set (json, name, value);
     }
 }
 
-static void use_defaults (struct flow_reader *self, struct flow_step *step)
+static void add_default_fields (struct flow_reader *self, struct flow_step *step)
 {
     static const char *const callers[] = {"command", "args", "json", "text", "for_each"};
     json_t *json = step->json, *value;
@@ -113,7 +114,7 @@ static void use_defaults (struct flow_reader *self, struct flow_step *step)
     is_call = is_call || (gets_target && json_object_get (self->defaults, "target"));
     json_object_foreach (self->defaults, name, value)
     {
-        int on = field_on (name);
+        int on = field_places (name);
         if (on & ON_DEFAULT && !json_object_get (json, name) && (on & ON_ANY || is_call))
             json_object_set (json, name, value);
     }
@@ -121,22 +122,22 @@ static void use_defaults (struct flow_reader *self, struct flow_step *step)
 
 void flow_check_defaults (struct flow_reader *self)
 {
-    check_names (self, self->defaults, "defaults", ON_DEFAULT);
+    check_step_fields (self, self->defaults, "defaults", ON_DEFAULT);
 }
 
-static void check_text (struct flow_reader *self, const json_t *json, const char *path,
-                        const char *name, size_t max)
+static void check_text_size (struct flow_reader *self, const json_t *json, const char *path,
+                             const char *name, size_t max)
 {
     char where[FLOW_PATH_SIZE];
     const json_t *text = json_object_get (json, name);
     snprintf (where, sizeof where, "%s.%s", path, name);
     if (text && (!json_is_string (text) || json_string_length (text) > max))
-        flow_wrong (self, where, "must be a text of at most %zu bytes", max);
+        flow_add_error (self, where, "must be a text of at most %zu bytes", max);
 }
 
 // Copy the fields of a call that are fields of its plan; the rules of plans apply to them.
-static void read_plan (struct flow_reader *self, struct flow_call *call, const json_t *json,
-                       const char *path)
+static void read_plan_fields (struct flow_reader *self, struct flow_call *call, const json_t *json,
+                              const char *path)
 {
     char where[FLOW_PATH_SIZE];
     struct reason reason;
@@ -145,7 +146,7 @@ static void read_plan (struct flow_reader *self, struct flow_call *call, const j
     json_t *value;
     json_object_foreach ((json_t *)(uintptr_t)json, name, value)
     {
-        bool policy_of = field_on (name) && policy_field (name);
+        bool policy_of = field_places (name) && policy_field (name);
         if (policy_of || strcmp (name, "vote") == 0 || strcmp (name, "remark") == 0) {
             call->plan = call->plan ? call->plan : json_object ();
             json_object_set (call->plan, name, value);
@@ -159,23 +160,23 @@ static void read_plan (struct flow_reader *self, struct flow_call *call, const j
         size_t size = strlen (name); // `where` contains the name already
         bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
         if (!policy)
-            flow_wrong (self, where, "%s", reason.text + (named ? size + 2 : 0));
+            flow_add_error (self, where, "%s", reason.text + (named ? size + 2 : 0));
         policy_destroy (&policy);
         json_decref (alone);
     }
     snprintf (where, sizeof where, "%s.vote", path);
     if ((value = json_object_get (json, "vote")) && !vote_rule_read (value, &vote, &reason))
-        flow_wrong (self, where, "%s", reason.text);
+        flow_add_error (self, where, "%s", reason.text);
     call->total_timeout_s =
         flow_read_integer (self, json, path, "total_timeout", 1, FLOW_SECONDS_MAX, 0);
-    check_text (self, json, path, "title", 256);
+    check_text_size (self, json, path, "title", 256);
     call->title = json_string_value (json_object_get (json, "title"));
     const char *command = json_string_value (json_object_get (json, "command"));
     snprintf (where, sizeof where, "%s.command", path);
     if (command && !command[0])
-        flow_wrong (self, where, "must not be empty");
+        flow_add_error (self, where, "must not be empty");
     else if (command && command[0] != '=')
-        check_text (self, json, path, "command", 256);
+        check_text_size (self, json, path, "command", 256);
 }
 
 struct flow_target flow_target_of (const struct flow_reader *self, const struct flow_call *call)
@@ -186,7 +187,7 @@ struct flow_target flow_target_of (const struct flow_reader *self, const struct 
     return target;
 }
 
-static bool is_texts (const json_t *list)
+static bool is_text_list (const json_t *list)
 {
     size_t index;
     json_t *value;
@@ -203,19 +204,19 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
     snprintf (where, sizeof where, "%s.target", path);
     call->target = json_string_value (json_object_get (json, "target"));
     if (!call->target || !station_name_valid (span_text (call->target)))
-        flow_wrong (self, where, "must be the name of a target, which is never computed");
+        flow_add_error (self, where, "must be the name of a target, which is never computed");
     else if (self->world && !self->world->target (self->world->context, call->target, &target))
-        flow_wrong (self, where, "target %s: not found", quoted (span_text (call->target)));
+        flow_add_error (self, where, "target %s: not found", quoted (span_text (call->target)));
     else if (strcmp (call->target, self->flow->name) == 0)
-        flow_wrong (self, where,
-                    "%s is this flow itself: it cannot be called, and no target may "
-                    "have this name",
-                    quoted (span_text (call->target)));
+        flow_add_error (self, where,
+                        "%s is this flow itself: it cannot be called, and no target may "
+                        "have this name",
+                        quoted (span_text (call->target)));
     else if (target.reaches)
-        flow_wrong (self, where, "flow %s leads back to this flow",
-                    quoted (span_text (call->target)));
+        flow_add_error (self, where, "flow %s leads back to this flow",
+                        quoted (span_text (call->target)));
     else if (target.report && target.report->depth >= FLOW_DEPTH_MAX)
-        flow_wrong (self, where, "sub-flows nest at most %d levels", FLOW_DEPTH_MAX);
+        flow_add_error (self, where, "sub-flows nest at most %d levels", FLOW_DEPTH_MAX);
     call->is_flow = target.is_flow;
     json_t *frames = json_object ();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -224,16 +225,16 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
         if (!value)
             continue;
         if (call->is_flow && strcmp (names[i], "json") != 0)
-            flow_wrong (self, where, "a flow as target takes json only");
-        if (i == 1 ? !is_texts (value) : i != 2 && !json_is_string (value))
-            flow_wrong (self, where, "must be a %s", i == 1 ? "list of texts" : "text");
+            flow_add_error (self, where, "a flow as target takes json only");
+        if (i == 1 ? !is_text_list (value) : i != 2 && !json_is_string (value))
+            flow_add_error (self, where, "must be a %s", i == 1 ? "list of texts" : "text");
         if (call->is_flow && i == 2 && !json_is_object (value) && !json_is_string (value))
-            flow_wrong (self, where, "must be an object, the input of the flow");
+            flow_add_error (self, where, "must be an object, the input of the flow");
         json_object_set (frames, names[i], value);
     }
     call->frames = flow_read_template (self, frames, path, FLOW_TEMPLATE_MARKED);
     json_decref (frames);
-    read_plan (self, call, json, path);
+    read_plan_fields (self, call, json, path);
 }
 
 static void read_undo (struct flow_reader *self, struct flow_step *step, const char *path)
@@ -248,27 +249,27 @@ static void read_undo (struct flow_reader *self, struct flow_step *step, const c
     if (json_is_string (undo) && strcmp (json_string_value (undo), "inner") == 0) {
         step->undo_inner = true;
         if (!step->call.is_flow)
-            flow_wrong (self, where,
-                        "inner is for a flow as target, and %s is none that is known here",
-                        quoted (span_text (step->call.target ? step->call.target : "")));
+            flow_add_error (self, where,
+                            "inner is for a flow as target, and %s is none that is known here",
+                            quoted (span_text (step->call.target ? step->call.target : "")));
         return;
     }
     if (!json_is_object (undo)) {
-        flow_wrong (self, where, "must be an object, or inner if the target is a flow");
+        flow_add_error (self, where, "must be an object, or inner if the target is a flow");
         return;
     }
     undo = json_copy (undo); // do not change the definition
     json_object_set_new (step->json, "undo", undo);
-    use_kind (self, undo, ON_UNDO);
-    check_names (self, undo, where, ON_UNDO);
+    add_kind_fields (self, undo, ON_UNDO);
+    check_step_fields (self, undo, where, ON_UNDO);
     const char *on = json_string_value (json_object_get (undo, "on"));
     if (json_object_get (undo, "on") &&
         (!on || (strcmp (on, "finished") != 0 && strcmp (on, "started") != 0)))
-        flow_wrong (self, on_path, "must be finished or started");
+        flow_add_error (self, on_path, "must be finished or started");
     step->undo_started = on && strcmp (on, "started") == 0;
     read_call (self, &step->undo, undo, where);
     if (step->undo.is_flow)
-        flow_wrong (self, where, "target must not be a flow");
+        flow_add_error (self, where, "target must not be a flow");
 }
 
 static void read_tolerate (struct flow_reader *self, struct flow_step *step, const char *path)
@@ -290,7 +291,7 @@ static void read_tolerate (struct flow_reader *self, struct flow_step *step, con
     }
     snprintf (where, sizeof where, "%s.tolerate", path);
     if (number < 0)
-        flow_wrong (self, where, "must be a number of items or a percentage such as \"20%%\"");
+        flow_add_error (self, where, "must be a number of items or a percentage such as \"20%%\"");
     step->tolerate = number < 0 ? 0 : (uint32_t)number;
 }
 
@@ -303,14 +304,14 @@ static void read_for_each (struct flow_reader *self, struct flow_step *step, con
         snprintf (where, sizeof where, "%s.%s", path, only[i]);
         if (json_object_get (json, only[i]) &&
             !(self->defaults && json_object_get (self->defaults, only[i])))
-            flow_wrong (self, where, "goes with for_each only");
+            flow_add_error (self, where, "goes with for_each only");
     }
     if (!list)
         return;
     snprintf (where, sizeof where, "%s.for_each", path);
     if (!json_is_array (list) && !json_is_integer (list) &&
         !(json_is_string (list) && json_string_value (list)[0] == '='))
-        flow_wrong (self, where, "must be a list, a count or an expression that begins with =");
+        flow_add_error (self, where, "must be a list, a count or an expression that begins with =");
     if (json_is_integer (list))
         flow_read_integer (self, json, path, "for_each", 0, FLOW_ITEMS_MAX, 0);
     step->for_each = flow_read_template (self, list, where, FLOW_TEMPLATE_MARKED);
@@ -326,7 +327,7 @@ static void read_for_each (struct flow_reader *self, struct flow_step *step, con
     else if (how && strcmp (how, "none") == 0)
         step->collect = FLOW_COLLECT_NONE;
     else if (collect && (!how || strcmp (how, "list") != 0))
-        flow_wrong (self, where, "must be list, count or none");
+        flow_add_error (self, where, "must be list, count or none");
 }
 
 static void read_signal (struct flow_reader *self, struct flow_step *step, const char *path)
@@ -338,15 +339,15 @@ static void read_signal (struct flow_reader *self, struct flow_step *step, const
     size_t index;
     snprintf (where, sizeof where, "%s.signal", path);
     if (!json_is_object (signal)) {
-        flow_wrong (self, where, "must be an object");
+        flow_add_error (self, where, "must be an object");
         return;
     }
     json_object_foreach ((json_t *)signal, name, value) if (strcmp (name, "count") != 0 &&
                                                             strcmp (name, "who") != 0 &&
                                                             strcmp (name, "timeout") != 0 &&
                                                             strcmp (name, "on_timeout") != 0)
-        flow_wrong (self, where, "%s: only count, who, timeout and on_timeout",
-                    quoted (span_text (name)));
+        flow_add_error (self, where, "%s: only count, who, timeout and on_timeout",
+                        quoted (span_text (name)));
     step->signal_count = (uint32_t)flow_read_integer (self, signal, where, "count", 1, 1000, 1);
     step->signal_timeout_s =
         flow_read_integer (self, signal, where, "timeout", 1, FLOW_SECONDS_MAX, 0);
@@ -356,19 +357,19 @@ static void read_signal (struct flow_reader *self, struct flow_step *step, const
         who_ok && json_string_length (value) > 0;
     snprintf (where, sizeof where, "%s.signal.who", path);
     if (!who_ok)
-        flow_wrong (self, where, "must be a list of names of keys");
+        flow_add_error (self, where, "must be a list of names of keys");
     late = json_object_get (signal, "on_timeout");
     snprintf (where, sizeof where, "%s.signal.on_timeout", path);
     const char *how = json_string_value (late);
     if (how && strcmp (how, "skip") == 0)
-        step->on_timeout = FLOW_LATE_SKIP;
+        step->on_timeout = FLOW_NO_SIGNAL_SKIP;
     else if (json_object_size (late) == 1 && json_object_get (late, "value"))
-        step->on_timeout = FLOW_LATE_VALUE;
+        step->on_timeout = FLOW_NO_SIGNAL_VALUE;
     else if (late && (!how || strcmp (how, "fail") != 0))
-        flow_wrong (self, where, "must be fail, skip or {\"value\": ...}");
+        flow_add_error (self, where, "must be fail, skip or {\"value\": ...}");
     snprintf (where, sizeof where, "%s.signal.on_timeout.value", path);
-    if (step->on_timeout == FLOW_LATE_VALUE)
-        step->late_value =
+    if (step->on_timeout == FLOW_NO_SIGNAL_VALUE)
+        step->no_signal_value =
             flow_read_template (self, json_object_get (late, "value"), where, FLOW_TEMPLATE_MARKED);
 }
 
@@ -383,10 +384,10 @@ static void read_wait (struct flow_reader *self, struct flow_step *step, const c
     if (json_is_integer (wait))
         flow_read_integer (self, step->json, path, "wait", 0, FLOW_SECONDS_MAX, 0);
     else if (!text)
-        flow_wrong (self, where, "must be seconds, a time or an expression");
+        flow_add_error (self, where, "must be seconds, a time or an expression");
     else if (text && text[0] != '=' &&
              rfc3339_parse (span_of (text, json_string_length (wait)), &time, &reason) < 0)
-        flow_wrong (self, where, "%s", reason.text);
+        flow_add_error (self, where, "%s", reason.text);
     step->wait = flow_read_template (self, wait, where, FLOW_TEMPLATE_MARKED);
 }
 
@@ -397,14 +398,14 @@ static struct expr *read_expression (struct flow_reader *self, const json_t *jso
     const char *text = json_string_value (json);
     bool marked = text && text[0] == '=';
     if (!text)
-        flow_wrong (self, path, "must be an expression");
+        flow_add_error (self, path, "must be an expression");
     else if (expr_compile (span_of (text + marked, json_string_length (json) - marked), &expr,
                            &error) < 0)
-        flow_wrong (self, path, "%s", error.reason.text);
+        flow_add_error (self, path, "%s", error.reason.text);
     return expr;
 }
 
-static void read_lets (struct flow_reader *self, struct flow_step *step, const char *path)
+static void read_let_fields (struct flow_reader *self, struct flow_step *step, const char *path)
 {
     char where[FLOW_PATH_SIZE];
     const json_t *lets = json_object_get (step->json, "let");
@@ -414,7 +415,7 @@ static void read_lets (struct flow_reader *self, struct flow_step *step, const c
         return;
     snprintf (where, sizeof where, "%s.let", path);
     if (!json_is_object (lets)) {
-        flow_wrong (self, where, "must be an object");
+        flow_add_error (self, where, "must be an object");
         return;
     }
     step->lets = memory_new ((json_object_size (lets) + 1) * sizeof *step->lets);
@@ -425,7 +426,7 @@ static void read_lets (struct flow_reader *self, struct flow_step *step, const c
         for (size_t i = 0; i < self->flow->param_count; i++)
             hides = hides || strcmp (self->flow->params[i].name, name) == 0;
         if (!expr_name_valid (span_text (name)) || hides)
-            flow_wrong (self, where, "%s", hides ? "hides a param" : FLOW_VARIABLE_RULE);
+            flow_add_error (self, where, "%s", hides ? "hides a param" : FLOW_VARIABLE_RULE);
         struct expr *expr = read_expression (self, value, where);
         if (expr)
             step->lets[step->let_count++] = (struct flow_let){name, expr};
@@ -436,31 +437,33 @@ void flow_read_step (struct flow_reader *self, struct flow_step *step)
 {
     char path[FLOW_STEP_PATH_SIZE], where[FLOW_PATH_SIZE];
     snprintf (path, sizeof path, "steps.%.64s", step->name);
-    use_kind (self, step->json, ON_CALL); // the kind of the step itself precedes the defaults
-    use_defaults (self, step);
-    use_kind (self, step->json, ON_CALL);
+    add_kind_fields (self, step->json,
+                     ON_CALL); // the kind of the step itself precedes the defaults
+    add_default_fields (self, step);
+    add_kind_fields (self, step->json, ON_CALL);
     const json_t *json = step->json;
     bool call = json_object_get (json, "target"), wait = json_object_get (json, "wait"),
          signal = json_object_get (json, "signal");
     if (call + wait + signal > 1)
-        flow_wrong (self, path, "has more than one of target, wait and signal");
+        flow_add_error (self, path, "has more than one of target, wait and signal");
     step->kind = call ? FLOW_CALL : wait ? FLOW_WAIT : signal ? FLOW_SIGNAL : FLOW_COMPUTE;
-    check_names (self, json, path,
-                 ON_ANY | (call ? ON_CALL : 0) | (wait ? ON_WAIT : 0) | (signal ? ON_SIGNAL : 0));
+    check_step_fields (self, json, path,
+                       ON_ANY | (call ? ON_CALL : 0) | (wait ? ON_WAIT : 0) |
+                           (signal ? ON_SIGNAL : 0));
     snprintf (where, sizeof where, "%s.on_error", path);
     const json_t *on_error = json_object_get (json, "on_error");
     const char *how = json_string_value (on_error);
     step->has_on_error = on_error;
-    step->goes_on = how && strcmp (how, "continue") == 0;
-    if (on_error && !step->goes_on && (!how || strcmp (how, "block") != 0))
-        flow_wrong (self, where, "must be block or continue");
-    check_text (self, json, path, "remark", 512);
+    step->continues_on_error = how && strcmp (how, "continue") == 0;
+    if (on_error && !step->continues_on_error && (!how || strcmp (how, "block") != 0))
+        flow_add_error (self, where, "must be block or continue");
+    check_text_size (self, json, path, "remark", 512);
     if (!call)
-        check_text (self, json, path, "title", 256);
+        check_text_size (self, json, path, "title", 256);
     snprintf (where, sizeof where, "%s.if", path);
     if (json_object_get (json, "if"))
         step->condition = read_expression (self, json_object_get (json, "if"), where);
-    read_lets (self, step, path);
+    read_let_fields (self, step, path);
     snprintf (where, sizeof where, "%s.output", path);
     step->output =
         flow_read_template (self, json_object_get (json, "output"), where, FLOW_TEMPLATE_ALWAYS);
@@ -488,6 +491,6 @@ void flow_step_clear (struct flow_step *step)
     json_decref (step->undo.plan);
     flow_template_destroy (&step->for_each);
     flow_template_destroy (&step->wait);
-    flow_template_destroy (&step->late_value);
+    flow_template_destroy (&step->no_signal_value);
     json_decref (step->json);
 }

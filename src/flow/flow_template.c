@@ -40,13 +40,13 @@ struct template_path {
 };
 
 struct template_reader {
-    flow_template_wrong *wrong;
+    flow_template_error_fn *report_error;
     void *context;
 };
 
-static size_t write_path (const struct template_path *place, char *out, size_t size)
+static size_t write_template_path (const struct template_path *place, char *out, size_t size)
 {
-    size_t used = place->above ? write_path (place->above, out, size) : 0;
+    size_t used = place->above ? write_template_path (place->above, out, size) : 0;
     int more;
     if (!place->above)
         more = snprintf (out, size, "%s", place->name);
@@ -61,11 +61,11 @@ static size_t write_path (const struct template_path *place, char *out, size_t s
 }
 
 // Prefix a reason with the path of the part that failed. A path with unusual characters is quoted.
-static void name_part (const struct template_path *place, struct reason *reason)
+static void prefix_with_path (const struct template_path *place, struct reason *reason)
 {
     char path[FLOW_PATH_SIZE];
     struct reason why = *reason;
-    write_path (place, path, sizeof path);
+    write_template_path (place, path, sizeof path);
     bool plain = strlen (path) <= PLAIN_MAX;
     for (const char *at = path; plain && *at; at++)
         plain = *at > ' ' && *at < 0x7F && *at != '\'' && *at != '"' && *at != '\\';
@@ -73,8 +73,8 @@ static void name_part (const struct template_path *place, struct reason *reason)
         reason_set (reason, "%s: %s", plain ? path : quoted (span_text (path)), why.text);
 }
 
-static json_t *evaluate (const struct expr *expr, const struct expr_env *env, size_t max,
-                         struct reason *reason)
+static json_t *evaluate_expression (const struct expr *expr, const struct expr_env *env, size_t max,
+                                    struct reason *reason)
 {
     struct expr_error error = {.code = 0};
     struct expr_value value;
@@ -88,22 +88,23 @@ static json_t *evaluate (const struct expr *expr, const struct expr_env *env, si
     return ret;
 }
 
-static json_t *fill_template (const struct flow_template *self, const struct template_path *place,
-                              const struct expr_env *env, size_t max, struct reason *reason)
+static json_t *evaluate_template (const struct flow_template *self,
+                                  const struct template_path *place, const struct expr_env *env,
+                                  size_t max, struct reason *reason)
 {
     struct template_path part = {.above = place};
     if (self->literal)
         return json_incref (self->literal);
     if (self->expr) {
-        json_t *value = evaluate (self->expr, env, max, reason);
+        json_t *value = evaluate_expression (self->expr, env, max, reason);
         if (!value)
-            name_part (place, reason);
+            prefix_with_path (place, reason);
         return value;
     }
     json_t *ret = self->names ? json_object () : json_array ();
     for (part.index = 0; ret && part.index < self->count; part.index++) {
         part.name = self->names ? self->names[part.index] : NULL;
-        json_t *item = fill_template (self->items[part.index], &part, env, max, reason);
+        json_t *item = evaluate_template (self->items[part.index], &part, env, max, reason);
         if (!item) {
             json_decref (ret);
             return NULL;
@@ -116,8 +117,9 @@ static json_t *fill_template (const struct flow_template *self, const struct tem
     return ret;
 }
 
-static void make_text (struct flow_template *self, enum flow_template_mode mode,
-                       const struct template_reader *reader, const struct template_path *place)
+static void make_string_template (struct flow_template *self, enum flow_template_mode mode,
+                                  const struct template_reader *reader,
+                                  const struct template_path *place)
 {
     struct expr_error error;
     const char *text = json_string_value (self->source);
@@ -135,8 +137,8 @@ static void make_text (struct flow_template *self, enum flow_template_mode mode,
     self->text = text + marked;
     if (expr_compile (span_of (self->text, size - marked), &self->expr, &error) == 0)
         return;
-    write_path (place, path, sizeof path);
-    reader->wrong (reader->context, path, error.reason.text);
+    write_template_path (place, path, sizeof path);
+    reader->report_error (reader->context, path, error.reason.text);
     self->literal = json_null ();
 }
 
@@ -150,7 +152,7 @@ static struct flow_template *make_template (const json_t *json, enum flow_templa
     json_t *value;
     self->source = json_incref ((json_t *)json);
     if (json_is_string (json)) {
-        make_text (self, mode, reader, place);
+        make_string_template (self, mode, reader, place);
     } else if (json_is_array (json)) {
         self->items = memory_new ((json_array_size (json) + 1) * sizeof *self->items);
         json_array_foreach (json, part.index, value) self->items[self->count++] =
@@ -170,17 +172,17 @@ static struct flow_template *make_template (const json_t *json, enum flow_templa
     while (literals < self->count && self->items[literals]->literal)
         literals++;
     if (self->items && literals == self->count) {
-        self->literal = fill_template (self, place, NULL, 0, NULL);
+        self->literal = evaluate_template (self, place, NULL, 0, NULL);
         self->bytes = json_dumpb (self->literal, NULL, 0, JSON_COMPACT);
     }
     return self;
 }
 
 struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         const char *path, flow_template_wrong *wrong,
+                                         const char *path, flow_template_error_fn *report_error,
                                          void *context)
 {
-    const struct template_reader reader = {wrong, context};
+    const struct template_reader reader = {report_error, context};
     const struct template_path place = {.name = path};
     return make_template (json, mode, &reader, &place);
 }
@@ -200,17 +202,17 @@ void flow_template_visit (const struct flow_template *self, const char *path,
     }
 }
 
-static void note_expression (void *context, const struct expr *expr, const char *text,
-                             const char *path)
+static void set_expression_found (void *context, const struct expr *expr, const char *text,
+                                  const char *path)
 {
     (void)expr, (void)text, (void)path;
     *(bool *)context = true;
 }
 
-bool flow_template_computes (const struct flow_template *self)
+bool flow_template_has_expression (const struct flow_template *self)
 {
     bool computes = false;
-    flow_template_visit (self, "", note_expression, &computes);
+    flow_template_visit (self, "", set_expression_found, &computes);
     return computes;
 }
 
@@ -218,27 +220,27 @@ json_t *flow_template_evaluate (const struct flow_template *self, const char *pa
                                 const struct expr_env *env, size_t max, struct reason *reason)
 {
     const struct template_path place = {.name = path};
-    json_t *ret = fill_template (self, &place, env, max, reason);
+    json_t *ret = evaluate_template (self, &place, env, max, reason);
     bool made = ret && !self->literal && !self->expr;
     size_t bytes = made ? json_dumpb (ret, NULL, 0, JSON_COMPACT) : self->bytes;
     if (ret && bytes > max) {
         reason_set (reason, "larger than %zu bytes", max);
-        name_part (&place, reason);
+        prefix_with_path (&place, reason);
         json_decref (ret);
         ret = NULL;
     }
     return ret;
 }
 
-int flow_template_time (const struct flow_template *self, const char *path,
-                        const struct expr_env *env, int64_t *ret_local, json_t **ret,
-                        struct reason *reason)
+int flow_template_evaluate_time (const struct flow_template *self, const char *path,
+                                 const struct expr_env *env, int64_t *ret_local, json_t **ret,
+                                 struct reason *reason)
 {
     const struct template_path place = {.name = path};
     struct expr_error error = {.code = 0};
     struct expr_value value;
     if (!self->expr) {
-        *ret = fill_template (self, &place, env, 0, reason);
+        *ret = evaluate_template (self, &place, env, 0, reason);
         return *ret ? 0 : -1;
     }
     struct expr_memory *memory = expr_memory_new ();
@@ -254,7 +256,7 @@ int flow_template_time (const struct flow_template *self, const char *path,
     }
     if (rc < 0) {
         reason_set (reason, "%s", error.reason.text);
-        name_part (&place, reason);
+        prefix_with_path (&place, reason);
     }
     expr_memory_destroy (&memory);
     return rc;

@@ -12,12 +12,12 @@ struct flow_template;
 enum flow_template_mode { FLOW_TEMPLATE_MARKED, FLOW_TEMPLATE_ALWAYS };
 
 // Called for an expression that is not valid, with its JSON path.
-typedef void flow_template_wrong (void *context, const char *path, const char *reason);
+typedef void flow_template_error_fn (void *context, const char *path, const char *reason);
 
 // A new template of the JSON at this path; it keeps a reference to it. Expressions that are not
 // valid are reported, and are null in the template.
 struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         const char *path, flow_template_wrong *wrong,
+                                         const char *path, flow_template_error_fn *wrong,
                                          void *context);
 void flow_template_destroy (struct flow_template **self);
 
@@ -28,7 +28,7 @@ void flow_template_visit (const struct flow_template *self, const char *path,
                           flow_template_visitor *visit, void *context);
 
 // Whether the template contains an expression.
-bool flow_template_computes (const struct flow_template *self);
+bool flow_template_has_expression (const struct flow_template *self);
 
 // Evaluate: a new reference to a value of at most `max` bytes as text, or NULL with a reason that
 // begins with `path` and the path of the part that failed.
@@ -37,6 +37,6 @@ json_t *flow_template_evaluate (const struct flow_template *self, const char *pa
 
 // The same, but a template that is one expression may return a time, in seconds on the wall clock.
 // 1: `ret_local` is a time, 0: `ret` is JSON, -1: a reason.
-int flow_template_time (const struct flow_template *self, const char *path,
-                        const struct expr_env *env, int64_t *ret_local, json_t **ret,
-                        struct reason *reason);
+int flow_template_evaluate_time (const struct flow_template *self, const char *path,
+                                 const struct expr_env *env, int64_t *ret_local, json_t **ret,
+                                 struct reason *reason);

@@ -5,7 +5,7 @@
 #include "flow_turn.h"
 #include "memory.h"
 
-static bool same_step (const struct flow *flow, const struct flow *was, uint32_t index)
+static bool is_same_step (const struct flow *flow, const struct flow *was, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index], *old = &was->steps[index];
     bool same = strcmp (step->name, old->name) == 0 && step->kind == old->kind &&
@@ -18,24 +18,24 @@ static bool same_step (const struct flow *flow, const struct flow *was, uint32_t
     return same;
 }
 
-bool flow_version_fits (struct flow_turn *turn, const struct flow *was)
+bool flow_same_steps_and_edges (struct flow_turn *turn, const struct flow *was)
 {
     const struct flow *flow = turn->flow;
     bool same = flow->step_count == was->step_count && flow->final == was->final;
     for (uint32_t i = 0; same && i < flow->step_count; i++)
-        same = same_step (flow, was, i);
+        same = is_same_step (flow, was, i);
     if (!same)
         reason_set (&turn->effects->rejected,
                     "the version has other steps, kinds of steps or edges");
     return same;
 }
 
-bool flow_version_changed (const struct flow *flow, const struct flow *was, uint32_t index)
+bool flow_step_differs (const struct flow *flow, const struct flow *was, uint32_t index)
 {
     return !json_equal (flow->steps[index].json, was->steps[index].json);
 }
 
-bool flow_renew_params (struct flow_turn *turn, const struct flow_event *event)
+bool flow_reevaluate_params (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     const struct flow *flow = turn->flow, *was = event->was ? event->was : flow;
@@ -48,7 +48,7 @@ bool flow_renew_params (struct flow_turn *turn, const struct flow_event *event)
                 json_incref (old[j].json);
             }
     const struct flow_event begin = {.value = run->input, .params = event->params};
-    bool ok = flow_begin_params (turn, &begin, &turn->effects->rejected);
+    bool ok = flow_evaluate_params (turn, &begin, &turn->effects->rejected);
     struct flow_value *gone = ok ? old : run->params;
     size_t count = ok ? was->param_count : flow->param_count;
     for (size_t i = 0; i < count; i++)

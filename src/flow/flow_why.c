@@ -14,7 +14,8 @@ void flow_call_name (const struct flow *flow, uint32_t step, int64_t item,
 }
 
 // The source that ended last, for which the step waited.
-static int64_t last_source (const struct flow *flow, const struct flow_run *run, uint32_t step)
+static int64_t last_ended_source (const struct flow *flow, const struct flow_run *run,
+                                  uint32_t step)
 {
     const struct flow_step *own = &flow->steps[step];
     int64_t at = -1;
@@ -30,7 +31,7 @@ static int64_t last_source (const struct flow *flow, const struct flow_run *run,
 void flow_why_starts (const struct flow *flow, const struct flow_run *run, uint32_t step,
                       char *text, size_t size)
 {
-    int64_t source = last_source (flow, run, step);
+    int64_t source = last_ended_source (flow, run, step);
     if (source >= 0)
         snprintf (text, size, "after %s", flow->steps[source].name);
 }
@@ -56,7 +57,7 @@ void flow_why_blocked (const struct flow *flow, const struct flow_run *run, uint
 }
 
 // Append a text, cut to the size of the buffer.
-static void add_name (char *text, size_t size, const char *before, const char *name)
+static void append_cut_text (char *text, size_t size, const char *before, const char *name)
 {
     size_t used = strlen (text);
     if (name)
@@ -75,17 +76,17 @@ void flow_why_waits (const struct flow *flow, const struct flow_run *run, uint32
     snprintf (text, size, "for %u signal%s", step->signal_count,
               step->signal_count == 1 ? "" : "s");
     json_array_foreach (step->signal_who, i, one)
-        add_name (text, size, i ? ", " : " of ", json_string_value (one));
+        append_cut_text (text, size, i ? ", " : " of ", json_string_value (one));
     if (!json_array_size (signals))
         return;
     snprintf (count, sizeof count, "%zu so far", json_array_size (signals));
-    add_name (text, size, ", ", count);
+    append_cut_text (text, size, ", ", count);
     json_array_foreach (signals, i, one)
     {
         const char *key = json_string_value (json_object_get (one, "key"));
-        add_name (text, size, before, key);
+        append_cut_text (text, size, before, key);
         before = key ? ", " : before;
     }
     if (*before == ',')
-        add_name (text, size, "", ")");
+        append_cut_text (text, size, "", ")");
 }

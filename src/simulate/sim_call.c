@@ -10,7 +10,7 @@
 #include "flow_why.h"
 #include "memory.h"
 
-static struct sim_call *call_of (const struct sim_timer *timer, size_t offset)
+static struct sim_call *call_of_timer (const struct sim_timer *timer, size_t offset)
 {
     return (struct sim_call *)((uintptr_t)timer - offset);
 }
@@ -42,7 +42,7 @@ void sim_call_destroy (struct sim_call *call)
         free (call);
 }
 
-static void end_call (struct sim_call *call)
+static void end_sim_call (struct sim_call *call)
 {
     struct sim_run *run = call->run;
     json_t *value = json_incref (call->value);
@@ -56,54 +56,56 @@ static void end_call (struct sim_call *call)
                                      .value = value};
     table_remove (&run->calls, &call->node);
     sim_call_destroy (call);
-    sim_run_carry (run, &event);
+    sim_run_apply (run, &event);
     json_decref (value);
 }
 
-static void on_end (struct sim_timer *timer)
+static void on_end_timer (struct sim_timer *timer)
 {
-    end_call (call_of (timer, offsetof (struct sim_call, end)));
+    end_sim_call (call_of_timer (timer, offsetof (struct sim_call, end)));
 }
 
 // Add the time for which the plan of a call has waited, if it waits. Returns that time.
-static int64_t add_held (struct sim_call *call)
+static int64_t add_blocked_time (struct sim_call *call)
 {
     const struct sim_plan *plan = call->plan;
-    int64_t blocked_ms = plan && plan->hold != SIM_FREE ? call->station->now - plan->held_ms : 0;
+    int64_t blocked_ms =
+        plan && plan->block != SIM_NOT_BLOCKED ? call->station->now - plan->blocked_since_ms : 0;
     if (blocked_ms) {
-        int64_t *longest = &call->run->spans[call->step].blocked_ms[plan->hold];
-        call->blocked_ms[plan->hold] += blocked_ms;
-        if (call->blocked_ms[plan->hold] > *longest)
-            *longest = call->blocked_ms[plan->hold];
+        int64_t *longest = &call->run->spans[call->step].blocked_ms[plan->block];
+        call->blocked_ms[plan->block] += blocked_ms;
+        if (call->blocked_ms[plan->block] > *longest)
+            *longest = call->blocked_ms[plan->block];
     }
     return blocked_ms;
 }
 
 // End the call at the present time, but after the present decisions were carried out.
-static void end_soon (struct sim_call *call, enum flow_status status, const char *text)
+static void schedule_call_end (struct sim_call *call, enum flow_status status, const char *text)
 {
-    add_held (call);
+    add_blocked_time (call);
     sim_plan_destroy (&call->plan);
     sim_timer_stop (call->station, &call->total);
     call->status = status;
     call->text = text;
-    sim_timer_set (call->station, &call->end, call->station->now, on_end);
+    sim_timer_set (call->station, &call->end, call->station->now, on_end_timer);
 }
 
-static bool has_run (const struct sim_call *call)
+static bool inner_run_is_open (const struct sim_call *call)
 {
     return call->inner && call->inner->run->phase != FLOW_ENDED;
 }
 
-static uint64_t hash_of (uint32_t step, int64_t item)
+static uint64_t hash_of_call (uint32_t step, int64_t item)
 {
     return table_hash_number ((uint64_t)step << 32 | (uint32_t)(item + 1));
 }
 
 // The call that an effect names, which is not an undo; NULL: it has ended.
-static struct sim_call *call_named (const struct sim_run *run, const struct flow_effect *effect)
+static struct sim_call *find_effect_call (const struct sim_run *run,
+                                          const struct flow_effect *effect)
 {
-    struct table_node *node = table_find (&run->calls, hash_of (effect->step, effect->item));
+    struct table_node *node = table_find (&run->calls, hash_of_call (effect->step, effect->item));
     for (; node; node = table_next (node)) {
         struct sim_call *call = (struct sim_call *)node;
         if (call->step == effect->step && call->item == effect->item && !call->undo)
@@ -114,34 +116,34 @@ static struct sim_call *call_named (const struct sim_run *run, const struct flow
 
 void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect)
 {
-    struct sim_call *call = call_named (run, effect);
+    struct sim_call *call = find_effect_call (run, effect);
     if (!call)
         return;
     sim_timer_stop (call->station, &call->start);
     call->status = FLOW_CALL_CANCELLED;
-    if (has_run (call))
-        sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
+    if (inner_run_is_open (call))
+        sim_run_apply (call->inner, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
     else
-        end_soon (call, FLOW_CALL_CANCELLED, NULL);
+        schedule_call_end (call, FLOW_CALL_CANCELLED, NULL);
 }
 
-static void on_total (struct sim_timer *timer)
+static void on_total_timeout (struct sim_timer *timer)
 {
-    const struct sim_call *call = call_of (timer, offsetof (struct sim_call, total));
-    sim_run_carry (call->run, &(struct flow_event){.kind = FLOW_DUE,
+    const struct sim_call *call = call_of_timer (timer, offsetof (struct sim_call, total));
+    sim_run_apply (call->run, &(struct flow_event){.kind = FLOW_TIMER_DUE,
                                                    .step = call->step,
                                                    .item = call->item,
                                                    .generation = call->generation});
 }
 
-void sim_call_bound (struct sim_run *run, const struct flow_effect *effect)
+void sim_call_start_total_timeout (struct sim_run *run, const struct flow_effect *effect)
 {
-    struct sim_call *call = call_named (run, effect);
+    struct sim_call *call = find_effect_call (run, effect);
     if (call)
-        sim_timer_set (call->station, &call->total, effect->at, on_total);
+        sim_timer_set (call->station, &call->total, effect->at, on_total_timeout);
 }
 
-void sim_call_inner_ended (struct sim_call *call)
+void sim_call_end_inner (struct sim_call *call)
 {
     const struct flow_run *inner = call->inner->run;
     json_t *value = json_incref (inner->output);
@@ -153,38 +155,38 @@ void sim_call_inner_ended (struct sim_call *call)
     }
     call->text = inner->outcome == FLOW_LATE ? "timed out" : inner->error ? inner->error : "failed";
     if (call->undo)
-        end_soon (call, FLOW_OK, NULL);
+        schedule_call_end (call, FLOW_OK, NULL);
     else if (call->status == FLOW_CALL_CANCELLED)
-        end_soon (call, FLOW_CALL_CANCELLED, NULL);
+        schedule_call_end (call, FLOW_CALL_CANCELLED, NULL);
     else
-        sim_plan_answer (call->plan, inner->outcome == FLOW_WELL   ? ZERO_STATUS_OK_ID
-                                     : inner->outcome == FLOW_LATE ? ZERO_STATUS_TIMEOUT_ID
-                                                                   : ZERO_STATUS_FAILED_ID);
+        sim_plan_end_run (call->plan, inner->outcome == FLOW_WELL   ? ZERO_STATUS_OK_ID
+                                      : inner->outcome == FLOW_LATE ? ZERO_STATUS_TIMEOUT_ID
+                                                                    : ZERO_STATUS_FAILED_ID);
 }
 
 // -- its plan
 
-static void on_start (struct sim_timer *timer)
+static void on_start_timer (struct sim_timer *timer)
 {
-    sim_run_start (call_of (timer, offsetof (struct sim_call, start)));
+    sim_run_start (call_of_timer (timer, offsetof (struct sim_call, start)));
 }
 
-static void note_wait_over (struct sim_call *call)
+static void add_wait_over_event (struct sim_call *call)
 {
-    static const char *const reasons[SIM_HOLDS] = {"", "for its target", "for a limit",
-                                                   "for a worker"};
+    static const char *const reasons[SIM_BLOCKS] = {"", "for its target", "for a limit",
+                                                    "for a worker"};
     char text[DURATION_SIZE], why[DURATION_SIZE + 32];
-    if (call->plan->hold == SIM_FREE)
+    if (call->plan->block == SIM_NOT_BLOCKED)
         return;
-    snprintf (why, sizeof why, "waited %s %s", duration_text (add_held (call) / 1000, text),
-              reasons[call->plan->hold]);
-    sim_note (call->run, call->step, call->item, "running", why);
+    snprintf (why, sizeof why, "waited %s %s", duration_text (add_blocked_time (call) / 1000, text),
+              reasons[call->plan->block]);
+    sim_add_event (call->run, call->step, call->item, "running", why);
 }
 
 // The number of attempts of this call in its run, including this one.
-static uint32_t count_try (const struct sim_call *call)
+static uint32_t count_attempt (const struct sim_call *call)
 {
-    struct sim_tries *tries = &call->run->tries[call->step];
+    struct sim_attempts *tries = &call->run->tries[call->step];
     size_t place = (size_t)(call->item + 1);
     if (place >= tries->room) {
         tries->counts = memory_resize (tries->counts, 2 * (place + 1) * sizeof *tries->counts);
@@ -195,16 +197,16 @@ static uint32_t count_try (const struct sim_call *call)
     return ++tries->counts[place];
 }
 
-static struct sim_result on_sent (struct sim_plan *plan)
+static struct sim_result on_attempt_sent (struct sim_plan *plan)
 {
     struct sim_call *call = plan->owner;
     struct sim_result result = {SIM_NEVER, true, false};
     if (call->run)
-        note_wait_over (call);
+        add_wait_over_event (call);
     else
         sim_occurrence_begins (call);
     if (call->flow) {
-        sim_timer_set (call->station, &call->start, call->station->now, on_start);
+        sim_timer_set (call->station, &call->start, call->station->now, on_start_timer);
         return result;
     }
     const struct flow_guess *guess = sim_guess_of (call->run, call->step);
@@ -212,7 +214,7 @@ static struct sim_result on_sent (struct sim_plan *plan)
         guess && guess->last_ms >= 0 ? guess->last_ms : call->run->simulation->guesses->last_ms;
     result.same = true;
     if (guess && !call->undo) {
-        result.ok = guess->failures >= 0 && count_try (call) > guess->failures;
+        result.ok = guess->failures >= 0 && count_attempt (call) > guess->failures;
         result.same = result.ok || guess->failures < 0;
         if (guess->never)
             result.after_ms = SIM_NEVER;
@@ -220,26 +222,26 @@ static struct sim_result on_sent (struct sim_plan *plan)
     return result;
 }
 
-static void on_waits (struct sim_plan *plan, const char *why)
+static void on_plan_waits (struct sim_plan *plan, const char *why)
 {
     const struct sim_call *call = plan->owner;
     if (call->run)
-        sim_note (call->run, call->step, call->item, "wait", why);
+        sim_add_event (call->run, call->step, call->item, "wait", why);
 }
 
-static void on_retries (struct sim_plan *plan, int64_t delay_ms)
+static void on_plan_retries (struct sim_plan *plan, int64_t delay_ms)
 {
     const struct sim_call *call = plan->owner;
     char why[96];
     snprintf (why, sizeof why, "attempt %lld failed, the next in %lld ms",
               (long long)plan->plan->error_count, (long long)delay_ms);
     if (call->run)
-        sim_note (call->run, call->step, call->item, "retry", why);
+        sim_add_event (call->run, call->step, call->item, "retry", why);
     else
-        sim_note (call->inner, -1, -1, "retry", why);
+        sim_add_event (call->inner, -1, -1, "retry", why);
 }
 
-static void on_over (struct sim_plan *plan, const struct decision *decision)
+static void on_occurrence_over (struct sim_plan *plan, const struct decision *decision)
 {
     struct sim_call *call = plan->owner;
     if (!call->run) {
@@ -247,7 +249,7 @@ static void on_over (struct sim_plan *plan, const struct decision *decision)
         return;
     }
     if (plan->plan->verdict == VERDICT_PENDING) {
-        sim_note (call->run, call->step, call->item, "wait", "for an operator (need_manual)");
+        sim_add_event (call->run, call->step, call->item, "wait", "for an operator (need_manual)");
         return;
     }
     call->status = decision->succeeded ? FLOW_OK : FLOW_NOT_OK;
@@ -259,15 +261,16 @@ static void on_over (struct sim_plan *plan, const struct decision *decision)
         call->text = "missed";
     else if (!call->inner)
         call->text = "failed";
-    end_call (call);
+    end_sim_call (call);
 }
 
-const struct sim_plan_events sim_call_events = {on_sent, on_waits, on_retries, on_over};
+const struct sim_plan_events sim_call_events = {on_attempt_sent, on_plan_waits, on_plan_retries,
+                                                on_occurrence_over};
 
 // -- its begin
 
 // The plan fields of a step. The timeout of a sub-flow applies to its run instead.
-static json_t *plan_fields (const struct sim_call *call, const struct flow_call *what)
+static json_t *call_plan_fields (const struct sim_call *call, const struct flow_call *what)
 {
     static const char *const names[] = {"retry",    "timeout", "workers",
                                         "priority", "group",   "misfire_window"};
@@ -292,7 +295,7 @@ static json_t *plan_fields (const struct sim_call *call, const struct flow_call 
     return fields;
 }
 
-static void note_start (const struct sim_call *call)
+static void add_start_event (const struct sim_call *call)
 {
     struct sim_run *run = call->run;
     struct sim_span *span = &run->spans[call->step];
@@ -305,25 +308,25 @@ static void note_start (const struct sim_call *call)
                   (long long)(now - span->ready));
     else if (!call->undo && call->item <= 0)
         flow_why_starts (run->flow, run->run, call->step, why, sizeof why);
-    sim_note (run, call->step, call->item, call->undo ? "undo" : "start", why);
+    sim_add_event (run, call->step, call->item, call->undo ? "undo" : "start", why);
 }
 
 // Find the run of the sub-flow that the call continues, or whose steps it undoes. A new call of the
 // step begins a new run.
-static void find_inner (struct sim_call *call, const struct flow_effect *effect)
+static void find_inner_run (struct sim_call *call, const struct flow_effect *effect)
 {
     const struct flow_guesses *guesses = call->run->simulation->guesses;
-    struct sim_run *kept = sim_run_kept (call->run, effect->step, effect->item);
+    struct sim_run *sub_run = sim_run_find_sub (call->run, effect->step, effect->item);
     if (!effect->call->is_flow || !guesses->find || call->run->depth >= FLOW_DEPTH_MAX)
         return;
     call->flow = guesses->find (guesses->context, effect->call->target);
-    if (kept && effect->inner)
-        call->inner = kept;
-    else if (kept)
-        kept->sub_item = -2;
+    if (sub_run && effect->inner)
+        call->inner = sub_run;
+    else if (sub_run)
+        sub_run->sub_item = -2;
 }
 
-void sim_call_place (struct sim_run *run, const struct flow_effect *effect)
+void sim_call_begin (struct sim_run *run, const struct flow_effect *effect)
 {
     struct sim_call *call = memory_new (sizeof *call);
     const struct flow_guess *guess = sim_guess_of (run, effect->step);
@@ -336,19 +339,19 @@ void sim_call_place (struct sim_run *run, const struct flow_effect *effect)
                               .undo = effect->undo,
                               .value = guess ? json_incref (guess->value) : NULL,
                               .input = json_incref (json_object_get (effect->frames, "json"))};
-    table_add (&run->calls, &call->node, hash_of (call->step, call->item));
-    note_start (call);
-    find_inner (call, effect);
+    table_add (&run->calls, &call->node, hash_of_call (call->step, call->item));
+    add_start_event (call);
+    find_inner_run (call, effect);
     if (call->undo && call->inner) {
         call->inner->caller = call;
-        sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_UNDO, .item = -1});
+        sim_run_apply (call->inner, &(struct flow_event){.kind = FLOW_UNDO, .item = -1});
         return;
     }
     call->timeout_s = json_integer_value (json_object_get (effect->call->plan, "timeout"));
-    json_t *fields = plan_fields (call, effect->call);
+    json_t *fields = call_plan_fields (call, effect->call);
     call->plan =
         sim_plan_new (run->station, effect->call->target, fields, &sim_call_events, call, &reason);
     json_decref (fields);
     if (!call->plan)
-        end_soon (call, FLOW_NOT_OK, "its plan is rejected");
+        schedule_call_end (call, FLOW_NOT_OK, "its plan is rejected");
 }

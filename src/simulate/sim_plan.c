@@ -16,47 +16,48 @@ struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id)
     return (struct sim_plan *)node;
 }
 
-static struct sim_plan *plan_of_due (struct sim_timer *timer)
+static struct sim_plan *plan_of_due_timer (struct sim_timer *timer)
 {
     return (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, due));
 }
 
-static void look_at (struct sim_plan *self)
+static void queue_examination (struct sim_plan *self)
 {
-    if (self->is_fresh)
+    if (self->to_examine)
         return;
-    self->is_fresh = true;
-    self->next_fresh = NULL;
-    *self->station->fresh_end = self;
-    self->station->fresh_end = &self->next_fresh;
+    self->to_examine = true;
+    self->next_to_examine = NULL;
+    *self->station->examine_end = self;
+    self->station->examine_end = &self->next_to_examine;
 }
 
-static void look_away (struct sim_plan *self)
+static void unqueue_examination (struct sim_plan *self)
 {
     struct sim_station *station = self->station;
-    for (struct sim_plan **at = &station->fresh; self->is_fresh && *at; at = &(*at)->next_fresh)
+    for (struct sim_plan **at = &station->examine; self->to_examine && *at;
+         at = &(*at)->next_to_examine)
         if (*at == self) {
-            *at = self->next_fresh;
+            *at = self->next_to_examine;
             if (!*at)
-                station->fresh_end = at;
+                station->examine_end = at;
             return;
         }
 }
 
-static void on_due (struct sim_timer *timer)
+static void on_due_timer (struct sim_timer *timer)
 {
-    look_at (plan_of_due (timer));
+    queue_examination (plan_of_due_timer (timer));
 }
 
 // Queue the plan for this time.
-static void enqueue (struct sim_plan *self, int64_t due_us)
+static void queue_sim_plan (struct sim_plan *self, int64_t due_us)
 {
     int64_t due_ms = (due_us + 999) / 1000;
     self->queued = true;
     self->due_us = due_us;
-    self->hold = SIM_FREE;
+    self->block = SIM_NOT_BLOCKED;
     sim_timer_set (self->station, &self->due,
-                   due_ms > self->station->now ? due_ms : self->station->now, on_due);
+                   due_ms > self->station->now ? due_ms : self->station->now, on_due_timer);
 }
 
 // -- submission
@@ -113,16 +114,16 @@ struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, 
     core_submit (station->core, &submission, station->now * 1000, &refusal);
     free (text);
     table_add (&station->plans, &self->node, table_hash_number (plan->id));
-    enqueue (self, due_us);
+    queue_sim_plan (self, due_us);
     return self;
 }
 
-static void leave_core (struct sim_plan *self)
+static void remove_from_core (struct sim_plan *self)
 {
     struct sim_station *station = self->station;
     sim_timer_stop (station, &self->due);
     sim_timer_stop (station, &self->deadline);
-    sim_workers_leave (station, self);
+    sim_workers_release (station, self);
     self->queued = self->offered = false;
     if (!self->gone)
         core_remove (
@@ -137,8 +138,8 @@ void sim_plan_destroy (struct sim_plan **plan)
     struct sim_plan *self = *plan;
     if (!self)
         return;
-    leave_core (self);
-    look_away (self);
+    remove_from_core (self);
+    unqueue_examination (self);
     table_remove (&self->station->plans, &self->node);
     sim_team_clear (self);
     plan_destroy (&self->plan);
@@ -174,45 +175,45 @@ static void commit_decision (struct sim_plan *self, const struct decision *decis
     core_commit (station->core, &row, station->now * 1000, &committed);
     free (text);
     sim_timer_stop (station, &self->deadline);
-    sim_workers_leave (station, self);
+    sim_workers_release (station, self);
     self->begun = self->offered = false;
     self->gone = row.end == CORE_GONE;
     if (row.queued)
-        enqueue (self, row.due_us);
+        queue_sim_plan (self, row.due_us);
 }
 
-static bool fails_for_ever (const struct sim_plan *self)
+static bool fails_forever (const struct sim_plan *self)
 {
     const struct policy *policy = self->plan->policy;
     return self->plan->error_count >= ATTEMPTS_MAX && self->result.same && policy &&
            policy->retry.max == RETRY_FOREVER;
 }
 
-static void end_run (struct sim_plan *self, const struct decision *decision)
+static void end_plan_run (struct sim_plan *self, const struct decision *decision)
 {
     commit_decision (self, decision);
     if (decision->commit != COMMIT_RETRY)
         self->events->over (self, decision);
-    else if (fails_for_ever (self))
-        leave_core (self);
+    else if (fails_forever (self))
+        remove_from_core (self);
     else
         self->events->retries (self, decision->delay_ms);
 }
 
-void sim_plan_answer (struct sim_plan *self, uint8_t status)
+void sim_plan_end_run (struct sim_plan *self, uint8_t status)
 {
     const struct answer answer = {
         .status = status, .has_exec_id = true, .exec_id = self->run.exec_id, .target = TARGET_API};
     struct decision decision = engine_answer (self->plan, &self->run, &answer, self->station->zone,
                                               self->station->now / 1000);
-    end_run (self, &decision);
+    end_plan_run (self, &decision);
 }
 
-static void time_out (struct sim_plan *self)
+static void time_out_run (struct sim_plan *self)
 {
     struct decision decision =
         engine_timeout (self->plan, self->station->zone, self->station->now / 1000);
-    end_run (self, &decision);
+    end_plan_run (self, &decision);
 }
 
 static void on_deadline (struct sim_timer *timer)
@@ -220,17 +221,17 @@ static void on_deadline (struct sim_timer *timer)
     struct sim_plan *self =
         (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, deadline));
     if (self->begun && !self->offered && self->station->now >= self->end_ms)
-        sim_plan_answer (self, self->result.ok ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID);
+        sim_plan_end_run (self, self->result.ok ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID);
     else
-        time_out (self);
+        time_out_run (self);
 }
 
-void sim_plan_begin (struct sim_plan *self)
+void sim_plan_begin_run (struct sim_plan *self)
 {
     struct sim_station *station = self->station;
     self->begun = true;
     self->result = self->events->sent (self);
-    self->hold = SIM_FREE;
+    self->block = SIM_NOT_BLOCKED;
     self->end_ms = self->result.after_ms > SIM_NEVER - station->now
                        ? SIM_NEVER
                        : station->now + self->result.after_ms;
@@ -257,11 +258,11 @@ static bool offer_run (struct sim_plan *self, const struct core_taken *taken, bo
     sim_team_offer (self, &offer, &offered);
     sim_team_of (self->station, self->target)->polls = 0;
     if (!already_offered)
-        look_at (self);
+        queue_examination (self);
     return !offered.over;
 }
 
-void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
+void sim_plan_claimed (struct sim_plan *self, const struct core_taken *taken)
 {
     static const struct dispatch_way way = {.key = ""};
     struct sim_station *station = self->station;
@@ -281,14 +282,14 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
     self->queued = false;
     sim_timer_stop (station, &self->due);
     if (!decision.send) {
-        end_run (self, &decision);
+        end_plan_run (self, &decision);
         return;
     }
     self->offered = pull;
     if (!pull)
-        sim_plan_begin (self);
+        sim_plan_begin_run (self);
     else if (!offer_run (self, taken, already_offered))
-        time_out (self);
+        time_out_run (self);
     if (already_offered)
         return;
     int64_t end_ms = run_end_ms (self);

@@ -4,11 +4,11 @@
 #include "flow_why.h"
 #include "sim_run.h"
 
-void sim_note (const struct sim_run *self, int64_t step, int64_t item, const char *what,
-               const char *why)
+void sim_add_event (const struct sim_run *self, int64_t step, int64_t item, const char *what,
+                    const char *why)
 {
     json_t *events = self->simulation->events;
-    self->simulation->last_ms = self->station->now;
+    self->simulation->last_event_ms = self->station->now;
     char name[1024];
     if (json_array_size (events) >= FLOW_SIMULATED_MAX)
         return;
@@ -29,28 +29,28 @@ void sim_span_clear (struct sim_span *span)
 }
 
 // Note that the next undo, or an expression of it, has failed.
-void sim_note_parked (const struct sim_run *self)
+void sim_add_parked_event (const struct sim_run *self)
 {
     const struct flow_undo *undo = &self->run->undos[self->run->undo_at];
     char why[REASON_MAX + 64];
     snprintf (why, sizeof why, "for an operator: its undo failed%s%s", self->run->error ? ": " : "",
               self->run->error ? self->run->error : "");
-    sim_note (self, undo->step, undo->item, "wait", why);
+    sim_add_event (self, undo->step, undo->item, "wait", why);
 }
 
-static void note_begin_of_wait (struct sim_run *self, uint32_t step)
+static void add_wait_event (struct sim_run *self, uint32_t step)
 {
-    const struct flow_step *of = &self->flow->steps[step];
+    const struct flow_step *step_def = &self->flow->steps[step];
     char text[256] = "";
     self->spans[step].begin = self->station->now;
-    if (of->kind == FLOW_SIGNAL)
+    if (step_def->kind == FLOW_SIGNAL)
         flow_why_waits (self->flow, self->run, step, text, sizeof text);
     else
         flow_why_starts (self->flow, self->run, step, text, sizeof text);
-    sim_note (self, step, -1, "wait", text);
+    sim_add_event (self, step, -1, "wait", text);
 }
 
-static void note_end (struct sim_run *self, uint32_t step)
+static void add_end_event (struct sim_run *self, uint32_t step)
 {
     const struct flow_node *node = &self->run->nodes[step];
     const struct flow_data *data = self->run->data[step];
@@ -63,10 +63,10 @@ static void note_end (struct sim_run *self, uint32_t step)
     span->end = self->station->now;
     if (span->begin < 0)
         span->begin = span->end;
-    sim_note (self, step, -1, flow_state_name ((enum flow_state)node->state), why);
+    sim_add_event (self, step, -1, flow_state_name ((enum flow_state)node->state), why);
 }
 
-void sim_note_change (struct sim_run *self, uint32_t step)
+void sim_add_change_events (struct sim_run *self, uint32_t step)
 {
     const struct flow_node *node = &self->run->nodes[step];
     struct sim_span *span = &self->spans[step];
@@ -76,28 +76,28 @@ void sim_note_change (struct sim_run *self, uint32_t step)
     if (span->ready < 0 && (node->state == FLOW_NEW || node->state == FLOW_RUNNING))
         span->ready = self->station->now;
     if (node->state == FLOW_RUNNING && self->flow->steps[step].kind != FLOW_CALL)
-        note_begin_of_wait (self, step);
+        add_wait_event (self, step);
     if (node->flags & FLOW_BLOCKED) {
         flow_why_blocked (self->flow, self->run, step, text, sizeof text);
-        sim_note (self, step, -1, "blocked", text);
+        sim_add_event (self, step, -1, "blocked", text);
     }
     if (node->state >= FLOW_FINISHED)
-        note_end (self, step);
+        add_end_event (self, step);
 }
 
 // -- the end
 
-static json_t *path_row (const struct sim_run *self, uint32_t step)
+static json_t *critical_path_row (const struct sim_run *self, uint32_t step)
 {
-    static const char *const names[SIM_HOLDS] = {NULL, "target_ms", "limit_ms", "worker_ms"};
+    static const char *const names[SIM_BLOCKS] = {NULL, "target_ms", "limit_ms", "worker_ms"};
     const struct sim_span *span = &self->spans[step];
     json_t *row = json_pack ("{s:s, s:I, s:I}", "step", self->flow->steps[step].name, "from",
                              (json_int_t)span->begin, "to", (json_int_t)span->end);
     if (span->ready >= 0 && span->begin > span->ready)
         json_object_set_new (row, "slot_ms", json_integer (span->begin - span->ready));
-    for (int hold = SIM_AWAY; hold < SIM_HOLDS; hold++)
-        if (span->blocked_ms[hold])
-            json_object_set_new (row, names[hold], json_integer (span->blocked_ms[hold]));
+    for (int block = SIM_AWAY; block < SIM_BLOCKS; block++)
+        if (span->blocked_ms[block])
+            json_object_set_new (row, names[block], json_integer (span->blocked_ms[block]));
     return row;
 }
 
@@ -114,7 +114,7 @@ static json_t *critical_path (const struct sim_run *self)
     while (at >= 0) {
         const struct flow_step *step = &flow->steps[at];
         int64_t begin = self->spans[at].begin;
-        json_array_insert_new (path, 0, path_row (self, (uint32_t)at));
+        json_array_insert_new (path, 0, critical_path_row (self, (uint32_t)at));
         at = -1;
         for (uint32_t i = 0; i < step->in_count; i++) {
             uint32_t source = flow->in[step->in_first + i].step;
@@ -126,7 +126,7 @@ static json_t *critical_path (const struct sim_run *self)
     return path;
 }
 
-static void add_waits (const struct sim_run *self, json_t *waits)
+static void add_run_waits (const struct sim_run *self, json_t *waits)
 {
     const struct flow_run *run = self->run;
     char text[1024];
@@ -136,7 +136,7 @@ static void add_waits (const struct sim_run *self, json_t *waits)
         for (const struct sim_run *sub = self->subs; sub; sub = sub->next) {
             if (sub->sub_step != i || sub->run->phase == FLOW_ENDED)
                 continue;
-            add_waits (sub, waits);
+            add_run_waits (sub, waits);
             inner = true;
         }
         if (!waits_here || inner)
@@ -162,7 +162,7 @@ json_t *sim_run_report (const struct sim_run *self)
                              (json_int_t)simulation->fire, "began", (json_int_t)self->began,
                              "outcome", stopped ? "stopped" : outcomes[ended ? run->outcome : 0],
                              "critical", critical_path (self));
-    json_object_set_new (ret, ended ? "ended" : "until", json_integer (simulation->last_ms));
+    json_object_set_new (ret, ended ? "ended" : "until", json_integer (simulation->last_event_ms));
     json_object_set_new (ret, "failures", json_integer (flow_run_failures (self->flow, run)));
     if (run->output)
         json_object_set (ret, "output", run->output);
@@ -175,7 +175,7 @@ json_t *sim_run_report (const struct sim_run *self)
         json_object_set (ret, "uncaught", run->uncaught);
     json_t *waits = json_array ();
     if (!ended && !stopped)
-        add_waits (self, waits);
+        add_run_waits (self, waits);
     json_object_set_new (ret, "waits", waits);
     json_object_set (ret, "events", simulation->events);
     return ret;

@@ -6,19 +6,19 @@
 
 #include "memory.h"
 
-static int64_t local_of (const struct sim_run *self, int64_t ms)
+static int64_t local_seconds_at (const struct sim_run *self, int64_t ms)
 {
     return ms / 1000 + zone_offset (self->station->zone, ms / 1000);
 }
 
-static struct sim_run *run_of (const struct sim_timer *timer, size_t offset)
+static struct sim_run *run_of_timer (const struct sim_timer *timer, size_t offset)
 {
     return (struct sim_run *)((uintptr_t)timer - offset);
 }
 
 // -- waits and signals
 
-static void wait_destroy (struct sim_run *self, struct sim_wait **at)
+static void destroy_wait (struct sim_run *self, struct sim_wait **at)
 {
     struct sim_wait *wait = *at;
     sim_timer_stop (self->station, &wait->timer);
@@ -26,25 +26,25 @@ static void wait_destroy (struct sim_run *self, struct sim_wait **at)
     free (wait);
 }
 
-static void forget_waits (struct sim_run *self, uint32_t step)
+static void destroy_step_waits (struct sim_run *self, uint32_t step)
 {
     for (struct sim_wait **at = &self->waits; *at;)
         if ((*at)->step == step)
-            wait_destroy (self, at);
+            destroy_wait (self, at);
         else
             at = &(*at)->next;
 }
 
 // Send as many signals as the step needs, each from another allowed sender.
-static void signal_all (struct sim_run *self, uint32_t step)
+static void send_step_signals (struct sim_run *self, uint32_t step)
 {
-    const struct flow_step *of = &self->flow->steps[step];
+    const struct flow_step *step_def = &self->flow->steps[step];
     const struct flow_guess *guess = sim_guess_of (self, step);
-    size_t names = json_array_size (of->signal_who);
-    for (uint32_t i = 0; i < of->signal_count && self->run->nodes[step].state == FLOW_RUNNING;
+    size_t names = json_array_size (step_def->signal_who);
+    for (uint32_t i = 0; i < step_def->signal_count && self->run->nodes[step].state == FLOW_RUNNING;
          i++) {
         const char *name =
-            json_string_value (json_array_get (of->signal_who, i % (names + !names)));
+            json_string_value (json_array_get (step_def->signal_who, i % (names + !names)));
         size_t size = name ? strlen (name) : 0, room = size + 16;
         char *key = memory_new (room); // names of keys have no bound here
         bool prefix = size && name[size - 1] == '*';
@@ -58,12 +58,12 @@ static void signal_all (struct sim_run *self, uint32_t step)
                                          .item = -1,
                                          .key = name ? key : NULL,
                                          .value = guess ? guess->value : NULL};
-        sim_run_carry (self, &event);
+        sim_run_apply (self, &event);
         free (key);
     }
 }
 
-static void on_wait (struct sim_timer *timer)
+static void on_wait_timer (struct sim_timer *timer)
 {
     struct sim_wait *wait = (struct sim_wait *)timer;
     struct sim_run *self = wait->run;
@@ -71,13 +71,14 @@ static void on_wait (struct sim_timer *timer)
     bool signal = wait->signal;
     for (struct sim_wait **at = &self->waits; *at; at = &(*at)->next)
         if (*at == wait) {
-            wait_destroy (self, at);
+            destroy_wait (self, at);
             break;
         }
     if (signal)
-        signal_all (self, step);
+        send_step_signals (self, step);
     else
-        sim_run_carry (self, &(struct flow_event){.kind = FLOW_DUE, .step = step, .item = -1});
+        sim_run_apply (self,
+                       &(struct flow_event){.kind = FLOW_TIMER_DUE, .step = step, .item = -1});
 }
 
 static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool signal)
@@ -85,11 +86,11 @@ static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool sign
     struct sim_wait *wait = memory_new (sizeof *wait);
     *wait = (struct sim_wait){.run = self, .step = step, .signal = signal, .next = self->waits};
     self->waits = wait;
-    sim_timer_set (self->station, &wait->timer, at, on_wait);
+    sim_timer_set (self->station, &wait->timer, at, on_wait_timer);
 }
 
 // A signal arrives when its step has waited for the guessed time.
-static void expect_signal (struct sim_run *self, uint32_t step)
+static void schedule_signal (struct sim_run *self, uint32_t step)
 {
     const struct flow_guess *guess = sim_guess_of (self, step);
     if (self->flow->steps[step].kind != FLOW_SIGNAL ||
@@ -97,78 +98,78 @@ static void expect_signal (struct sim_run *self, uint32_t step)
         return;
     int64_t last =
         guess && guess->last_ms >= 0 ? guess->last_ms : self->simulation->guesses->last_ms;
-    forget_waits (self, step);
+    destroy_step_waits (self, step);
     add_wait (self, step, self->station->now + last, true);
 }
 
 // -- events
 
-static void on_done (struct sim_timer *timer)
+static void on_run_done (struct sim_timer *timer)
 {
-    sim_call_inner_ended (run_of (timer, offsetof (struct sim_run, done))->caller);
+    sim_call_end_inner (run_of_timer (timer, offsetof (struct sim_run, done))->caller);
 }
 
-static void on_limit (struct sim_timer *timer)
+static void on_run_timeout (struct sim_timer *timer)
 {
-    sim_run_carry (run_of (timer, offsetof (struct sim_run, limit)),
+    sim_run_apply (run_of_timer (timer, offsetof (struct sim_run, limit)),
                    &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
 }
 
 // Carry out effects. A retry resets steps, and may start them at once.
-static void follow_effects (struct sim_run *self, const struct flow_event *event,
-                            const struct flow_effects *effects)
+static void apply_effects (struct sim_run *self, const struct flow_event *event,
+                           const struct flow_effects *effects)
 {
     for (size_t i = 0; i < effects->changed_count; i++) {
         if (event->kind == FLOW_RETRY)
             sim_span_clear (&self->spans[effects->changed[i]]);
-        sim_note_change (self, effects->changed[i]);
+        sim_add_change_events (self, effects->changed[i]);
         if (self->run->nodes[effects->changed[i]].state >= FLOW_FINISHED)
-            forget_waits (self, effects->changed[i]);
-        expect_signal (self, effects->changed[i]);
+            destroy_step_waits (self, effects->changed[i]);
+        schedule_signal (self, effects->changed[i]);
     }
     for (size_t i = 0; i < effects->count; i++) {
         const struct flow_effect *effect = &effects->items[i];
         if (effect->kind == FLOW_PLACE) {
-            sim_call_place (self, effect);
+            sim_call_begin (self, effect);
         } else if (effect->kind == FLOW_REMOVE) {
             sim_call_cancel (self, effect);
         } else if (self->flow->steps[effect->step].kind == FLOW_CALL) {
             if (effect->kind == FLOW_TIMER)
-                sim_call_bound (self, effect); // it is removed with the call
+                sim_call_start_total_timeout (self, effect); // it is removed with the call
         } else if (effect->kind == FLOW_TIMER) {
             add_wait (self, effect->step, effect->at, false);
         } else {
-            forget_waits (self, effect->step);
+            destroy_step_waits (self, effect->step);
         }
     }
 }
 
-bool sim_run_carry (struct sim_run *self, const struct flow_event *event)
+bool sim_run_apply (struct sim_run *self, const struct flow_event *event)
 {
     const struct flow_event more = {.kind = FLOW_CHECK, .item = -1};
     struct flow_effects effects = {.count = 0};
     bool was_over =
         self->run->phase == FLOW_ENDED && event->kind != FLOW_UNDO && event->kind != FLOW_RETRY;
     bool was_parked = self->run->undo_parked;
-    self->simulation->last_ms = self->station->now;
+    self->simulation->last_event_ms = self->station->now;
     flow_step (self->flow, self->run, event, self->station->now, &effects);
     bool done = !effects.rejected.text[0];
     while (effects.more)
         flow_step (self->flow, self->run, &more, self->station->now, &effects);
-    follow_effects (self, event, &effects);
+    apply_effects (self, event, &effects);
     if (self->run->undo_parked && !was_parked)
-        sim_note_parked (self);
+        sim_add_parked_event (self);
     flow_effects_clear (&effects);
     if (self->run->phase != FLOW_ACTIVE)
         sim_timer_stop (self->station, &self->limit);
     if (done && !was_over && self->run->phase == FLOW_ENDED)
-        sim_timer_set (self->station, &self->done, self->station->now, on_done);
+        sim_timer_set (self->station, &self->done, self->station->now, on_run_done);
     return done;
 }
 
 // -- life
 
-static struct sim_run *run_new (struct sim_call *call)
+static struct sim_run *new_sim_run (struct sim_call *call)
 {
     struct sim_run *self = memory_new (sizeof *self), *outer = call->run;
     struct simulation *simulation = outer ? outer->simulation : call->simulation;
@@ -193,14 +194,14 @@ static struct sim_run *run_new (struct sim_call *call)
     for (uint32_t i = 0; i < call->flow->step_count; i++)
         sim_span_clear (&self->spans[i]);
     self->run = flow_run_new (call->flow, "simulated");
-    self->run->fire = local_of (self, simulation->fire);
-    self->run->created = local_of (self, simulation->created);
-    self->run->start = local_of (self, call->station->now);
+    self->run->fire = local_seconds_at (self, simulation->fire);
+    self->run->created = local_seconds_at (self, simulation->created);
+    self->run->start = local_seconds_at (self, call->station->now);
     self->run->zone = call->station->zone;
     return self;
 }
 
-static void drop_call (struct table_node *node, void *owner)
+static void destroy_table_call (struct table_node *node, void *owner)
 {
     struct sim_run *self = owner;
     table_remove (&self->calls, node);
@@ -213,8 +214,8 @@ void sim_run_destroy (struct sim_run **run)
     if (!self)
         return;
     while (self->waits)
-        wait_destroy (self, &self->waits);
-    table_each (&self->calls, drop_call, self);
+        destroy_wait (self, &self->waits);
+    table_each (&self->calls, destroy_table_call, self);
     table_free (&self->calls);
     for (struct sim_run *sub; (sub = self->subs);) {
         self->subs = sub->next;
@@ -232,7 +233,7 @@ void sim_run_destroy (struct sim_run **run)
     *run = NULL;
 }
 
-struct sim_run *sim_run_kept (const struct sim_run *self, uint32_t step, int64_t item)
+struct sim_run *sim_run_find_sub (const struct sim_run *self, uint32_t step, int64_t item)
 {
     struct sim_run *sub = self->subs;
     while (sub && (sub->sub_step != step || sub->sub_item != item))
@@ -254,29 +255,29 @@ static void unlink_run (struct sim_run *self)
 // can be retried, as when its params failed.
 static bool retry_run (struct sim_run *self)
 {
-    return sim_run_carry (
+    return sim_run_apply (
         self, &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = self->run->undone});
 }
 
 void sim_run_start (struct sim_call *call)
 {
-    bool kept = call->inner;
-    if (kept)
+    bool has_inner = call->inner;
+    if (has_inner)
         call->inner->caller = call;
     else
-        call->inner = run_new (call);
+        call->inner = new_sim_run (call);
     int64_t limit_s = call->timeout_s ? call->timeout_s : call->flow->timeout_s;
     if (limit_s)
         sim_timer_set (call->station, &call->inner->limit, call->station->now + limit_s * 1000,
-                       on_limit);
-    if (kept && retry_run (call->inner))
+                       on_run_timeout);
+    if (has_inner && retry_run (call->inner))
         return;
-    if (kept) {
+    if (has_inner) {
         unlink_run (call->inner);
         sim_run_destroy (&call->inner);
         sim_run_start (call);
         return;
     }
-    sim_run_carry (call->inner,
+    sim_run_apply (call->inner,
                    &(struct flow_event){.kind = FLOW_BEGIN, .item = -1, .value = call->input});
 }

@@ -22,7 +22,7 @@ struct sim_call {
     enum flow_status status;
     const char *text; // why it failed
     json_t *value, *input;
-    int64_t blocked_ms[SIM_HOLDS]; // ms for which its plan was due and did not run
+    int64_t blocked_ms[SIM_BLOCKS]; // ms for which its plan was due and did not run
     struct sim_timer start, end, total;
 };
 
@@ -36,12 +36,12 @@ struct sim_wait {
 };
 
 struct sim_span {
-    int64_t ready, begin, end;     // ms; -1: not yet
-    int64_t blocked_ms[SIM_HOLDS]; // of the call that waited longest
+    int64_t ready, begin, end;      // ms; -1: not yet
+    int64_t blocked_ms[SIM_BLOCKS]; // of the call that waited longest
 };
 
 // Attempts of a step by item, from item -1 on.
-struct sim_tries {
+struct sim_attempts {
     uint32_t *counts;
     size_t room;
 };
@@ -56,7 +56,7 @@ struct sim_run {
     unsigned depth;
     int64_t began;
     struct sim_span *spans;
-    struct sim_tries *tries;
+    struct sim_attempts *tries;
     struct table calls; // in flight
     struct sim_wait *waits;
     struct sim_timer limit, done;
@@ -72,7 +72,7 @@ struct simulation {
     struct sim_call root;
     json_t *input, *events;
     int64_t created, fire; // ms: of the flow plan, nominal of its occurrence
-    int64_t last_ms;       // of the last event
+    int64_t last_event_ms; // of the last event
     int64_t rows;          // occurrences that were reported
     void (*report) (void *owner, json_t *row);
     void *owner;
@@ -85,24 +85,24 @@ struct simulation {
 // The first attempt of a call begins a run of its flow, a later one continues it.
 void sim_run_start (struct sim_call *call);
 // False: the event was rejected.
-bool sim_run_carry (struct sim_run *self, const struct flow_event *event);
+bool sim_run_apply (struct sim_run *self, const struct flow_event *event);
 void sim_run_destroy (struct sim_run **self);
 
 // The run of a sub-flow that an earlier call of this step or item had, or NULL.
-struct sim_run *sim_run_kept (const struct sim_run *self, uint32_t step, int64_t item);
+struct sim_run *sim_run_find_sub (const struct sim_run *self, uint32_t step, int64_t item);
 
 // -- calls: sim_call.c
 
 const struct flow_guess *sim_guess_of (const struct sim_run *self, uint32_t step);
 extern const struct sim_plan_events sim_call_events;
-void sim_call_place (struct sim_run *run, const struct flow_effect *effect);
+void sim_call_begin (struct sim_run *run, const struct flow_effect *effect);
 
 // Cancel the call that this effect names, or start the timer of its total_timeout.
 void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect);
-void sim_call_bound (struct sim_run *run, const struct flow_effect *effect);
+void sim_call_start_total_timeout (struct sim_run *run, const struct flow_effect *effect);
 
 // The run of the sub-flow has ended.
-void sim_call_inner_ended (struct sim_call *call);
+void sim_call_end_inner (struct sim_call *call);
 void sim_call_destroy (struct sim_call *call);
 
 // -- occurrences of the flow plan: simulation.c
@@ -112,10 +112,10 @@ void sim_occurrence_ends (struct sim_call *root, const struct decision *decision
 
 // -- reports: sim_report.c
 
-void sim_note (const struct sim_run *self, int64_t step, int64_t item, const char *what,
-               const char *why);
-void sim_note_change (struct sim_run *self, uint32_t step);
-void sim_note_parked (const struct sim_run *self);
+void sim_add_event (const struct sim_run *self, int64_t step, int64_t item, const char *what,
+                    const char *why);
+void sim_add_change_events (struct sim_run *self, uint32_t step);
+void sim_add_parked_event (const struct sim_run *self);
 void sim_span_clear (struct sim_span *span);
 
 // The row of the outermost run: {"flow", "began", ...}.

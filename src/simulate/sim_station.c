@@ -28,7 +28,7 @@ void sim_timer_stop (struct sim_station *self, struct sim_timer *timer)
 
 // -- targets that are away
 
-static int64_t instant_of (const struct sim_station *self, int64_t local)
+static int64_t instant_ms_of (const struct sim_station *self, int64_t local)
 {
     return zone_instant (self->zone, local) * 1000;
 }
@@ -41,14 +41,14 @@ static int64_t outage_end (const struct sim_station *self, const struct flow_out
     int64_t today = civil_day_of (local) * CIVIL_DAY;
     int64_t over = outage->to_s <= outage->from_s ? CIVIL_DAY : 0;
     for (int64_t day = today - over; day <= today; day += CIVIL_DAY) {
-        int64_t to = instant_of (self, day + over + outage->to_s);
-        if (at >= instant_of (self, day + outage->from_s) && at < to)
+        int64_t to = instant_ms_of (self, day + over + outage->to_s);
+        if (at >= instant_ms_of (self, day + outage->from_s) && at < to)
             return to;
     }
     return at;
 }
 
-int64_t sim_target_back (const struct sim_station *self, const char *target, int64_t at)
+int64_t sim_target_available_ms (const struct sim_station *self, const char *target, int64_t at)
 {
     const struct flow_guesses *guesses = self->guesses;
     for (size_t i = 0, moves = 0; i < guesses->outage_count; i++) {
@@ -63,20 +63,21 @@ int64_t sim_target_back (const struct sim_station *self, const char *target, int
     return at;
 }
 
-static bool is_away (const struct sim_station *self, const char *target)
+static bool target_is_away (const struct sim_station *self, const char *target)
 {
-    return sim_target_back (self, target, self->now) > self->now;
+    return sim_target_available_ms (self, target, self->now) > self->now;
 }
 
 // -- what the core asks for
 
-struct page {
+struct plan_page {
     const struct core_cursor *cursor;
     const struct sim_plan **plans;
     size_t count;
 };
 
-static int compare_names (const char *target, uint64_t id, const char *other, uint64_t other_id)
+static int compare_member_names (const char *target, uint64_t id, const char *other,
+                                 uint64_t other_id)
 {
     char one[STATION_NAME_MAX + 20], two[STATION_NAME_MAX + 20];
     snprintf (one, sizeof one, "%s:%" PRIx64, target, id);
@@ -84,54 +85,56 @@ static int compare_names (const char *target, uint64_t id, const char *other, ui
     return strcmp (one, two);
 }
 
-static int by_score (const void *a, const void *b)
+static int compare_scores (const void *a, const void *b)
 {
     const struct sim_plan *one = *(const struct sim_plan *const *)a,
                           *other = *(const struct sim_plan *const *)b;
     if (one->due_us != other->due_us)
         return one->due_us < other->due_us ? -1 : 1;
-    return compare_names (one->target, one->plan->id, other->target, other->plan->id);
+    return compare_member_names (one->target, one->plan->id, other->target, other->plan->id);
 }
 
-static void add_to_page (struct table_node *node, void *owner)
+static void add_plan_to_page (struct table_node *node, void *owner)
 {
     const struct sim_plan *plan = (const struct sim_plan *)node;
-    struct page *page = owner;
-    const struct core_cursor *cursor = page->cursor;
-    bool behind = plan->due_us > cursor->score_us ||
-                  (plan->due_us == cursor->score_us && !cursor->all &&
-                   compare_names (plan->target, plan->plan->id, cursor->target, cursor->id) > 0);
-    if (plan->queued && behind)
-        page->plans[page->count++] = plan;
+    struct plan_page *plan_page = owner;
+    const struct core_cursor *cursor = plan_page->cursor;
+    bool is_after =
+        plan->due_us > cursor->score_us ||
+        (plan->due_us == cursor->score_us && !cursor->all &&
+         compare_member_names (plan->target, plan->plan->id, cursor->target, cursor->id) > 0);
+    if (plan->queued && is_after)
+        plan_page->plans[plan_page->count++] = plan;
 }
 
-static void read_page (struct sim_station *self, const struct core_cursor *cursor)
+static void pass_page_to_core (struct sim_station *self, const struct core_cursor *cursor)
 {
-    struct page page = {cursor, memory_new ((self->plans.count + 1) * sizeof *page.plans), 0};
+    struct plan_page plan_page = {
+        cursor, memory_new ((self->plans.count + 1) * sizeof *plan_page.plans), 0};
     struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
     char (*classes)[8 + POLICY_NAME_MAX] = memory_new (CORE_PAGE * sizeof *classes);
     size_t count = 0;
-    table_each (&self->plans, add_to_page, &page);
-    qsort (page.plans, page.count, sizeof *page.plans, by_score);
-    for (; count < page.count && count < CORE_PAGE; count++) {
-        const struct plan *plan = page.plans[count]->plan;
+    table_each (&self->plans, add_plan_to_page, &plan_page);
+    qsort (plan_page.plans, plan_page.count, sizeof *plan_page.plans, compare_scores);
+    for (; count < plan_page.count && count < CORE_PAGE; count++) {
+        const struct plan *plan = plan_page.plans[count]->plan;
         const struct policy *policy = plan->policy;
         if (policy && (policy->priority || policy->group[0]))
             snprintf (classes[count], sizeof *classes, "%d:%s", (int)policy->priority,
                       policy->group);
         members[count] = (struct core_member){.target = plan->station,
                                               .id = plan->id,
-                                              .score_us = page.plans[count]->due_us,
+                                              .score_us = plan_page.plans[count]->due_us,
                                               .class = span_text (classes[count])};
     }
     core_page (self->core, members, count, count, self->now * 1000);
-    free (page.plans);
+    free (plan_page.plans);
     free (members);
     free (classes);
 }
 
 // Write decisions at once: the simulated Redis has no latency.
-static void write_rows (struct sim_station *self)
+static void write_core_rows (struct sim_station *self)
 {
     if (!core_has_rows (self->core))
         return;
@@ -139,25 +142,25 @@ static void write_rows (struct sim_station *self)
     core_acked (self->core, self->now * 1000);
 }
 
-static size_t free_slots_now (const struct sim_station *self, struct core_slots *out)
+static size_t collect_free_slots (const struct sim_station *self, struct core_slots *out)
 {
     const struct flow_guesses *guesses = self->guesses;
     size_t count = 0;
     for (size_t i = 0; i < guesses->worker_count; i++)
         out[count++] = (struct core_slots){
             .target = span_text (guesses->workers[i].target),
-            .free_slots = is_away (self, guesses->workers[i].target) ? 0 : INT64_MAX,
+            .free_slots = target_is_away (self, guesses->workers[i].target) ? 0 : INT64_MAX,
             .pull = true};
     for (size_t i = 0; i < guesses->outage_count && count < TARGETS_MAX; i++)
         if (!sim_team_of (self, guesses->outages[i].target) &&
-            is_away (self, guesses->outages[i].target))
+            target_is_away (self, guesses->outages[i].target))
             out[count++] = (struct core_slots){.target = span_text (guesses->outages[i].target),
                                                .free_slots = 0};
     return count;
 }
 
-static void take_choice (struct sim_station *self, const struct core_choice *choice,
-                         const struct core_wish *wish)
+static void claim_choice (struct sim_station *self, const struct core_choice *choice,
+                          const struct core_wish *wish)
 {
     struct sim_plan *plan = sim_plan_of (self, core_choice_id (choice));
     struct core_taken taken;
@@ -170,29 +173,29 @@ static void take_choice (struct sim_station *self, const struct core_choice *cho
         free (text);
     }
     if (core_take (self->core, choice, wish, self->now * 1000, &taken) == CORE_DONE)
-        sim_plan_taken (plan, &taken);
+        sim_plan_claimed (plan, &taken);
 }
 
-static void take_all (struct sim_station *self)
+static void claim_due_plans (struct sim_station *self)
 {
     struct core_slots targets[TARGETS_MAX];
     struct core_choice choices[CHOICES];
     const struct core_wish wish = {.limit = CHOICES,
                                    .lease_us = SIM_LEASE_US,
                                    .targets = targets,
-                                   .target_count = free_slots_now (self, targets)};
+                                   .target_count = collect_free_slots (self, targets)};
     struct core_cursor cursor;
     size_t count;
     do {
-        write_rows (self);
+        write_core_rows (self);
         while (core_wants_page (self->core, self->now * 1000, &cursor))
-            read_page (self, &cursor);
+            pass_page_to_core (self, &cursor);
         count = core_choose (self->core, &wish, self->now * 1000, choices, CHOICES);
         for (size_t i = 0; i < count; i++)
-            take_choice (self, &choices[i], &wish);
+            claim_choice (self, &choices[i], &wish);
     } while (count > 0);
-    sim_workers_take (self);
-    write_rows (self);
+    sim_workers_fetch (self);
+    write_core_rows (self);
 }
 
 // -- who waits
@@ -206,12 +209,12 @@ static bool is_limited (const struct sim_station *self, char kind, const char *n
     return limit && limit_left (limit, self->now * 1000, &wake_us) == 0;
 }
 
-static enum sim_hold hold_of (const struct sim_station *self, const struct sim_plan *plan,
-                              char *why, size_t size)
+static enum sim_block find_block (const struct sim_station *self, const struct sim_plan *plan,
+                                  char *why, size_t size)
 {
     const char *name = plan->target;
     const char *group = plan->plan->policy ? plan->plan->policy->group : "";
-    if (is_away (self, name)) {
+    if (target_is_away (self, name)) {
         snprintf (why, size, "target %s is away", name);
         return SIM_AWAY;
     }
@@ -221,7 +224,7 @@ static enum sim_hold hold_of (const struct sim_station *self, const struct sim_p
         return SIM_LIMIT;
     }
     snprintf (why, size, "a free worker of %s", name);
-    return plan->offered ? SIM_WORKERS : SIM_FREE;
+    return plan->offered ? SIM_WORKERS : SIM_NOT_BLOCKED;
 }
 
 // Whether an offered run still needs workers.
@@ -235,30 +238,30 @@ static bool lacks_workers (const struct sim_station *self, const struct sim_plan
 }
 
 // Report why plans that became due wait, unless they run.
-static void explain_waits (struct sim_station *self)
+static void report_waits (struct sim_station *self)
 {
     char why[160];
-    for (struct sim_plan *plan; (plan = self->fresh);) {
-        self->fresh = plan->next_fresh;
-        if (!self->fresh)
-            self->fresh_end = &self->fresh;
-        plan->is_fresh = false;
+    for (struct sim_plan *plan; (plan = self->examine);) {
+        self->examine = plan->next_to_examine;
+        if (!self->examine)
+            self->examine_end = &self->examine;
+        plan->to_examine = false;
         if (!plan->queued && !lacks_workers (self, plan))
             continue;
         if (plan->begun) {
             plan->events->waits (plan, "more workers");
             continue;
         }
-        plan->hold = hold_of (self, plan, why, sizeof why);
-        plan->held_ms = self->now;
-        if (plan->hold != SIM_FREE)
+        plan->block = find_block (self, plan, why, sizeof why);
+        plan->blocked_since_ms = self->now;
+        if (plan->block != SIM_NOT_BLOCKED)
             plan->events->waits (plan, why);
     }
 }
 
 // -- what is next
 
-static void earliest_wake (void *owner, const char *name, int64_t left, int64_t wake_us)
+static void take_earlier_wake (void *owner, const char *name, int64_t left, int64_t wake_us)
 {
     int64_t *next = owner;
     (void)name;
@@ -267,13 +270,13 @@ static void earliest_wake (void *owner, const char *name, int64_t left, int64_t 
 }
 
 // When a rate allows a run, or a target that plans wait for is back.
-static int64_t next_wake (const struct sim_station *self)
+static int64_t next_wake_ms (const struct sim_station *self)
 {
     int64_t next = SIM_NEVER;
-    core_each_limit (self->core, self->now * 1000, earliest_wake, &next);
+    core_each_limit (self->core, self->now * 1000, take_earlier_wake, &next);
     for (size_t i = 0; i < self->guesses->outage_count; i++) {
         const char *target = self->guesses->outages[i].target;
-        int64_t back = sim_target_back (self, target, self->now);
+        int64_t back = sim_target_available_ms (self, target, self->now);
         bool waits = core_ready (self->core, span_text (target)) > 0 ||
                      core_pull_offers (self->core, span_text (target)) > 0;
         if (waits && back > self->now && back < next)
@@ -284,9 +287,9 @@ static int64_t next_wake (const struct sim_station *self)
 
 bool sim_station_step (struct sim_station *self)
 {
-    take_all (self);
-    explain_waits (self);
-    int64_t wake = next_wake (self);
+    claim_due_plans (self);
+    report_waits (self);
+    int64_t wake = next_wake_ms (self);
     struct heap_node *node = heap_first (&self->timers);
     if (wake == SIM_NEVER && self->timers.count == self->beats)
         return false;
@@ -306,7 +309,7 @@ bool sim_station_step (struct sim_station *self)
 void sim_station_begin (struct sim_station *self, const struct flow_guesses *guesses, int64_t now)
 {
     *self = (struct sim_station){.guesses = guesses, .now = now, .zone = guesses->zone};
-    self->fresh_end = &self->fresh;
+    self->examine_end = &self->examine;
     if (!self->zone)
         self->zone = self->utc = zone_new_utc ();
     self->core = core_new (&(struct core_bounds){0});

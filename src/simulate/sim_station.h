@@ -21,7 +21,7 @@ struct sim_timer {
 };
 
 // Why a plan that is due does not run.
-enum sim_hold { SIM_FREE, SIM_AWAY, SIM_LIMIT, SIM_WORKERS, SIM_HOLDS };
+enum sim_block { SIM_NOT_BLOCKED, SIM_AWAY, SIM_LIMIT, SIM_WORKERS, SIM_BLOCKS };
 
 // When a run ends without intervention, and how.
 struct sim_result {
@@ -57,11 +57,11 @@ struct sim_plan {
     bool gone;                // the core has deleted it
     int64_t due_us;           // when it is queued
     int64_t end_ms;           // of the run in flight
-    enum sim_hold hold;
-    int64_t held_ms; // since when
+    enum sim_block block;
+    int64_t blocked_since_ms; // since when
     struct sim_timer due, deadline;
-    struct sim_plan *next_fresh;
-    bool is_fresh;
+    struct sim_plan *next_to_examine;
+    bool to_examine;
     struct sim_field *team; // fields of its team, as in Redis
 };
 
@@ -93,7 +93,7 @@ struct sim_station {
     struct core *core;
     struct table plans;
     uint64_t ids;
-    struct sim_plan *fresh, **fresh_end; // plans that became due, and are examined next
+    struct sim_plan *examine, **examine_end; // plans that became due, and are examined next
     struct sim_team *teams;
     size_t beats; // timers that are for heartbeats only
 };
@@ -109,7 +109,7 @@ void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t a
 void sim_timer_stop (struct sim_station *self, struct sim_timer *timer);
 
 // The first time from `at` on at which the target takes calls; SIM_NEVER: its outages never end.
-int64_t sim_target_back (const struct sim_station *self, const char *target, int64_t at);
+int64_t sim_target_available_ms (const struct sim_station *self, const char *target, int64_t at);
 struct sim_team *sim_team_of (const struct sim_station *self, const char *target);
 struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id);
 
@@ -122,13 +122,13 @@ struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, 
 void sim_plan_destroy (struct sim_plan **self);
 
 // The core has begun a run of the plan.
-void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken);
+void sim_plan_claimed (struct sim_plan *self, const struct core_taken *taken);
 
 // The run begins at its target, or with its first worker.
-void sim_plan_begin (struct sim_plan *self);
+void sim_plan_begin_run (struct sim_plan *self);
 
 // The run in flight ends with this status.
-void sim_plan_answer (struct sim_plan *self, uint8_t status);
+void sim_plan_end_run (struct sim_plan *self, uint8_t status);
 
 // -- workers: sim_workers.c
 
@@ -136,10 +136,10 @@ void sim_workers_begin (struct sim_station *self);
 void sim_workers_end (struct sim_station *self);
 
 // Idle workers take offered runs.
-void sim_workers_take (struct sim_station *self);
+void sim_workers_fetch (struct sim_station *self);
 
 // The run is over: its workers become idle.
-void sim_workers_leave (struct sim_station *self, const struct sim_plan *plan);
+void sim_workers_release (struct sim_station *self, const struct sim_plan *plan);
 
 // -- teams as Redis would store them: sim_teams.c
 

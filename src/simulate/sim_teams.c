@@ -43,7 +43,7 @@ void sim_team_clear (struct sim_plan *plan)
     }
 }
 
-static struct sim_plan *plan_of_key (const struct sim_station *self, struct span key)
+static struct sim_plan *plan_of_team_key (const struct sim_station *self, struct span key)
 {
     static const char prefix[] = KEY_TEAM;
     uint64_t id;
@@ -59,7 +59,7 @@ void sim_teams_write (struct sim_station *self, const struct rows *rows)
 {
     const struct span *word = rows->words.at;
     for (size_t i = 0; i < rows->command_count; word += rows->commands[i++]) {
-        struct sim_plan *plan = plan_of_key (self, word[1]);
+        struct sim_plan *plan = plan_of_team_key (self, word[1]);
         bool sets = span_is (word[0], "HSET");
         if (plan && span_is (word[0], "DEL"))
             sim_team_clear (plan);

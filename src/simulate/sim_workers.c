@@ -23,7 +23,7 @@ struct sim_team *sim_team_of (const struct sim_station *self, const char *target
     return NULL;
 }
 
-static struct core_worker as_core_worker (const struct sim_worker *self)
+static struct core_worker core_worker_of (const struct sim_worker *self)
 {
     return (struct core_worker){.id = self->plan->plan->id,
                                 .target = span_text (self->team->target),
@@ -32,7 +32,7 @@ static struct core_worker as_core_worker (const struct sim_worker *self)
                                 .lease_us = SIM_LEASE_US};
 }
 
-static void become_idle (struct sim_worker *self)
+static void make_worker_idle (struct sim_worker *self)
 {
     self->station->beats -= self->beats;
     self->beats = false;
@@ -40,43 +40,44 @@ static void become_idle (struct sim_worker *self)
     sim_timer_stop (self->station, &self->timer);
 }
 
-static void on_timer (struct sim_timer *timer);
+static void on_worker_timer (struct sim_timer *timer);
 
-static void arm_timers (struct sim_worker *self)
+static void set_worker_timer (struct sim_worker *self)
 {
     int64_t beat = self->station->now + BEAT_MS;
     self->beats = self->end_ms == SIM_NEVER;
     self->station->beats += self->beats;
     sim_timer_set (self->station, &self->timer, beat < self->end_ms ? beat : self->end_ms,
-                   on_timer);
+                   on_worker_timer);
 }
 
-static void report_alive (struct sim_worker *self)
+static void report_result (struct sim_worker *self)
 {
     struct sim_plan *plan = self->plan;
-    struct core_worker worker = as_core_worker (self);
+    struct core_worker worker = core_worker_of (self);
     const struct core_report report = {.success = plan->result.ok};
     struct core_reported reported;
     core_pull_report (self->station->core, &worker, &report, self->station->now * 1000, &reported);
-    become_idle (self);
+    make_worker_idle (self);
     if (reported.outcome.complete)
-        sim_plan_answer (plan, reported.outcome.failed ? ZERO_STATUS_FAILED_ID : ZERO_STATUS_OK_ID);
+        sim_plan_end_run (plan,
+                          reported.outcome.failed ? ZERO_STATUS_FAILED_ID : ZERO_STATUS_OK_ID);
 }
 
-static void on_timer (struct sim_timer *timer)
+static void on_worker_timer (struct sim_timer *timer)
 {
     struct sim_worker *self = (struct sim_worker *)timer;
     self->station->beats -= self->beats;
     self->beats = false;
     if (self->station->now >= self->end_ms) {
-        report_alive (self);
+        report_result (self);
         return;
     }
-    struct core_worker worker = as_core_worker (self);
+    struct core_worker worker = core_worker_of (self);
     struct core_alive alive;
     core_pull_alive (self->station->core, &worker, &(struct core_heartbeat){0},
                      self->station->now * 1000, &alive);
-    arm_timers (self);
+    set_worker_timer (self);
 }
 
 // Nothing to do: offers are examined again after every timer.
@@ -86,7 +87,7 @@ static void on_poll (struct sim_timer *timer)
 }
 
 // Whether no other worker has asked for ALONE_MS. Idle workers ask all the time.
-static bool is_alone (const struct sim_station *self, const struct sim_worker *worker)
+static bool is_alone_in_team (const struct sim_station *self, const struct sim_worker *worker)
 {
     const struct sim_team *team = worker->team;
     for (size_t i = 0; i < team->count; i++) {
@@ -97,7 +98,7 @@ static bool is_alone (const struct sim_station *self, const struct sim_worker *w
     return true;
 }
 
-static void poll_later (struct sim_station *self, struct sim_team *team, int64_t wait_ms)
+static void schedule_poll (struct sim_station *self, struct sim_team *team, int64_t wait_ms)
 {
     if (!wait_ms && team->polls == sizeof polls_ms / sizeof *polls_ms)
         return;
@@ -107,7 +108,7 @@ static void poll_later (struct sim_station *self, struct sim_team *team, int64_t
         sim_timer_set (self, &team->poll, self->now + wait_ms, on_poll);
 }
 
-static void fetch (struct sim_station *self, struct sim_worker *worker)
+static void fetch_plan (struct sim_station *self, struct sim_worker *worker)
 {
     struct sim_team *team = worker->team;
     struct core_job job;
@@ -116,44 +117,44 @@ static void fetch (struct sim_station *self, struct sim_worker *worker)
                                   .worker = span_text (worker->name),
                                   .limit = 1,
                                   .lease_us = SIM_LEASE_US,
-                                  .alone = is_alone (self, worker)};
+                                  .alone = is_alone_in_team (self, worker)};
     do {
         core_pull_take (self->core, &take, self->now * 1000, &job, &taken);
         take.from = taken.next;
     } while (taken.count == 0 && taken.next);
     if (taken.count == 0) {
-        poll_later (self, team, taken.wait_ms);
+        schedule_poll (self, team, taken.wait_ms);
         return;
     }
     worker->plan = sim_plan_of (self, job.id);
     worker->exec_id = job.exec_id;
     worker->taken_ms = self->now;
     if (!worker->plan->begun)
-        sim_plan_begin (worker->plan);
+        sim_plan_begin_run (worker->plan);
     worker->end_ms = worker->plan->result.after_ms > SIM_NEVER - self->now
                          ? SIM_NEVER
                          : self->now + worker->plan->result.after_ms;
-    arm_timers (worker);
+    set_worker_timer (worker);
 }
 
-void sim_workers_take (struct sim_station *self)
+void sim_workers_fetch (struct sim_station *self)
 {
     for (size_t i = 0; i < self->guesses->worker_count; i++) {
         struct sim_team *team = &self->teams[i];
-        bool away = sim_target_back (self, team->target, self->now) > self->now;
+        bool away = sim_target_available_ms (self, team->target, self->now) > self->now;
         for (size_t j = 0; j < team->count && !away; j++)
             if (!team->workers[j].plan &&
                 core_pull_offers (self->core, span_text (team->target)) > 0)
-                fetch (self, &team->workers[j]);
+                fetch_plan (self, &team->workers[j]);
     }
 }
 
-void sim_workers_leave (struct sim_station *self, const struct sim_plan *plan)
+void sim_workers_release (struct sim_station *self, const struct sim_plan *plan)
 {
     for (size_t i = 0; plan->offered && i < self->guesses->worker_count; i++)
         for (size_t j = 0; j < self->teams[i].count; j++)
             if (self->teams[i].workers[j].plan == plan)
-                become_idle (&self->teams[i].workers[j]);
+                make_worker_idle (&self->teams[i].workers[j]);
 }
 
 void sim_workers_begin (struct sim_station *self)
@@ -161,16 +162,16 @@ void sim_workers_begin (struct sim_station *self)
     const struct flow_guesses *guesses = self->guesses;
     self->teams = memory_new ((guesses->worker_count + 1) * sizeof *self->teams);
     for (size_t i = 0; i < guesses->worker_count; i++) {
-        const struct flow_workers *of = &guesses->workers[i];
+        const struct flow_workers *guess = &guesses->workers[i];
         struct sim_team *team = &self->teams[i];
-        *team = (struct sim_team){.target = of->target, .count = of->count};
-        team->workers = memory_new ((of->count + 1) * sizeof *team->workers);
-        for (size_t j = 0; j < of->count; j++) {
+        *team = (struct sim_team){.target = guess->target, .count = guess->count};
+        team->workers = memory_new ((guess->count + 1) * sizeof *team->workers);
+        for (size_t j = 0; j < guess->count; j++) {
             struct sim_worker *worker = &team->workers[j];
             worker->station = self;
             worker->team = team;
-            if (of->names)
-                snprintf (worker->name, sizeof worker->name, "%s", of->names[j]);
+            if (guess->names)
+                snprintf (worker->name, sizeof worker->name, "%s", guess->names[j]);
             else
                 snprintf (worker->name, sizeof worker->name, "worker-%zu", j + 1);
         }

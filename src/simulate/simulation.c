@@ -6,34 +6,35 @@
 #include "memory.h"
 #include "sim_run.h"
 
-static void give_row (struct simulation *self, json_t *row)
+static void deliver_row (struct simulation *self, json_t *row)
 {
     self->rows++;
     self->report (self->owner, row);
 }
 
-static void end_occurrence (struct simulation *self)
+static void report_occurrence (struct simulation *self)
 {
     if (!self->root.inner)
         return;
     json_t *row = sim_run_report (self->root.inner);
     if (self->root.plan->plan->verdict == VERDICT_PENDING)
         json_object_set_new (row, "parked", json_true ());
-    give_row (self, row);
+    deliver_row (self, row);
     sim_run_destroy (&self->root.inner);
     json_decref (self->events);
     self->events = NULL;
 }
 
 // Report the missed occurrences: each one of a cron plan, else only the first.
-static void give_missed (struct simulation *self, const struct plan *plan,
-                         const struct misses *misses)
+static void report_missed_occurrences (struct simulation *self, const struct plan *plan,
+                                       const struct misses *misses)
 {
     int64_t at = misses->missed.first;
     for (int64_t i = 0; i < misses->missed.count && self->rows < self->guesses->runs; i++) {
-        give_row (self, json_pack ("{s:s, s:I, s:I, s:s, s:s}", "flow", self->flow->name, "nominal",
-                                   (json_int_t)at * 1000, "began", (json_int_t)at * 1000, "outcome",
-                                   "missed", "why", misses->why));
+        deliver_row (self,
+                     json_pack ("{s:s, s:I, s:I, s:s, s:s}", "flow", self->flow->name, "nominal",
+                                (json_int_t)at * 1000, "began", (json_int_t)at * 1000, "outcome",
+                                "missed", "why", misses->why));
         if (!plan->schedule.cron ||
             !cron_next (plan->schedule.cron, self->station.zone, plan->schedule.gap,
                         plan->schedule.overlap, at + 1, &at))
@@ -54,12 +55,12 @@ void sim_occurrence_begins (struct sim_call *root)
 void sim_occurrence_ends (struct sim_call *root, const struct decision *decision)
 {
     struct simulation *self = root->simulation;
-    end_occurrence (self);
-    give_missed (self, root->plan->plan, &decision->misses);
+    report_occurrence (self);
+    report_missed_occurrences (self, root->plan->plan, &decision->misses);
     self->over = decision->commit != COMMIT_NEXT;
 }
 
-static bool submit_first (struct simulation *self, struct reason *reason)
+static bool submit_flow_plan (struct simulation *self, struct reason *reason)
 {
     json_t *fields =
         self->guesses->plan ? json_copy ((json_t *)self->guesses->plan) : json_object ();
@@ -88,14 +89,14 @@ bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses,
                                    .flow = flow,
                                    .item = -1,
                                    .input = json_incref (input)};
-    bool done = submit_first (self, reason);
+    bool done = submit_flow_plan (self, reason);
     while (done && !self->over && self->rows < guesses->runs &&
            json_array_size (self->events) < FLOW_SIMULATED_MAX)
         if (!sim_station_step (&self->station))
             break;
     self->stopped = json_array_size (self->events) >= FLOW_SIMULATED_MAX;
     if (self->rows < guesses->runs)
-        end_occurrence (self); // it waits for ever, or has too many events
+        report_occurrence (self); // it waits for ever, or has too many events
     sim_run_destroy (&self->root.inner);
     sim_call_destroy (&self->root);
     sim_station_end (&self->station);

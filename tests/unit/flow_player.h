@@ -40,11 +40,12 @@ static void carry (struct player *self, struct flow_event *event)
 {
     struct flow_effects effects = {.count = 0};
     const struct flow_event more = {.kind = FLOW_CHECK, .item = -1};
-    flow_step (self->flow, self->run, event, event->kind == FLOW_DUE ? 10000 : 1000, &effects);
+    flow_step (self->flow, self->run, event, event->kind == FLOW_TIMER_DUE ? 10000 : 1000,
+               &effects);
     while (effects.more)
         flow_step (self->flow, self->run, &more, 1000, &effects);
     self->dropped += effects.dropped;
-    self->timers -= event->kind == FLOW_DUE && !effects.dropped;
+    self->timers -= event->kind == FLOW_TIMER_DUE && !effects.dropped;
     if (effects.rejected.text[0])
         snprintf (self->refused, sizeof self->refused, "%s", effects.rejected.text);
     for (size_t i = 0; i < effects.count; i++) {
@@ -96,7 +97,7 @@ static void play_word (struct player *self, const char *word)
     } else if (word[0] == '>') {
         event.kind = FLOW_SKIP;
     } else if (sign == '*') {
-        event.kind = FLOW_DUE;
+        event.kind = FLOW_TIMER_DUE;
     } else if (sign == '!' || sign == '?') {
         event.kind = sign == '!' ? FLOW_SIGNALLED : FLOW_REJECTED;
     }

@@ -262,7 +262,7 @@ static inline const char *runs_differ (const struct flow *flow, const struct flo
         a->start != b->start || a->created != b->created || a->batch != b->batch)
         return "head";
     if (a->in_flight != b->in_flight || a->waiting != b->waiting || a->resetting != b->resetting ||
-        a->sequence != b->sequence || a->kept_signals != b->kept_signals ||
+        a->sequence != b->sequence || a->waiting_signals != b->waiting_signals ||
         a->data_size != b->data_size)
         return "counts";
     return NULL;

@@ -575,12 +575,12 @@ static void test_signals (void **state)
     struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1};
     carry (&player, &begin);
     play_word (&player, "a!");
-    assert_int_equal (player.run->kept_signals, 0);
+    assert_int_equal (player.run->waiting_signals, 0);
     for (int i = 0; i < 999; i++)
         play_word (&player, "b!");
-    assert_int_equal (player.run->kept_signals, 999);
+    assert_int_equal (player.run->waiting_signals, 999);
     play_word (&player, "b!");
-    assert_int_equal (player.run->kept_signals, 0);
+    assert_int_equal (player.run->waiting_signals, 0);
     assert_int_equal (player.run->nodes[1].state, FLOW_FINISHED);
     play_word (&player, "c!");
     assert_int_equal (player.run->outcome, FLOW_WELL);

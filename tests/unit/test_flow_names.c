@@ -32,7 +32,7 @@ static struct flow_facts *facts (uint64_t own, const char *calls)
 
 static void add (struct flow_names *names, const char *name, uint64_t own, const char *calls)
 {
-    flow_entry_take (flow_names_add (names, text (name)), facts (own, calls));
+    flow_entry_set_facts (flow_names_add (names, text (name)), facts (own, calls));
 }
 
 static void names_are_sorted_and_found (void **state)
@@ -68,7 +68,7 @@ static void a_copy_is_not_changed_with_the_first (void **state)
     add (&names, "a", 1, "b=2");
     add (&names, "b", 3, "");
     flow_names_copy (&copy, &names);
-    flow_names_renew (&names);
+    flow_names_recompute (&names);
     flow_names_remove (&names, text ("b"));
     assert_int_equal (names.entries[0].facts->report.steps_max, 7);
     assert_int_equal (copy.entries[0].facts->report.steps_max, 1);
@@ -126,22 +126,22 @@ static void callers_are_found_and_counted (void **state)
     add (&names, "mid", 2, "leaf=3");
     add (&names, "leaf", 4, "");
     add (&names, "lone", 1, "gone=7");
-    flow_names_renew (&names);
+    flow_names_recompute (&names);
     assert_int_equal (flow_names_find (&names, text ("mid"))->facts->report.steps_max, 14);
     assert_int_equal (flow_names_find (&names, text ("root"))->facts->report.steps_max, 145);
     assert_int_equal (flow_names_find (&names, text ("root"))->facts->report.depth, 3);
-    assert_true (flow_names_reach (&names, text ("root"), text ("leaf")));
-    assert_true (flow_names_reach (&names, text ("root"), text ("root")));
-    assert_false (flow_names_reach (&names, text ("leaf"), text ("root")));
-    assert_false (flow_names_reach (&names, text ("nobody"), text ("root")));
+    assert_true (flow_names_lead_to (&names, text ("root"), text ("leaf")));
+    assert_true (flow_names_lead_to (&names, text ("root"), text ("root")));
+    assert_false (flow_names_lead_to (&names, text ("leaf"), text ("root")));
+    assert_false (flow_names_lead_to (&names, text ("nobody"), text ("root")));
     assert_string_equal (flow_names_caller (&names, text ("leaf"))->name, "mid");
     assert_string_equal (flow_names_caller (&names, text ("gone"))->name, "lone");
     assert_null (flow_names_caller (&names, text ("root")));
     struct flow_facts *large = facts (40000, "");
-    assert_false (flow_names_fit (&names, "leaf", large, &reason));
+    assert_false (flow_names_check_limits (&names, "leaf", large, &reason));
     assert_string_equal (reason.text, "a run of flow root, which leads here, might make 1240021 "
                                       "calls, more than 1000000");
-    assert_true (flow_names_fit (&names, "lone", large, &reason));
+    assert_true (flow_names_check_limits (&names, "lone", large, &reason));
     flow_facts_release (&large);
     flow_names_clear (&names);
 }
@@ -157,10 +157,10 @@ static void cycles_made_by_hand_end (void **state)
         snprintf (next, sizeof next, "f%04d=2", (i + 1) % 2000);
         add (&names, name, 1, next);
     }
-    flow_names_renew (&names);
-    assert_true (flow_names_reach (&names, text ("f0000"), text ("f1999")));
-    assert_false (flow_names_reach (&names, text ("f0000"), text ("g")));
-    flow_names_fit (&names, "f0007", names.entries[0].facts, &reason);
+    flow_names_recompute (&names);
+    assert_true (flow_names_lead_to (&names, text ("f0000"), text ("f1999")));
+    assert_false (flow_names_lead_to (&names, text ("f0000"), text ("g")));
+    flow_names_check_limits (&names, "f0007", names.entries[0].facts, &reason);
     flow_names_clear (&names);
 }
 

@@ -263,7 +263,7 @@ static void carry (struct world *self, const struct flow_event *event)
         if (event->was && kept.rejected.text[0])
             self->flow = (struct flow *)event->was;
         remember (self, &kept);
-        self->timers -= event->kind == FLOW_DUE && !kept.dropped;
+        self->timers -= event->kind == FLOW_TIMER_DUE && !kept.dropped;
         if (self->kept->phase == FLOW_ENDED && self->timers)
             fail_msg ("seed %llu, event %zu (%s): it has ended, and has %d timers",
                       (unsigned long long)self->seed, self->events, self->last, self->timers);
@@ -373,7 +373,7 @@ static void choose (struct world *self, struct flow_event *event)
         self->last = "signal";
     } else if (dice < 84) {
         data = self->kept->data[step];
-        event->kind = FLOW_DUE;
+        event->kind = FLOW_TIMER_DUE;
         if (self->call_count && chance (self, 50)) {
             const struct flow_effect *call = &self->calls[below (self, self->call_count)];
             event->step = call->step;

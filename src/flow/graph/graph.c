@@ -11,8 +11,8 @@
 
 enum { LINE_PART_MAX = 512 };
 
-__attribute__ ((format (printf, 2, 3))) static void write_text (struct json_text *out,
-                                                                const char *format, ...)
+__attribute__ ((format (printf, 2, 3))) static void write_formatted (struct json_text *out,
+                                                                     const char *format, ...)
 {
     char part[LINE_PART_MAX];
     va_list values;
@@ -35,7 +35,7 @@ static const struct {
 
 enum { STATES = sizeof states / sizeof *states };
 
-static size_t state_at (const char *state)
+static size_t find_state_index (const char *state)
 {
     size_t i = 0;
     while (state && i < STATES && strcmp (states[i].state, state) != 0)
@@ -43,9 +43,9 @@ static size_t state_at (const char *state)
     return state ? i : STATES;
 }
 
-char graph_letter (const char *state)
+char graph_state_letter (const char *state)
 {
-    size_t at = state_at (state);
+    size_t at = find_state_index (state);
     return at < STATES ? states[at].letter : '\0';
 }
 
@@ -61,15 +61,15 @@ static void write_legend (struct json_text *out, const struct graph *graph)
 {
     bool used[STATES + 1] = {false}, first = true;
     for (uint32_t i = 0; i < graph->node_count; i++)
-        used[state_at (graph->nodes[i].state)] = true;
+        used[find_state_index (graph->nodes[i].state)] = true;
     for (size_t i = 0; i < STATES; i++) {
         if (!used[i])
             continue;
-        write_text (out, "%s%c %s", first ? "\n" : ", ", states[i].letter, states[i].state);
+        write_formatted (out, "%s%c %s", first ? "\n" : ", ", states[i].letter, states[i].state);
         first = false;
     }
     if (!first)
-        write_text (out, "\n");
+        write_formatted (out, "\n");
 }
 
 // -- layers
@@ -101,7 +101,7 @@ static void incident_free (struct incident *self)
 
 // The layer of each node, from 1: the length of its longest path from a root. `finally` follows all
 // others. NULL: there is a cycle.
-static uint32_t *layers_new (const struct graph *graph, uint32_t *ret_count)
+static uint32_t *node_layers_new (const struct graph *graph, uint32_t *ret_count)
 {
     uint32_t *layers = memory_new ((graph->node_count + 1) * sizeof *layers);
     uint32_t *open = memory_new ((graph->node_count + 1) * sizeof *open);
@@ -142,13 +142,13 @@ static uint32_t *layers_new (const struct graph *graph, uint32_t *ret_count)
 
 bool graph_has_cycle (const struct graph *graph)
 {
-    uint32_t count, *layers = layers_new (graph, &count);
+    uint32_t count, *layers = node_layers_new (graph, &count);
     free (layers);
     return !layers;
 }
 
 // The nodes sorted by layer, and within a layer in their given order: a counting sort.
-static uint32_t *by_layer_new (const struct graph *graph, const uint32_t *layers, uint32_t count)
+static uint32_t *sort_by_layer (const struct graph *graph, const uint32_t *layers, uint32_t count)
 {
     uint32_t *first = memory_new ((count + 2) * sizeof *first);
     uint32_t *order = memory_new ((graph->node_count + 1) * sizeof *order);
@@ -163,7 +163,7 @@ static uint32_t *by_layer_new (const struct graph *graph, const uint32_t *layers
 }
 
 // "jobs, each item", "flow etl", "wait 1 h"
-static void describe (const struct graph_node *node, char out[LINE_PART_MAX])
+static void describe_node (const struct graph_node *node, char out[LINE_PART_MAX])
 {
     static const char *const words[] = {
         [GRAPH_CALL] = "",     [GRAPH_EACH] = "",         [GRAPH_FLOW] = "flow",
@@ -174,13 +174,13 @@ static void describe (const struct graph_node *node, char out[LINE_PART_MAX])
 }
 
 // The widths of the columns. They are limited: a longer text shifts only its own line.
-static void widths (const struct graph *graph, int *ret_name, int *ret_what)
+static void column_widths (const struct graph *graph, int *ret_name, int *ret_what)
 {
     enum { NAME_MAX_WIDTH = 32, WHAT_MAX_WIDTH = 28 };
     int name = 0, what = 0;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         char text[LINE_PART_MAX];
-        describe (&graph->nodes[i], text);
+        describe_node (&graph->nodes[i], text);
         int name_size = (int)strlen (graph->nodes[i].name), what_size = (int)strlen (text);
         name = name_size > name && name_size <= NAME_MAX_WIDTH ? name_size : name;
         what = what_size > what && what_size <= WHAT_MAX_WIDTH ? what_size : what;
@@ -194,14 +194,15 @@ static void write_sources (struct json_text *out, const struct graph *graph,
 {
     uint32_t first = into->first[node], end = into->first[node + 1];
     if (graph->nodes[node].is_finally)
-        write_text (out, "  finally");
+        write_formatted (out, "  finally");
     for (uint32_t i = first; i < end; i++) {
         const struct graph_edge *edge = &graph->edges[into->edges[i]];
         const char *join = graph->nodes[node].join;
-        write_text (out, "%s%s%s%s", i == first ? "  after " : ", ", i == first && join ? join : "",
-                    i == first && join ? " of " : "", graph->nodes[edge->source].name);
+        write_formatted (out, "%s%s%s%s", i == first ? "  after " : ", ",
+                         i == first && join ? join : "", i == first && join ? " of " : "",
+                         graph->nodes[edge->source].name);
         if (edge->on)
-            write_text (out, " (%s)", edge->on);
+            write_formatted (out, " (%s)", edge->on);
     }
 }
 
@@ -217,32 +218,33 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
     struct json_text out;
     uint32_t count;
     int name, what;
-    uint32_t *layers = layers_new (graph, &count);
+    uint32_t *layers = node_layers_new (graph, &count);
     assert (layers);
-    uint32_t *order = by_layer_new (graph, layers, count);
+    uint32_t *order = sort_by_layer (graph, layers, count);
     struct incident into = incident_new (graph, true);
     json_text_start (&out, 256 + 96 * (size_t)graph->node_count);
-    widths (graph, &name, &what);
-    write_text (&out, "%s: %u %s, %u %s, %u %s\n\n", graph->name, graph->node_count,
-                graph->node_count == 1 ? "step" : "steps", graph->edge_count,
-                graph->edge_count == 1 ? "edge" : "edges", count, count == 1 ? "layer" : "layers");
+    column_widths (graph, &name, &what);
+    write_formatted (&out, "%s: %u %s, %u %s, %u %s\n\n", graph->name, graph->node_count,
+                     graph->node_count == 1 ? "step" : "steps", graph->edge_count,
+                     graph->edge_count == 1 ? "edge" : "edges", count,
+                     count == 1 ? "layer" : "layers");
     for (uint32_t i = 0; i < graph->node_count; i++) {
         uint32_t node = order[i];
         char text[LINE_PART_MAX];
-        describe (&graph->nodes[node], text);
+        describe_node (&graph->nodes[node], text);
         if (i == 0 || layers[node] != layers[order[i - 1]])
-            write_text (&out, "%5u  ", layers[node]);
+            write_formatted (&out, "%5u  ", layers[node]);
         else
-            write_text (&out, "       ");
+            write_formatted (&out, "       ");
         if (graph->nodes[node].state)
-            write_text (&out, "%c ",
-                        graph_letter (graph->nodes[node].state)
-                            ? graph_letter (graph->nodes[node].state)
-                            : '?');
-        write_text (&out, "%-*s  %-*s", name, graph->nodes[node].name, what, text);
+            write_formatted (&out, "%c ",
+                             graph_state_letter (graph->nodes[node].state)
+                                 ? graph_state_letter (graph->nodes[node].state)
+                                 : '?');
+        write_formatted (&out, "%-*s  %-*s", name, graph->nodes[node].name, what, text);
         write_sources (&out, graph, &into, node);
         trim_blanks (&out);
-        write_text (&out, "\n");
+        write_formatted (&out, "\n");
     }
     write_legend (&out, graph);
     incident_free (&into);
@@ -254,7 +256,7 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
 // -- for programs that draw
 
 // A text inside quotes: DOT and Mermaid share no escapes, and allow no control characters.
-static const char *label (const char *text, char out[LINE_PART_MAX])
+static const char *quoted_label (const char *text, char out[LINE_PART_MAX])
 {
     size_t size = 0;
     for (; *text && size < LINE_PART_MAX - 1; text++)
@@ -266,12 +268,12 @@ static const char *label (const char *text, char out[LINE_PART_MAX])
 }
 
 // Mermaid's labels are HTML.
-static const char *html_label (const char *text, char out[LINE_PART_MAX])
+static const char *escaped_label (const char *text, char out[LINE_PART_MAX])
 {
     static const char *const marks[] = {['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;"};
     char safe[LINE_PART_MAX];
     size_t size = 0;
-    for (const char *at = label (text, safe); *at && size < LINE_PART_MAX - 8; at++) {
+    for (const char *at = quoted_label (text, safe); *at && size < LINE_PART_MAX - 8; at++) {
         unsigned char byte = (unsigned char)*at;
         const char *mark = byte < sizeof marks / sizeof *marks ? marks[byte] : NULL;
         if (mark)
@@ -290,34 +292,36 @@ char *graph_dot (const struct graph *graph, size_t *ret_size)
         [GRAPH_WAIT] = "ellipse", [GRAPH_SIGNAL] = "hexagon", [GRAPH_COMPUTE] = "plaintext"};
     struct json_text out;
     json_text_start (&out, 256 + 96 * (size_t)graph->node_count);
-    write_text (&out, "digraph \"%s\" {\n    rankdir=TB;\n    node [shape=box];\n", graph->name);
+    write_formatted (&out, "digraph \"%s\" {\n    rankdir=TB;\n    node [shape=box];\n",
+                     graph->name);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         char text[LINE_PART_MAX], safe[LINE_PART_MAX];
-        describe (node, text);
-        write_text (&out, "    \"%s\" [label=\"%s", node->name, node->name);
+        describe_node (node, text);
+        write_formatted (&out, "    \"%s\" [label=\"%s", node->name, node->name);
         if (*text)
-            write_text (&out, "\\n%s", label (text, safe));
+            write_formatted (&out, "\\n%s", quoted_label (text, safe));
         if (node->join)
-            write_text (&out, "\\n%s of its sources", node->join);
+            write_formatted (&out, "\\n%s of its sources", node->join);
         if (node->state)
-            write_text (&out, "\\n%s", label (node->state, safe));
-        write_text (&out, "\", shape=%s", shapes[node->kind]);
-        if (state_at (node->state) < STATES)
-            write_text (&out, ", style=\"filled%s\", fillcolor=\"%s\"];\n",
-                        node->is_finally ? ",dashed" : "", states[state_at (node->state)].fill);
+            write_formatted (&out, "\\n%s", quoted_label (node->state, safe));
+        write_formatted (&out, "\", shape=%s", shapes[node->kind]);
+        if (find_state_index (node->state) < STATES)
+            write_formatted (&out, ", style=\"filled%s\", fillcolor=\"%s\"];\n",
+                             node->is_finally ? ",dashed" : "",
+                             states[find_state_index (node->state)].fill);
         else
-            write_text (&out, "%s];\n", node->is_finally ? ", style=dashed" : "");
+            write_formatted (&out, "%s];\n", node->is_finally ? ", style=dashed" : "");
     }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct graph_edge *edge = &graph->edges[i];
-        write_text (&out, "    \"%s\" -> \"%s\"", graph->nodes[edge->source].name,
-                    graph->nodes[edge->target].name);
+        write_formatted (&out, "    \"%s\" -> \"%s\"", graph->nodes[edge->source].name,
+                         graph->nodes[edge->target].name);
         if (edge->on)
-            write_text (&out, " [label=\"%s\", style=dashed]", edge->on);
-        write_text (&out, ";\n");
+            write_formatted (&out, " [label=\"%s\", style=dashed]", edge->on);
+        write_formatted (&out, ";\n");
     }
-    write_text (&out, "}\n");
+    write_formatted (&out, "}\n");
     return json_text_end (&out, ret_size);
 }
 
@@ -328,31 +332,32 @@ char *graph_mermaid (const struct graph *graph, size_t *ret_size)
         [GRAPH_WAIT] = {"([", "])"}, [GRAPH_SIGNAL] = {"{{", "}}"}, [GRAPH_COMPUTE] = {"(", ")"}};
     struct json_text out;
     json_text_start (&out, 256 + 96 * (size_t)graph->node_count);
-    write_text (&out, "flowchart TB\n");
+    write_formatted (&out, "flowchart TB\n");
     // Steps are numbered, as some names are keywords of Mermaid: end, graph.
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         char text[LINE_PART_MAX], safe[LINE_PART_MAX];
-        describe (node, text);
-        write_text (&out, "    s%u%s\"%s", i, forms[node->kind][0], node->name);
+        describe_node (node, text);
+        write_formatted (&out, "    s%u%s\"%s", i, forms[node->kind][0], node->name);
         if (*text)
-            write_text (&out, "<br>%s", html_label (text, safe));
+            write_formatted (&out, "<br>%s", escaped_label (text, safe));
         if (node->join)
-            write_text (&out, "<br>%s of its sources", node->join);
+            write_formatted (&out, "<br>%s of its sources", node->join);
         if (node->is_finally)
-            write_text (&out, "<br>finally");
+            write_formatted (&out, "<br>finally");
         if (node->state)
-            write_text (&out, "<br>%s", html_label (node->state, safe));
-        write_text (&out, "\"%s\n", forms[node->kind][1]);
-        if (state_at (node->state) < STATES)
-            write_text (&out, "    style s%u fill:%s\n", i, states[state_at (node->state)].fill);
+            write_formatted (&out, "<br>%s", escaped_label (node->state, safe));
+        write_formatted (&out, "\"%s\n", forms[node->kind][1]);
+        if (find_state_index (node->state) < STATES)
+            write_formatted (&out, "    style s%u fill:%s\n", i,
+                             states[find_state_index (node->state)].fill);
     }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct graph_edge *edge = &graph->edges[i];
         if (edge->on)
-            write_text (&out, "    s%u -. %s .-> s%u\n", edge->source, edge->on, edge->target);
+            write_formatted (&out, "    s%u -. %s .-> s%u\n", edge->source, edge->on, edge->target);
         else
-            write_text (&out, "    s%u --> s%u\n", edge->source, edge->target);
+            write_formatted (&out, "    s%u --> s%u\n", edge->source, edge->target);
     }
     return json_text_end (&out, ret_size);
 }

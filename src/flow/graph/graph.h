@@ -25,7 +25,7 @@ struct graph_node {
 };
 
 // The letter of a state in graph_layers, and the state of a letter; '\0' and NULL: not valid.
-char graph_letter (const char *state);
+char graph_state_letter (const char *state);
 const char *graph_state_of (char letter);
 
 struct graph_edge {

@@ -12,14 +12,14 @@
 
 const char *const flow_phase_names[] = {"unborn", "active", "undoing", "final", "ended"};
 
-const struct flow_word flow_words[] = {
+const struct flow_run_flag flow_run_flags[] = {
     {"suspended", offsetof (struct flow_run, suspended)},
     {"stop", offsetof (struct flow_run, stop)},
     {"fast", offsetof (struct flow_run, fast)},
     {"undone", offsetof (struct flow_run, undone)},
     {"undo_parked", offsetof (struct flow_run, undo_parked)},
     {"forced", offsetof (struct flow_run, forced)},
-    {"goes_on", offsetof (struct flow_run, goes_on)},
+    {"goes_on", offsetof (struct flow_run, continues_on_error)},
 };
 
 struct rows_writer {
@@ -38,7 +38,7 @@ static void put_field (const struct rows_writer *self, enum flow_key key, const 
                    .key = key, .kind = FLOW_ROW_SET, .field = span_text (field), .value = value});
 }
 
-static void put_del (const struct rows_writer *self, enum flow_key key, const char *field)
+static void put_deletion (const struct rows_writer *self, enum flow_key key, const char *field)
 {
     self->put (self->owner,
                &(struct flow_row){.key = key, .kind = FLOW_ROW_DEL, .field = span_text (field)});
@@ -54,20 +54,20 @@ static void put_range (const struct rows_writer *self, enum flow_key key, uint32
 }
 
 // Set a field; text NULL: delete it.
-static void put_text (const struct rows_writer *self, enum flow_key key, const char *field,
-                      const char *text)
+static void put_text_field (const struct rows_writer *self, enum flow_key key, const char *field,
+                            const char *text)
 {
     if (text)
         put_field (self, key, field, span_text (text));
     else
-        put_del (self, key, field);
+        put_deletion (self, key, field);
 }
 
-static void put_json (const struct rows_writer *self, enum flow_key key, const char *field,
-                      const json_t *json)
+static void put_json_field (const struct rows_writer *self, enum flow_key key, const char *field,
+                            const json_t *json)
 {
     if (!json) {
-        put_del (self, key, field);
+        put_deletion (self, key, field);
         return;
     }
     json_text_clear (self->text);
@@ -91,19 +91,19 @@ static void entry_add (const struct rows_writer *self, const struct json_name *n
     json_text_value (self->text, value);
 }
 
-static void entry_put (const struct rows_writer *self, const char *field)
+static void entry_end (const struct rows_writer *self, const char *field)
 {
     bool empty = self->text->size == 1;
     json_text_raw (self->text, span_text ("}"));
     if (empty)
-        put_del (self, FLOW_KEY_DATA, field);
+        put_deletion (self, FLOW_KEY_DATA, field);
     else
         put_field (self, FLOW_KEY_DATA, field, span_of (self->text->bytes, self->text->size));
 }
 
 // -- the run
 
-void flow_rows_head (struct flow_run *run, char text[sizeof run->head])
+void flow_rows_head_text (struct flow_run *run, char text[sizeof run->head])
 {
     const int64_t numbers[] = {run->version, run->parallel, run->fire, run->start, run->created};
     size_t size = 0;
@@ -117,7 +117,7 @@ void flow_rows_head (struct flow_run *run, char text[sizeof run->head])
         memcpy (text + size, "-", 2);
 }
 
-void flow_rows_state (struct flow_run *run, char text[sizeof run->state])
+void flow_rows_state_text (struct flow_run *run, char text[sizeof run->state])
 {
     bool undoing = run->phase == FLOW_UNDOING;
     size_t size = span_put (text, 0, span_text (flow_phase_names[run->phase]));
@@ -127,13 +127,13 @@ void flow_rows_state (struct flow_run *run, char text[sizeof run->state])
     size += decimal_text (run->sequence, text + size);
     text[size++] = ' ';
     size += decimal_text (undoing ? (int64_t)run->undo_at : 0, text + size);
-    for (size_t i = 0; i < FLOW_WORDS; i++)
-        if (*(const bool *)((const char *)run + flow_words[i].offset)) {
+    for (size_t i = 0; i < FLOW_RUN_FLAGS; i++)
+        if (*(const bool *)((const char *)run + flow_run_flags[i].offset)) {
             text[size++] = ' ';
-            size = span_put (text, size, span_text (flow_words[i].name));
+            size = span_put (text, size, span_text (flow_run_flags[i].name));
         }
     if (undoing && run->in_flight > 0)
-        size = span_put (text, size, span_text (" " FLOW_WORD_UNDO));
+        size = span_put (text, size, span_text (" " FLOW_FLAG_UNDO_PLACED));
     text[size] = '\0';
 }
 
@@ -150,7 +150,7 @@ static void put_params (const struct rows_writer *self)
                                  json_pack ("{s:O}", "value", value->json));
     }
     if (json_object_size (params) || self->run->written)
-        put_json (self, FLOW_KEY_RUN, "run.params", params);
+        put_json_field (self, FLOW_KEY_RUN, "run.params", params);
     json_decref (params);
 }
 
@@ -164,17 +164,17 @@ static void put_input (const struct rows_writer *self)
     free (text);
 }
 
-static void put_run (const struct rows_writer *self)
+static void put_run_fields (const struct rows_writer *self)
 {
     struct flow_run *run = self->run;
     char head[sizeof run->head], state[sizeof run->state];
     unsigned fields = run->touched_fields;
-    flow_rows_head (run, head);
-    flow_rows_state (run, state);
+    flow_rows_head_text (run, head);
+    flow_rows_state_text (run, state);
     if (strcmp (head, run->head) != 0)
-        put_text (self, FLOW_KEY_RUN, "run.head", head);
+        put_text_field (self, FLOW_KEY_RUN, "run.head", head);
     if (strcmp (state, run->state) != 0)
-        put_text (self, FLOW_KEY_RUN, "run.state", state);
+        put_text_field (self, FLOW_KEY_RUN, "run.state", state);
     snprintf (run->head, sizeof run->head, "%s", head);
     snprintf (run->state, sizeof run->state, "%s", state);
     if (fields & FLOW_TOUCHED_PARAMS)
@@ -182,17 +182,17 @@ static void put_run (const struct rows_writer *self)
     if (fields & FLOW_TOUCHED_INPUT)
         put_input (self);
     if (fields & FLOW_TOUCHED_OUTPUT)
-        put_json (self, FLOW_KEY_RUN, "run.output", run->output);
+        put_json_field (self, FLOW_KEY_RUN, "run.output", run->output);
     if (fields & FLOW_TOUCHED_UNCAUGHT)
-        put_json (self, FLOW_KEY_RUN, "run.uncaught", run->uncaught);
+        put_json_field (self, FLOW_KEY_RUN, "run.uncaught", run->uncaught);
     if (fields & FLOW_TOUCHED_ERROR)
-        put_text (self, FLOW_KEY_RUN, "run.error", run->error);
+        put_text_field (self, FLOW_KEY_RUN, "run.error", run->error);
     run->touched_fields = 0;
 }
 
 // -- nodes
 
-static int by_number (const void *a, const void *b)
+static int compare_indices (const void *a, const void *b)
 {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
     return left < right ? -1 : left > right;
@@ -210,7 +210,7 @@ static void put_u32 (uint8_t *out, uint32_t value)
     put_u16 (out + 2, (uint16_t)(value >> 16));
 }
 
-static void node_bytes (const struct flow_run *run, uint32_t step, uint8_t out[FLOW_NODE_SIZE])
+static void encode_node (const struct flow_run *run, uint32_t step, uint8_t out[FLOW_NODE_SIZE])
 {
     const struct flow_node *node = &run->nodes[step];
     const struct flow_items *items = run->data[step] ? run->data[step]->items : NULL;
@@ -225,8 +225,9 @@ static void node_bytes (const struct flow_run *run, uint32_t step, uint8_t out[F
 }
 
 // Write the bytes of touched nodes or items; adjacent ones share one range.
-static void put_ranges (const struct rows_writer *self, enum flow_key key, uint32_t step,
-                        const uint32_t *list, uint32_t count, const uint8_t *bytes, uint32_t size)
+static void put_joined_ranges (const struct rows_writer *self, enum flow_key key, uint32_t step,
+                               const uint32_t *list, uint32_t count, const uint8_t *bytes,
+                               uint32_t size)
 {
     uint32_t from = 0;
     for (uint32_t i = 1; i <= count; i++)
@@ -246,8 +247,9 @@ static void put_nodes (const struct rows_writer *self)
         put_range (self, FLOW_KEY_NODE, 0, self->flow->step_count * FLOW_NODE_SIZE - 1,
                    span_of ("", 1));
     for (uint32_t i = 0; i < run->touched_count; i++)
-        node_bytes (run, run->touched[i], bytes + (size_t)i * FLOW_NODE_SIZE);
-    put_ranges (self, FLOW_KEY_NODE, 0, run->touched, run->touched_count, bytes, FLOW_NODE_SIZE);
+        encode_node (run, run->touched[i], bytes + (size_t)i * FLOW_NODE_SIZE);
+    put_joined_ranges (self, FLOW_KEY_NODE, 0, run->touched, run->touched_count, bytes,
+                       FLOW_NODE_SIZE);
     free (bytes);
 }
 
@@ -274,7 +276,7 @@ static void put_item (const struct rows_writer *self, uint32_t step, uint32_t nu
     if (item->generation != self->run->nodes[step].generation)
         json_text_number (self->text, &name_generation, item->generation, 0);
     snprintf (field, sizeof field, "%u.%u", step, number);
-    entry_put (self, field);
+    entry_end (self, field);
 }
 
 static void put_items (const struct rows_writer *self, uint32_t step)
@@ -284,14 +286,14 @@ static void put_items (const struct rows_writer *self, uint32_t step)
     if (!count)
         return;
     uint8_t *bytes = memory_new (count);
-    qsort (items->touched, count, sizeof *items->touched, by_number);
+    qsort (items->touched, count, sizeof *items->touched, compare_indices);
     for (uint32_t i = 0; i < count; i++) {
         const struct flow_item *item = &items->item[items->touched[i]];
         bytes[i] = (uint8_t)(item->state | (item->dispatched ? FLOW_MAP_DISPATCHED : 0) |
                              (item->stopping ? FLOW_MAP_STOPPING : 0) |
                              (item->named ? FLOW_MAP_NAMED : 0) | item->timer * FLOW_MAP_TIMER);
     }
-    put_ranges (self, FLOW_KEY_MAP, step, items->touched, count, bytes, 1);
+    put_joined_ranges (self, FLOW_KEY_MAP, step, items->touched, count, bytes, 1);
     for (uint32_t i = 0; i < count; i++) {
         struct flow_item *item = &items->item[items->touched[i]];
         if (item->touched & FLOW_TOUCHED_ENTRY)
@@ -310,19 +312,19 @@ static void put_list (const struct rows_writer *self, uint32_t step)
     struct flow_data *data = self->run->data[step];
     const struct flow_items *items = data->items;
     char field[32];
-    if (data->items_gone)
+    if (data->items_to_delete)
         self->put (self->owner,
                    &(struct flow_row){.key = FLOW_KEY_MAP, .kind = FLOW_ROW_DROP, .step = step});
-    for (uint32_t i = 0; i < data->items_gone; i++) {
+    for (uint32_t i = 0; i < data->items_to_delete; i++) {
         snprintf (field, sizeof field, "%u.%u", step, i);
-        put_del (self, FLOW_KEY_DATA, field);
+        put_deletion (self, FLOW_KEY_DATA, field);
     }
-    data->items_gone = 0;
+    data->items_to_delete = 0;
     snprintf (field, sizeof field, "%u.list", step);
     json_t *list = !items        ? NULL
                    : items->list ? json_incref (items->list)
                                  : json_integer (items->count);
-    put_json (self, FLOW_KEY_DATA, field, list);
+    put_json_field (self, FLOW_KEY_DATA, field, list);
     json_decref (list);
     if (items && items->count)
         put_range (self, FLOW_KEY_MAP, step, items->count - 1, span_of ("", 1));
@@ -333,19 +335,19 @@ static void put_signals (const struct rows_writer *self, uint32_t step)
     struct flow_data *data = self->run->data[step];
     uint32_t count = (uint32_t)json_array_size (data->signals);
     char field[32];
-    for (uint32_t i = count; i < data->signals_gone; i++) {
+    for (uint32_t i = count; i < data->signals_to_delete; i++) {
         snprintf (field, sizeof field, "%u.signal.%u", step, i);
-        put_del (self, FLOW_KEY_DATA, field);
+        put_deletion (self, FLOW_KEY_DATA, field);
     }
     for (uint32_t i = data->signals_written; i < count; i++) {
         snprintf (field, sizeof field, "%u.signal.%u", step, i);
-        put_json (self, FLOW_KEY_DATA, field, json_array_get (data->signals, i));
+        put_json_field (self, FLOW_KEY_DATA, field, json_array_get (data->signals, i));
     }
-    data->signals_gone = 0;
+    data->signals_to_delete = 0;
     data->signals_written = count;
 }
 
-static void put_data (const struct rows_writer *self, uint32_t step)
+static void put_step_data (const struct rows_writer *self, uint32_t step)
 {
     struct flow_data *data = self->run->data[step];
     char field[32];
@@ -353,19 +355,19 @@ static void put_data (const struct rows_writer *self, uint32_t step)
         put_list (self, step);
     if (data->touched & FLOW_TOUCHED_ERROR) {
         snprintf (field, sizeof field, "%u.error", step);
-        put_text (self, FLOW_KEY_DATA, field, data->error);
+        put_text_field (self, FLOW_KEY_DATA, field, data->error);
     }
     if (data->touched & FLOW_TOUCHED_ENTRY) {
         entry_begin (self);
         // A list collected from the items is stored in their fields.
-        if (!flow_collected (self->run, step))
+        if (!flow_value_is_collected (self->run, step))
             entry_add (self, &name_value, data->value);
         if (data->not_kept)
             entry_add (self, &name_not_kept, json_true ());
         if (data->at)
             json_text_number (self->text, &name_at, data->at, 0);
         decimal_text (step, field);
-        entry_put (self, field);
+        entry_end (self, field);
     }
     data->touched = 0;
     put_signals (self, step);
@@ -379,14 +381,14 @@ void flow_rows_write (const struct flow *flow, struct flow_run *run, flow_row_fn
     json_text_start (&text, 64);
     const struct rows_writer self = {
         .flow = flow, .run = run, .put = put, .owner = owner, .text = &text};
-    put_run (&self);
+    put_run_fields (&self);
     if (run->touched_count)
-        qsort (run->touched, run->touched_count, sizeof *run->touched, by_number);
+        qsort (run->touched, run->touched_count, sizeof *run->touched, compare_indices);
     put_nodes (&self);
     for (uint32_t i = 0; i < run->touched_count; i++) {
         uint32_t step = run->touched[i];
         if (run->data[step])
-            put_data (&self, step);
+            put_step_data (&self, step);
         run->nodes[step].flags &= (uint16_t)~FLOW_TOUCHED;
     }
     free (run->touched);

@@ -17,16 +17,16 @@ enum {
 extern const char *const flow_phase_names[FLOW_ENDED + 1];
 
 // The flags of a run, stored as words in its state.
-struct flow_word {
+struct flow_run_flag {
     const char *name;
     size_t offset; // of a bool of struct flow_run
 };
-enum { FLOW_WORDS = 7 };
-extern const struct flow_word flow_words[FLOW_WORDS];
-#define FLOW_WORD_UNDO "undo_placed"
+enum { FLOW_RUN_FLAGS = 7 };
+extern const struct flow_run_flag flow_run_flags[FLOW_RUN_FLAGS];
+#define FLOW_FLAG_UNDO_PLACED "undo_placed"
 
-void flow_rows_head (struct flow_run *run, char text[sizeof run->head]);
-void flow_rows_state (struct flow_run *run, char text[sizeof run->state]);
+void flow_rows_head_text (struct flow_run *run, char text[sizeof run->head]);
+void flow_rows_state_text (struct flow_run *run, char text[sizeof run->state]);
 
 // False with a reason. `undo_placed`: an undo is in flight.
 bool flow_rows_complete (const struct flow *flow, struct flow_run *run, bool undo_placed,

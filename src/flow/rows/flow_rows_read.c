@@ -60,7 +60,7 @@ static bool read_signed (struct span text, int64_t *ret)
     return ok;
 }
 
-static bool read_name (struct span word, const char *const *names, int count, int *ret)
+static bool read_enum (struct span word, const char *const *names, int count, int *ret)
 {
     for (*ret = 0; *ret < count; ++*ret)
         if (span_is (word, names[*ret]))
@@ -80,7 +80,7 @@ static json_t *read_json (struct rows_reader *self, struct span field, struct sp
 
 // -- the run
 
-static bool read_head (struct rows_reader *self, struct span text)
+static bool read_run_head (struct rows_reader *self, struct span text)
 {
     struct flow_run *run = self->run;
     uint64_t version = 0;
@@ -97,15 +97,15 @@ static bool read_head (struct rows_reader *self, struct span text)
     return ok;
 }
 
-static bool read_words (struct rows_reader *self, struct span text)
+static bool read_run_flags (struct rows_reader *self, struct span text)
 {
     while (text.size) {
         struct span word = next_word (&text);
-        bool known = span_is (word, FLOW_WORD_UNDO);
+        bool known = span_is (word, FLOW_FLAG_UNDO_PLACED);
         self->undo_placed = self->undo_placed || known;
-        for (size_t i = 0; i < FLOW_WORDS; i++)
-            if (span_is (word, flow_words[i].name))
-                known = *(bool *)((char *)self->run + flow_words[i].offset) = true;
+        for (size_t i = 0; i < FLOW_RUN_FLAGS; i++)
+            if (span_is (word, flow_run_flags[i].name))
+                known = *(bool *)((char *)self->run + flow_run_flags[i].offset) = true;
         if (!known) {
             reason_set (self->reason, "run.state: unknown word %s", quoted (word));
             return false;
@@ -114,14 +114,14 @@ static bool read_words (struct rows_reader *self, struct span text)
     return true;
 }
 
-static bool read_state (struct rows_reader *self, struct span text)
+static bool read_run_state (struct rows_reader *self, struct span text)
 {
     static const char *const outcomes[] = {"running", "finished", "failed", "cancelled", "timeout"};
     struct flow_run *run = self->run;
     int phase, outcome;
     uint32_t undo_at = 0;
-    if (!read_name (next_word (&text), flow_phase_names, FLOW_ENDED + 1, &phase) ||
-        !read_name (next_word (&text), outcomes, FLOW_LATE + 1, &outcome) ||
+    if (!read_enum (next_word (&text), flow_phase_names, FLOW_ENDED + 1, &phase) ||
+        !read_enum (next_word (&text), outcomes, FLOW_LATE + 1, &outcome) ||
         !read_u32 (next_word (&text), &run->sequence) || !read_u32 (next_word (&text), &undo_at)) {
         reason_set (self->reason, "run.state: is not a phase, an outcome and two numbers");
         return false;
@@ -129,7 +129,7 @@ static bool read_state (struct rows_reader *self, struct span text)
     run->phase = (enum flow_phase)phase;
     run->outcome = (enum flow_outcome)outcome;
     run->undo_at = undo_at;
-    return read_words (self, text);
+    return read_run_flags (self, text);
 }
 
 static bool read_param (struct rows_reader *self, const char *name, const json_t *entry)
@@ -165,20 +165,21 @@ static bool read_params (struct rows_reader *self, struct span field, struct spa
     return ok;
 }
 
-static char *copy_text (struct span text)
+static char *copy_field_text (struct span text)
 {
     char *copy = memory_copy (text.data, text.size);
     return copy;
 }
 
 // Read a field. A former value is released, though a hash has each field only once.
-static bool read_once (struct rows_reader *self, struct span field, struct span text, json_t **slot)
+static bool read_json_field (struct rows_reader *self, struct span field, struct span text,
+                             json_t **slot)
 {
     json_decref (*slot);
     return (*slot = read_json (self, field, text));
 }
 
-static bool read_run (struct rows_reader *self)
+static bool read_run_fields (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;
     struct flow_run *run = self->run;
@@ -186,24 +187,24 @@ static bool read_run (struct rows_reader *self)
     for (size_t i = 0; ok && i + 1 < stored->run_count; i += 2) {
         struct span field = stored->run[i], text = stored->run[i + 1];
         if (span_is (field, "run.head")) {
-            ok = head = read_head (self, text);
+            ok = head = read_run_head (self, text);
         } else if (span_is (field, "run.state")) {
-            ok = state = read_state (self, text);
+            ok = state = read_run_state (self, text);
         } else if (span_is (field, "run.params")) {
             ok = read_params (self, field, text);
         } else if (span_is (field, "run.input")) { // written before the input had its own key
-            ok = read_once (self, field, text, &run->input);
+            ok = read_json_field (self, field, text, &run->input);
         } else if (span_is (field, "run.output")) {
-            ok = read_once (self, field, text, &run->output);
+            ok = read_json_field (self, field, text, &run->output);
         } else if (span_is (field, "run.uncaught")) {
-            ok = read_once (self, field, text, &run->uncaught);
+            ok = read_json_field (self, field, text, &run->uncaught);
         } else if (span_is (field, "run.error")) {
             free (run->error);
-            run->error = copy_text (text);
+            run->error = copy_field_text (text);
         }
     }
     if (ok && stored->input.size)
-        ok = read_once (self, span_text ("input"), stored->input, &run->input);
+        ok = read_json_field (self, span_text ("input"), stored->input, &run->input);
     if (ok && !(head && state))
         reason_set (self->reason, "%s: is missing", head ? "run.state" : "run.head");
     else if (ok && run->uncaught && !json_is_array (run->uncaught))
@@ -249,7 +250,7 @@ static bool read_nodes (struct rows_reader *self)
 enum field_kind { KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
 
 // INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
-static enum field_kind parse_field (struct span field, uint32_t *step, uint32_t *number)
+static enum field_kind parse_data_field (struct span field, uint32_t *step, uint32_t *number)
 {
     const uint8_t *dot = field.size ? memchr (field.data, '.', field.size) : NULL;
     size_t size = dot ? (size_t)(dot - field.data) : field.size;
@@ -276,10 +277,10 @@ static enum field_kind parse_field (struct span field, uint32_t *step, uint32_t 
 bool flow_rows_has_map (struct span field, uint32_t *ret_step)
 {
     uint32_t number;
-    return parse_field (field, ret_step, &number) == KIND_LIST;
+    return parse_data_field (field, ret_step, &number) == KIND_LIST;
 }
 
-static struct span map_of (const struct flow_stored *stored, uint32_t step)
+static struct span find_map (const struct flow_stored *stored, uint32_t step)
 {
     for (size_t i = 0; i < stored->map_count; i++)
         if (stored->maps[i].step == step)
@@ -314,7 +315,7 @@ static bool read_map (struct rows_reader *self, uint32_t step, struct span map)
 static bool read_list (struct rows_reader *self, uint32_t step, struct span field, struct span text)
 {
     const uint8_t *node = self->stored->nodes.data + (size_t)step * FLOW_NODE_SIZE;
-    struct span map = map_of (self->stored, step);
+    struct span map = find_map (self->stored, step);
     struct flow_data *data = flow_data_of (self->run, step);
     json_t *list = read_json (self, field, text);
     json_int_t count = json_is_array (list)     ? (json_int_t)json_array_size (list)
@@ -339,7 +340,8 @@ static bool read_list (struct rows_reader *self, uint32_t step, struct span fiel
     return read_map (self, step, map);
 }
 
-static bool read_integer (const json_t *entry, const char *name, json_int_t max, json_int_t *ret)
+static bool read_entry_integer (const json_t *entry, const char *name, json_int_t max,
+                                json_int_t *ret)
 {
     const json_t *value = json_object_get (entry, name);
     if (value)
@@ -351,7 +353,7 @@ static bool read_entry (struct rows_reader *self, uint32_t step, const json_t *e
 {
     struct flow_data *data = flow_data_of (self->run, step);
     json_int_t at = 0;
-    if (!read_integer (entry, "at", INT64_MAX, &at))
+    if (!read_entry_integer (entry, "at", INT64_MAX, &at))
         return false;
     json_decref (data->value);
     data->at = at;
@@ -368,8 +370,8 @@ static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
         return false;
     struct flow_item *item = &data->items->item[number];
     json_int_t ended = 0, generation = item->generation;
-    if (!read_integer (entry, "ended", UINT32_MAX, &ended) ||
-        !read_integer (entry, "generation", UINT16_MAX, &generation))
+    if (!read_entry_integer (entry, "ended", UINT32_MAX, &ended) ||
+        !read_entry_integer (entry, "generation", UINT16_MAX, &generation))
         return false;
     json_decref (item->value);
     item->ended = (uint32_t)ended;
@@ -377,9 +379,9 @@ static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
     item->value = json_incref (json_object_get (entry, "value"));
     const json_t *error = json_object_get (entry, "error");
     size_t size;
-    char *text = error ? memory_new (flow_size_of (error) + 1) : NULL;
+    char *text = error ? memory_new (flow_json_size (error) + 1) : NULL;
     bool ok = !error || json_to_frame (error, (uint8_t *)text, &size);
-    flow_take_item_error (self->run, item, text);
+    flow_adopt_item_error (self->run, item, text);
     return ok;
 }
 
@@ -403,7 +405,7 @@ static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t
     if (kind == KIND_ERROR) {
         struct flow_data *data = flow_data_of (self->run, step);
         free (data->error);
-        data->error = copy_text (text);
+        data->error = copy_field_text (text);
         return true;
     }
     json_t *entry = read_json (self, field, text);
@@ -424,14 +426,14 @@ static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t
 }
 
 // Read lists first, as they contain the items.
-static bool read_data (struct rows_reader *self)
+static bool read_all_data (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;
     uint32_t step, number;
     for (int lists = 1; lists >= 0; lists--)
         for (size_t i = 0; i + 1 < stored->data_count; i += 2) {
             struct span field = stored->data[i], text = stored->data[i + 1];
-            enum field_kind kind = parse_field (field, &step, &number);
+            enum field_kind kind = parse_data_field (field, &step, &number);
             if (kind == KIND_UNKNOWN || step >= self->flow->step_count) {
                 reason_set (self->reason, "%s: no such step", quoted (field));
                 return false;
@@ -452,13 +454,13 @@ struct flow_run *flow_rows_read (const struct flow *flow, const char *id,
         .flow = flow, .stored = stored, .run = flow_run_new (flow, id), .reason = reason};
     struct flow_run *run = self.run;
     reason->text[0] = '\0';
-    if (!read_run (&self) || !read_nodes (&self) || !read_data (&self) ||
+    if (!read_run_fields (&self) || !read_nodes (&self) || !read_all_data (&self) ||
         !flow_rows_complete (flow, run, self.undo_placed, reason)) {
         flow_run_destroy (&run, flow);
         return NULL;
     }
     run->written = true;
-    flow_rows_head (run, run->head);
-    flow_rows_state (run, run->state);
+    flow_rows_head_text (run, run->head);
+    flow_rows_state_text (run, run->state);
     return run;
 }

@@ -5,17 +5,18 @@
 #include "flow_turn.h"
 
 // Why the state of a node is not valid; NULL: it is.
-static const char *fault_of (const struct flow_run *run, const struct flow_step *step,
-                             uint32_t index)
+static const char *node_fault (const struct flow_run *run, const struct flow_step *step,
+                               uint32_t index)
 {
     enum {
-        KNOWN = FLOW_BLOCKED | FLOW_BY_PERSON | FLOW_JOINED | FLOW_PLACED | FLOW_SETTLED |
-                FLOW_STOPPING | FLOW_RESETTING | FLOW_PARTLY | FLOW_READY | FLOW_DISPATCHED |
-                FLOW_RETRIED | FLOW_FRESH | FLOW_STARTED | FLOW_RAISED
+        KNOWN = FLOW_BLOCKED | FLOW_BY_PERSON | FLOW_JOINED | FLOW_PLACED | FLOW_END_COUNTED |
+                FLOW_STOPPING | FLOW_RESETTING | FLOW_RESET_UNFINISHED | FLOW_READY |
+                FLOW_DISPATCHED | FLOW_RETRIED | FLOW_RESET_EVALUATION | FLOW_STARTED |
+                FLOW_RAISE_GENERATION
     };
     const struct flow_node *node = &run->nodes[index];
     const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
-    bool ready = node->flags & FLOW_READY, decided = flow_decided (node),
+    bool ready = node->flags & FLOW_READY, decided = flow_node_is_decided (node),
          placed = node->flags & FLOW_PLACED || (items && items->in_flight > 0),
          waits =
              (step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL) && node->state == FLOW_RUNNING;
@@ -25,7 +26,7 @@ static const char *fault_of (const struct flow_run *run, const struct flow_step 
         return "a timer, and it is not in flight";
     if (node->ended > run->sequence)
         return "ended after the last end";
-    if (decided ? placed || ready || waits : node->flags & FLOW_SETTLED)
+    if (decided ? placed || ready || waits : node->flags & FLOW_END_COUNTED)
         return "both ended and not ended";
     if (node->flags & FLOW_BLOCKED && node->state != FLOW_NONE)
         return "both blocked and not blocked";
@@ -48,7 +49,7 @@ static bool complete_step (const struct flow *flow, struct flow_run *run, uint32
 {
     const struct flow_step *step = &flow->steps[index];
     const struct flow_node *node = &run->nodes[index];
-    const char *fault = fault_of (run, step, index);
+    const char *fault = node_fault (run, step, index);
     if (!fault && node->state == FLOW_RUNNING && step->kind != FLOW_CALL)
         flow_data_of (run, index);
     struct flow_data *data = run->data[index];
@@ -69,16 +70,16 @@ static bool complete_step (const struct flow *flow, struct flow_run *run, uint32
     if (!data)
         return true;
     data->signals_written = (uint32_t)json_array_size (data->signals);
-    run->kept_signals += data->signals_written;
+    run->waiting_signals += data->signals_written;
     run->signals_size += flow_signals_size (data);
-    if (flow_collected (run, index)) {
+    if (flow_value_is_collected (run, index)) {
         json_decref (data->value);
-        data->value = flow_collect (step, items);
+        data->value = flow_collect_items (step, items);
     } else {
-        run->data_size += flow_size_of (data->value);
+        run->data_size += flow_json_size (data->value);
     }
     for (uint32_t i = 0; items && i < items->count; i++)
-        run->data_size += flow_size_of (items->item[i].value);
+        run->data_size += flow_json_size (items->item[i].value);
     return true;
 }
 
@@ -113,7 +114,7 @@ bool flow_rows_complete (const struct flow *flow, struct flow_run *run, bool und
     }
     const struct flow_node *last = flow->final < 0 ? NULL : &run->nodes[flow->final];
     if (run->phase == FLOW_FINAL && (!last || last->flags & FLOW_RESETTING ||
-                                     !(flow_decided (last) || last->flags & FLOW_JOINED))) {
+                                     !(flow_node_is_decided (last) || last->flags & FLOW_JOINED))) {
         reason_set (reason, "run.state: final, and its last step was not begun");
         return false;
     }

@@ -15,13 +15,13 @@ const struct zone *flow_live_zone (const struct flow_live *live)
     return zone ? zone : live->station->zone;
 }
 
-static int64_t local_of (const struct zone *zone, int64_t unix_s)
+static int64_t local_seconds_of (const struct zone *zone, int64_t unix_s)
 {
     return unix_s + zone_offset (zone, unix_s);
 }
 
 // The values given to a run outside the schedule override those of its plan.
-static void take_given (struct flow_live *live, const struct plan *plan)
+static void merge_run_values (struct flow_live *live, const struct plan *plan)
 {
     struct reason ignored;
     json_t *with = plan->extra && plan->run_with
@@ -38,7 +38,8 @@ static void take_given (struct flow_live *live, const struct plan *plan)
 }
 
 // A run without a schedule, or started by an operator, takes its batch as its nominal time.
-static void take_batch (struct flow_live *live, const struct plan *plan, const struct zone *zone)
+static void use_batch_time (struct flow_live *live, const struct plan *plan,
+                            const struct zone *zone)
 {
     const char *text = json_string_value (json_object_get (live->inherit, "batch"));
     int64_t local;
@@ -80,14 +81,14 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
         live->caller = memory_copy (plan->caller.data, plan->caller.size);
     }
     live->inherit = plan->policy ? json_deep_copy (plan->policy->fields) : json_object ();
-    take_given (live, plan);
+    merge_run_values (live, plan);
     live->subs = json_object ();
     live->run = flow_run_new (live->flow, live->name);
     live->run->version = begin->version;
     if (!live->flow->parallel_own)
         live->run->parallel = (uint32_t)self->settings->flow_parallel;
     const struct zone *zone = flow_live_zone (live);
-    live->run->start = local_of (zone, now_us / 1000000);
+    live->run->start = local_seconds_of (zone, now_us / 1000000);
     live->depth = 1;
     if (plan_step_parse (plan->step, &call) && call.kind == STEP_FLOW) {
         live->run->fire = call.fire;
@@ -95,15 +96,16 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
         live->run->batch = call.batch;
         live->depth = call.depth;
     } else {
-        live->run->fire = local_of (zone, plan_nominal (plan, begin->exec_id));
-        live->run->created = local_of (zone, plan->schedule.received);
-        take_batch (live, plan, zone);
+        live->run->fire = local_seconds_of (zone, plan_nominal (plan, begin->exec_id));
+        live->run->created = local_seconds_of (zone, plan->schedule.received);
+        use_batch_time (live, plan, zone);
     }
-    live->run->goes_on = flow_defaults_continue (json_object_get (live->inherit, "defaults"));
+    live->run->continues_on_error =
+        flow_defaults_continue (json_object_get (live->inherit, "defaults"));
     live->began_ms = now_us / 1000;
     flow_live_time (live, plan);
     live->unwritten = true;
-    live->straight = begin->exec_id == begin->run; // else a retry restarts the run
+    live->never_retried = begin->exec_id == begin->run; // else a retry restarts the run
     if (former)
         flow_live_forget (former);
     flow_live_add (self, live);

@@ -34,7 +34,7 @@ static struct flow_entry *find_entry (const struct station *self, struct span na
 
 // -- names
 
-static bool is_target (const struct station *self, struct span name)
+static bool is_target_name (const struct station *self, struct span name)
 {
     for (size_t i = 0; i < self->target_count; i++)
         if (span_is (name, target_name (self->targets[i])))
@@ -44,7 +44,7 @@ static bool is_target (const struct station *self, struct span name)
 
 bool flow_book_has (const struct station *self, struct span name)
 {
-    return find_entry (self, name) && !is_target (self, name);
+    return find_entry (self, name) && !is_target_name (self, name);
 }
 
 bool flow_book_takes (const struct station *self, struct span name)
@@ -63,36 +63,36 @@ int flow_book_version (const struct station *self, struct span name)
     return entry ? entry->use : 0;
 }
 
-static int by_name (const void *one, const void *other)
+static int compare_target_names (const void *one, const void *other)
 {
     return strcmp (one, other);
 }
 
-void flow_book_known (const struct station *self, struct flow_known *ret)
+void flow_book_copy_names (const struct station *self, struct flow_known *ret)
 {
     *ret = (struct flow_known){.target_count = self->target_count};
     flow_names_copy (&ret->flows, &self->flows->names);
     ret->targets = memory_new ((self->target_count + 1) * sizeof *ret->targets);
     for (size_t i = 0; i < self->target_count; i++)
         snprintf (ret->targets[i], sizeof *ret->targets, "%s", target_name (self->targets[i]));
-    qsort (ret->targets, self->target_count, sizeof *ret->targets, by_name);
+    qsort (ret->targets, self->target_count, sizeof *ret->targets, compare_target_names);
 }
 
 // -- the names, as Redis has them
 
-static void add_head (struct flow_names *names, const struct store_flow_head *head)
+static void add_stored_name (struct flow_names *names, const struct store_flow_head *head)
 {
     struct flow_entry *entry = flow_names_add (names, head->name);
     entry->use = head->use;
     entry->last = head->last > head->use ? head->last : head->use;
     entry->updated = head->updated;
-    flow_entry_take (entry, head->info.size ? flow_facts_read (head->info) : NULL);
+    flow_entry_set_facts (entry, head->info.size ? flow_facts_read (head->info) : NULL);
     if (!entry->use || !entry->facts)
         log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s field=%s", entry->name,
                    entry->use ? "info" : "use");
 }
 
-static void on_mended (void *owner, const struct flow *flow, int version, const char *reason)
+static void on_repaired (void *owner, const struct flow *flow, int version, const char *reason)
 {
     (void)owner, (void)flow, (void)version, (void)reason; // facts are set, or the error is logged
 }
@@ -100,29 +100,29 @@ static void on_mended (void *owner, const struct flow *flow, int version, const 
 // Recompile entries that were edited by hand: some now, the others when they are requested.
 static void repair_flows (struct station *self)
 {
-    enum { MENDED_MAX = 100 };
+    enum { REPAIRED_MAX = 100 };
     const struct flow_names *names = &self->flows->names;
-    size_t mended = 0;
-    for (size_t i = 0; i < names->count && mended < MENDED_MAX; i++) {
+    size_t repaired_count = 0;
+    for (size_t i = 0; i < names->count && repaired_count < REPAIRED_MAX; i++) {
         const struct flow_entry *entry = &names->entries[i];
         if (entry->facts || !entry->use)
             continue;
-        mended++;
-        flow_book_get (self, entry->name, entry->use, on_mended, self);
+        repaired_count++;
+        flow_book_get (self, entry->name, entry->use, on_repaired, self);
     }
 }
 
-static void read_names (struct station *self);
+static void read_flow_names (struct station *self);
 
-static void on_heads (void *owner, const struct store_flow_heads *answer)
+static void on_flow_names (void *owner, const struct store_flow_heads *answer)
 {
     struct station *self = owner;
     struct flow_book *book = self->flows;
     if (answer->result == STORE_DONE) {
         flow_names_clear (&book->names);
         for (size_t i = 0; i < answer->count; i++)
-            add_head (&book->names, &answer->heads[i]);
-        flow_names_renew (&book->names);
+            add_stored_name (&book->names, &answer->heads[i]);
+        flow_names_recompute (&book->names);
         repair_flows (self);
     } else if (answer->result == STORE_ERROR) {
         log_event (LEVEL_ERROR, "flow.not_loaded", "error=%s", quoted (span_text (answer->error)));
@@ -134,45 +134,45 @@ static void on_heads (void *owner, const struct store_flow_heads *answer)
         return; // the station is stopping, or will reload the names
     void (*then) (struct station *) = book->load_again ? NULL : book->then;
     if (book->load_again)
-        read_names (self);
+        read_flow_names (self);
     if (then) {
         book->then = NULL;
         then (self);
     }
 }
 
-static void read_names (struct station *self)
+static void read_flow_names (struct station *self)
 {
     struct flow_book *book = self->flows;
     book->load_again = book->loading;
     if (book->loading)
         return;
     book->loading = true;
-    store_flow_heads (self->store, FLOW_NAMES_MAX, on_heads, self);
+    store_flow_heads (self->store, FLOW_NAMES_MAX, on_flow_names, self);
     link_flush (store_link (self->store));
 }
 
 void flow_book_load (struct station *self, void (*then) (struct station *self))
 {
     self->flows->then = then;
-    read_names (self);
+    read_flow_names (self);
 }
 
-void flow_book_look (struct station *self)
+void flow_book_reload (struct station *self)
 {
-    read_names (self);
+    read_flow_names (self);
 }
 
 // -- definitions that are not in memory
 
-static void answer_wait (struct flow_wait *wait, const struct flow *flow, const char *reason)
+static void reply_to_waiter (struct flow_wait *wait, const struct flow *flow, const char *reason)
 {
     wait->reply (wait->owner, flow, wait->version, reason);
     free (wait);
 }
 
 // Answer all callers that wait for this load, and end it.
-static void load_end (struct flow_load *load, const struct flow *flow, const char *reason)
+static void end_load (struct flow_load *load, const struct flow *flow, const char *reason)
 {
     struct station *self = load->station;
     struct flow_load **at = &self->flows->loads;
@@ -183,7 +183,7 @@ static void load_end (struct flow_load *load, const struct flow *flow, const cha
         flow_book_hold (self, flow);
     for (struct flow_wait *wait; (wait = load->first);) {
         load->first = wait->next;
-        answer_wait (wait, flow, reason);
+        reply_to_waiter (wait, flow, reason);
     }
     if (flow)
         flow_book_release (self, flow);
@@ -206,7 +206,7 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     struct flow_load *load = owner;
     struct station *self = load->station;
     struct reason reason = {""};
-    const struct flow *kept = NULL;
+    const struct flow *cached = NULL;
     if (flow && strcmp (flow->name, load->name) != 0) {
         reason_set (&reason, "flow %s: version %d is of flow %s", load->name, load->version,
                     flow->name);
@@ -216,27 +216,27 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     }
     struct flow_entry *entry = find_entry (self, span_text (load->name));
     if (flow && entry && entry->use == load->version && !entry->facts) {
-        flow_entry_take (entry, flow_facts_of (flow));
-        flow_names_renew (&self->flows->names);
+        flow_entry_set_facts (entry, flow_facts_of (flow));
+        flow_names_recompute (&self->flows->names);
     }
     if (flow)
-        kept =
+        cached =
             flow_cache_put (&self->flows->cache, load->name, load->version, flow, load->text_size);
-    if (!kept && self->flows->parser)
+    if (!cached && self->flows->parser)
         log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s version=%d reason=\"%s\"", load->name,
                    load->version, reason.text);
     json_decref (errors);
-    load_end (load, kept, reason.text);
+    end_load (load, cached, reason.text);
     station_resume (self);
 }
 
-static void on_text (void *owner, const struct store_flow *answer)
+static void on_definition_text (void *owner, const struct store_flow *answer)
 {
     struct flow_load *load = owner;
     struct station *self = load->station;
     struct reason reason = {""};
     struct flow_known known;
-    bool there = answer->result == STORE_DONE && answer->text.size && self->flows->parser;
+    bool has_text = answer->result == STORE_DONE && answer->text.size && self->flows->parser;
     if (answer->result == STORE_NONE)
         reason_set (&reason, "flow %s: not found", load->name);
     else if (answer->result == STORE_DONE)
@@ -244,13 +244,13 @@ static void on_text (void *owner, const struct store_flow *answer)
     else
         reason_set (&reason, "flow %s: Redis: %s", load->name,
                     answer->error && *answer->error ? answer->error : "was lost");
-    if (!there) {
-        load_end (load, NULL, reason.text);
+    if (!has_text) {
+        end_load (load, NULL, reason.text);
         station_resume (self);
         return;
     }
-    flow_book_known (self, &known);
-    known.any_target = known.is_put = true;
+    flow_book_copy_names (self, &known);
+    known.any_target = known.was_accepted = true;
     load->text_size = answer->text.size;
     flow_parser_ask (self->flows->parser, answer->text, &known, FLOW_PARSE_FIRST, on_parsed, load);
 }
@@ -272,13 +272,14 @@ static void load_definition (struct station *self, struct flow_wait *wait)
     *load->last = wait;
     load->last = &wait->next;
     if (fresh)
-        store_flow_read (self->store, load->name, load->version, LINK_REPEAT, on_text, load);
+        store_flow_read (self->store, load->name, load->version, LINK_REPEAT, on_definition_text,
+                         load);
 }
 
 // -- callers
 
 // Answer the callers whose definition is in memory or does not exist.
-static void answer_ready (void *owner)
+static void reply_to_ready_waiters (void *owner)
 {
     struct station *self = owner;
     struct flow_book *book = self->flows;
@@ -298,7 +299,7 @@ static void answer_ready (void *owner)
         if (flow)
             flow_book_hold (self, flow);
         if (flow || !wait->version || !book->parser)
-            answer_wait (wait, flow, reason.text);
+            reply_to_waiter (wait, flow, reason.text);
         else
             load_definition (self, wait); // it was evicted meanwhile
         if (flow)
@@ -355,9 +356,9 @@ void flow_book_put (struct station *self, struct flow_entry *entry, struct flow 
     place->use = entry->use;
     place->last = entry->last;
     place->updated = entry->updated;
-    flow_entry_take (place, entry->facts);
+    flow_entry_set_facts (place, entry->facts);
     entry->facts = NULL;
-    flow_names_renew (&book->names);
+    flow_names_recompute (&book->names);
     if (flow)
         flow_cache_put (&book->cache, place->name, version, flow, text_size);
 }
@@ -365,7 +366,7 @@ void flow_book_put (struct station *self, struct flow_entry *entry, struct flow 
 void flow_book_remove (struct station *self, const char *name)
 {
     flow_names_remove (&self->flows->names, span_text (name));
-    flow_names_renew (&self->flows->names);
+    flow_names_recompute (&self->flows->names);
     flow_cache_forget (&self->flows->cache, span_text (name), 0);
 }
 
@@ -376,7 +377,7 @@ void flow_book_forget (struct station *self, const char *name, int version)
 
 // -- life
 
-static void on_gone (void *owner, struct flow *flow)
+static void on_dropped_flow (void *owner, struct flow *flow)
 {
     struct station *self = owner;
     flow_parser_reap (self->flows->parser, flow);
@@ -386,11 +387,11 @@ void flow_book_start (struct station *self)
 {
     struct flow_book *book = self->flows = memory_new (sizeof *book);
     book->station = self;
-    book->cache = (struct flow_cache){.max = CACHE_MAX, .gone = on_gone, .owner = self};
+    book->cache = (struct flow_cache){.max = CACHE_MAX, .gone = on_dropped_flow, .owner = self};
     book->parser = flow_parser_new (self->reactor);
     book->last_ready = &book->ready;
     book->last = &book->first;
-    book->answer = (struct task){.call = answer_ready, .owner = self};
+    book->answer = (struct task){.call = reply_to_ready_waiters, .owner = self};
 }
 
 void flow_book_quit (struct station *self)
@@ -404,7 +405,7 @@ void flow_book_quit (struct station *self)
     flow_parser_destroy (&parser);
     for (struct flow_wait *wait; (wait = book->ready);) {
         book->ready = wait->next;
-        answer_wait (wait, NULL, "the station stops");
+        reply_to_waiter (wait, NULL, "the station stops");
     }
     book->last_ready = &book->ready;
 }

@@ -20,7 +20,7 @@ void flow_book_stop (struct station *self);
 void flow_book_load (struct station *self, void (*then) (struct station *self));
 
 // Read the names again, after a write whose outcome is unknown.
-void flow_book_look (struct station *self);
+void flow_book_reload (struct station *self);
 
 // Whether plans for this name are flow plans. A target hides a flow of the same name.
 bool flow_book_has (const struct station *self, struct span name);
@@ -70,7 +70,7 @@ struct flow_book {
 };
 
 // The names that a definition may refer to now.
-void flow_book_known (const struct station *self, struct flow_known *ret);
+void flow_book_copy_names (const struct station *self, struct flow_known *ret);
 
 // Enter the flow as `entry` describes it. Takes ownership of the entry's facts and of `flow`, the
 // compiled `version`, which may be NULL.

@@ -8,80 +8,82 @@
 // definitions of 3 to 9,000 steps.
 enum { TEXT_FACTOR = 4, STEP_SIZE = 2048, MORE_SIZE = 4096 };
 
-static struct flow_kept *kept_of_name (struct table_node *node)
+static struct flow_cache_entry *entry_of_name_node (struct table_node *node)
 {
-    return (struct flow_kept *)((char *)node - offsetof (struct flow_kept, by_name));
+    return (struct flow_cache_entry *)((char *)node - offsetof (struct flow_cache_entry, by_name));
 }
 
-static struct flow_kept *kept_of_flow (struct table_node *node)
+static struct flow_cache_entry *entry_of_flow_node (struct table_node *node)
 {
-    return (struct flow_kept *)((char *)node - offsetof (struct flow_kept, by_flow));
+    return (struct flow_cache_entry *)((char *)node - offsetof (struct flow_cache_entry, by_flow));
 }
 
-static struct flow_kept *find_name (const struct flow_cache *self, struct span name, int version)
+static struct flow_cache_entry *find_cached_name (const struct flow_cache *self, struct span name,
+                                                  int version)
 {
     struct table_node *node = table_find (&self->by_name, table_hash (name));
     for (; node; node = table_next (node)) {
-        struct flow_kept *kept = kept_of_name (node);
-        if (span_is (name, kept->name) && (kept->version == version || !version))
-            return kept;
+        struct flow_cache_entry *entry = entry_of_name_node (node);
+        if (span_is (name, entry->name) && (entry->version == version || !version))
+            return entry;
     }
     return NULL;
 }
 
-static struct flow_kept *find_flow (const struct flow_cache *self, const struct flow *flow)
+static struct flow_cache_entry *find_cached_flow (const struct flow_cache *self,
+                                                  const struct flow *flow)
 {
     struct table_node *node =
         table_find (&self->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
-    while (node && kept_of_flow (node)->flow != flow)
+    while (node && entry_of_flow_node (node)->flow != flow)
         node = table_next (node);
-    return node ? kept_of_flow (node) : NULL;
+    return node ? entry_of_flow_node (node) : NULL;
 }
 
 // -- the list of unused definitions
 
-static void list_add (struct flow_cache *self, struct flow_kept *kept)
+static void unused_list_add (struct flow_cache *self, struct flow_cache_entry *entry)
 {
-    kept->older = self->newest;
-    kept->newer = NULL;
+    entry->older = self->newest;
+    entry->newer = NULL;
     if (self->newest)
-        self->newest->newer = kept;
+        self->newest->newer = entry;
     else
-        self->oldest = kept;
-    self->newest = kept;
+        self->oldest = entry;
+    self->newest = entry;
 }
 
-static void list_remove (struct flow_cache *self, struct flow_kept *kept)
+static void unused_list_remove (struct flow_cache *self, struct flow_cache_entry *entry)
 {
-    if (kept->older)
-        kept->older->newer = kept->newer;
+    if (entry->older)
+        entry->older->newer = entry->newer;
     else
-        self->oldest = kept->newer;
-    if (kept->newer)
-        kept->newer->older = kept->older;
+        self->oldest = entry->newer;
+    if (entry->newer)
+        entry->newer->older = entry->older;
     else
-        self->newest = kept->older;
+        self->newest = entry->older;
 }
 
-static void cache_drop (struct flow_cache *self, struct flow_kept *kept)
+static void cache_drop_entry (struct flow_cache *self, struct flow_cache_entry *entry)
 {
-    if (kept->holders == 0)
-        list_remove (self, kept);
-    if (kept->found)
-        table_remove (&self->by_name, &kept->by_name);
-    table_remove (&self->by_flow, &kept->by_flow);
-    self->size -= kept->size;
+    if (entry->holders == 0)
+        unused_list_remove (self, entry);
+    if (entry->found)
+        table_remove (&self->by_name, &entry->by_name);
+    table_remove (&self->by_flow, &entry->by_flow);
+    self->size -= entry->size;
     if (self->gone)
-        self->gone (self->owner, kept->flow);
+        self->gone (self->owner, entry->flow);
     else
-        flow_destroy (&kept->flow);
-    free (kept);
+        flow_destroy (&entry->flow);
+    free (entry);
 }
 
 static void cache_trim (struct flow_cache *self)
 {
     while (self->size > self->max && self->oldest)
-        cache_drop (self, self->oldest);
+        cache_drop_entry (self, self->oldest);
 }
 
 // -- interface
@@ -90,76 +92,76 @@ void flow_cache_clear (struct flow_cache *self)
 {
     self->gone = NULL;
     for (struct table_node *node; (node = table_any (&self->by_flow));)
-        cache_drop (self, kept_of_flow (node));
+        cache_drop_entry (self, entry_of_flow_node (node));
     table_free (&self->by_name);
     table_free (&self->by_flow);
 }
 
 const struct flow *flow_cache_find (struct flow_cache *self, struct span name, int version)
 {
-    struct flow_kept *kept = find_name (self, name, version);
-    if (kept && kept->holders == 0) {
-        list_remove (self, kept);
-        list_add (self, kept);
+    struct flow_cache_entry *entry = find_cached_name (self, name, version);
+    if (entry && entry->holders == 0) {
+        unused_list_remove (self, entry);
+        unused_list_add (self, entry);
     }
-    return kept ? kept->flow : NULL;
+    return entry ? entry->flow : NULL;
 }
 
-static void cache_forget (struct flow_cache *self, struct flow_kept *kept)
+static void cache_hide (struct flow_cache *self, struct flow_cache_entry *entry)
 {
-    if (kept->holders == 0) {
-        cache_drop (self, kept);
+    if (entry->holders == 0) {
+        cache_drop_entry (self, entry);
         return;
     }
-    table_remove (&self->by_name, &kept->by_name);
-    kept->found = false;
+    table_remove (&self->by_name, &entry->by_name);
+    entry->found = false;
 }
 
 void flow_cache_forget (struct flow_cache *self, struct span name, int version)
 {
-    for (struct flow_kept *kept; (kept = find_name (self, name, version));)
-        cache_forget (self, kept);
+    for (struct flow_cache_entry *entry; (entry = find_cached_name (self, name, version));)
+        cache_hide (self, entry);
 }
 
 const struct flow *flow_cache_put (struct flow_cache *self, const char *name, int version,
                                    struct flow *flow, size_t text_size)
 {
     flow_cache_forget (self, span_text (name), version);
-    struct flow_kept *kept = memory_new (sizeof *kept);
-    kept->version = version;
-    kept->flow = flow;
-    kept->size = TEXT_FACTOR * text_size + STEP_SIZE * flow->step_count + MORE_SIZE;
-    kept->found = true;
-    snprintf (kept->name, sizeof kept->name, "%s", name);
-    table_add (&self->by_name, &kept->by_name, table_hash (span_text (kept->name)));
-    table_add (&self->by_flow, &kept->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
-    self->size += kept->size;
+    struct flow_cache_entry *entry = memory_new (sizeof *entry);
+    entry->version = version;
+    entry->flow = flow;
+    entry->size = TEXT_FACTOR * text_size + STEP_SIZE * flow->step_count + MORE_SIZE;
+    entry->found = true;
+    snprintf (entry->name, sizeof entry->name, "%s", name);
+    table_add (&self->by_name, &entry->by_name, table_hash (span_text (entry->name)));
+    table_add (&self->by_flow, &entry->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
+    self->size += entry->size;
     cache_trim (self); // before the new one is listed, so that it is not evicted
-    list_add (self, kept);
+    unused_list_add (self, entry);
     return flow;
 }
 
 void flow_cache_hold (struct flow_cache *self, const struct flow *flow)
 {
-    struct flow_kept *kept = find_flow (self, flow);
-    if (kept && kept->holders++ == 0)
-        list_remove (self, kept);
+    struct flow_cache_entry *entry = find_cached_flow (self, flow);
+    if (entry && entry->holders++ == 0)
+        unused_list_remove (self, entry);
 }
 
 void flow_cache_release (struct flow_cache *self, const struct flow *flow)
 {
-    struct flow_kept *kept = find_flow (self, flow);
-    if (!kept || kept->holders == 0 || --kept->holders > 0)
+    struct flow_cache_entry *entry = find_cached_flow (self, flow);
+    if (!entry || entry->holders == 0 || --entry->holders > 0)
         return;
-    list_add (self, kept);
-    if (kept->found)
+    unused_list_add (self, entry);
+    if (entry->found)
         cache_trim (self);
     else
-        cache_drop (self, kept);
+        cache_drop_entry (self, entry);
 }
 
 bool flow_cache_is_held (const struct flow_cache *self, struct span name, int version)
 {
-    const struct flow_kept *kept = find_name (self, name, version);
-    return kept && kept->holders > 0;
+    const struct flow_cache_entry *entry = find_cached_name (self, name, version);
+    return entry && entry->holders > 0;
 }

@@ -6,9 +6,9 @@
 #include "table.h"
 
 // A definition.
-struct flow_kept {
+struct flow_cache_entry {
     struct table_node by_name, by_flow;
-    struct flow_kept *older, *newer; // in the list of unused definitions
+    struct flow_cache_entry *older, *newer; // in the list of unused definitions
     char name[FLOW_NAME_MAX + 1];
     int version;
     struct flow *flow;
@@ -19,7 +19,7 @@ struct flow_kept {
 
 struct flow_cache {
     struct table by_name, by_flow;
-    struct flow_kept *oldest, *newest;             // of unused definitions
+    struct flow_cache_entry *oldest, *newest;      // of unused definitions
     size_t size, max;                              // bytes of all definitions
     void (*gone) (void *owner, struct flow *flow); // frees a dropped definition; NULL: flow_destroy
     void *owner;

@@ -50,7 +50,7 @@ static void copy_members (json_t *to, const json_t *from, const char *const *nam
 }
 
 // A PLAN frame of a plan that runs once, at once.
-static json_t *frame_once (const char *description)
+static json_t *plan_frame_once (const char *description)
 {
     json_t *frame = json_object ();
     json_object_set_new (frame, "description", json_string (description));
@@ -59,14 +59,14 @@ static json_t *frame_once (const char *description)
     return frame;
 }
 
-static json_t *plan_frame (const struct flow_live *live, const struct flow_effect *effect)
+static json_t *call_plan_frame (const struct flow_live *live, const struct flow_effect *effect)
 {
     static const char *const inherited[] = {"tenant", "creator", "category", "priority", "group"};
     const struct flow_step *step = &live->flow->steps[effect->step];
     const struct flow_call *call = effect->call;
     char text[2 * STATION_NAME_MAX + 2];
     snprintf (text, sizeof text, "%s/%s", live->flow->name, step->name);
-    json_t *frame = frame_once (call->title ? call->title : text);
+    json_t *frame = plan_frame_once (call->title ? call->title : text);
     if (call->plan)
         json_object_update (frame, call->plan);
     json_t *retry = flow_defaults_retry (json_object_get (live->inherit, "defaults"));
@@ -85,7 +85,7 @@ static json_t *plan_frame (const struct flow_live *live, const struct flow_effec
 }
 
 // An evaluated frame as text: strings as they are, other values as JSON.
-static struct span text_of (const json_t *value, char **made)
+static struct span evaluated_frame_text (const json_t *value, char **made)
 {
     if (json_is_string (value))
         return span_of (json_string_value (value), json_string_length (value));
@@ -106,14 +106,14 @@ struct call_frames {
 static void add_text (struct call_frames *self, uint8_t type, const json_t *value)
 {
     char *made = NULL;
-    message_add (&self->message, type, text_of (value, &made));
+    message_add (&self->message, type, evaluated_frame_text (value, &made));
     if (made)
         self->made[self->made_count++] = made;
 }
 
-static void make_frames (struct call_frames *self, const struct flow_live *live,
-                         const struct flow_effect *effect, struct span station,
-                         const json_t *fields)
+static void make_call_frames (struct call_frames *self, const struct flow_live *live,
+                              const struct flow_effect *effect, struct span station,
+                              const json_t *fields)
 {
     const struct target *target = station_target (live->station, station);
     bool publishes = target && target_type (target) == TARGET_PUB;
@@ -145,7 +145,7 @@ static void make_frames (struct call_frames *self, const struct flow_live *live,
     message->desc_bytes = self->spans[0];
 }
 
-static void frames_clear (struct call_frames *self)
+static void call_frames_clear (struct call_frames *self)
 {
     for (size_t i = 0; i < self->made_count; i++)
         free (self->made[i]);
@@ -153,7 +153,7 @@ static void frames_clear (struct call_frames *self)
     free (self->json);
 }
 
-static enum part part_of (const struct flow_live *live, const struct plan_step *step)
+static enum part part_of_plan_step (const struct flow_live *live, const struct plan_step *step)
 {
     bool calls = live->flow->steps[step->step].kind == FLOW_CALL;
     return step->kind == STEP_UNDO             ? PART_UNDO
@@ -163,9 +163,9 @@ static enum part part_of (const struct flow_live *live, const struct plan_step *
 
 // Make the plan of a call or timer, or with `step` NULL a flow plan. NULL: rejected, with the
 // reason.
-static struct plan *plan_make (const struct flow_live *live, const struct flow_effect *effect,
-                               const struct plan_step *step, struct span station, json_t *fields,
-                               struct reason *reason)
+static struct plan *make_call_plan (const struct flow_live *live, const struct flow_effect *effect,
+                                    const struct plan_step *step, struct span station,
+                                    json_t *fields, struct reason *reason)
 {
     struct station *self = live->station;
     struct plan_fields read;
@@ -179,22 +179,23 @@ static struct plan *plan_make (const struct flow_live *live, const struct flow_e
     const struct target *target = station_target (self, station);
     if (target && target_type (target) == TARGET_VOTE && read.vote.need == VOTE_NONE)
         read.vote.need = VOTE_ALL;
-    make_frames (&frames, live, effect, station, fields);
+    make_call_frames (&frames, live, effect, station, fields);
     uint64_t id = !step ? station_new_id (self)
                         : id_of_call (step->run, step->step, step->item, step->generation,
-                                      part_of (live, step));
+                                      part_of_plan_step (live, step));
     struct plan *plan =
         plan_new_submitted (id, &frames.message, span_text (live->caller ? live->caller : ""),
                             &read, station_now (self));
     plan->revision = station_revision ();
     if (engine_submit (plan, zones_of (self, plan), station_now (self), &misses, reason))
         plan_destroy (&plan);
-    frames_clear (&frames);
+    call_frames_clear (&frames);
     plan_fields_clear (&read);
     return plan;
 }
 
-static struct plan_step step_of (const struct flow_live *live, const struct flow_effect *effect)
+static struct plan_step plan_step_of_effect (const struct flow_live *live,
+                                             const struct flow_effect *effect)
 {
     const struct flow_run *run = live->run;
     bool flow = effect->call && effect->call->is_flow;
@@ -215,20 +216,20 @@ static struct plan_step step_of (const struct flow_live *live, const struct flow
 }
 
 // A retried call reuses its plan id: the store may have data of the former plan.
-static void place_call (const struct flow_live *live, const struct plan *plan)
+static void store_call_plan (const struct flow_live *live, const struct plan *plan)
 {
-    bool first = live->straight && live->run->phase != FLOW_UNDOING;
+    bool first = live->never_retried && live->run->phase != FLOW_UNDOING;
     store_place (live->station->store, plan, first ? STORE_ID_FIRST : STORE_ID_AGAIN);
 }
 
 bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
                       struct reason *reason)
 {
-    struct plan_step step = step_of (live, effect);
+    struct plan_step step = plan_step_of_effect (live, effect);
     uint64_t inner = effect->inner ? flow_call_run (live, effect->step, effect->item) : 0;
-    json_t *fields = plan_frame (live, effect);
+    json_t *fields = call_plan_frame (live, effect);
     struct plan *plan =
-        plan_make (live, effect, &step, span_text (effect->call->target), fields, reason);
+        make_call_plan (live, effect, &step, span_text (effect->call->target), fields, reason);
     json_decref (fields);
     if (!plan)
         return false;
@@ -236,7 +237,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
         plan->flow_run = inner;
         plan->state = PLAN_RETRY;
     }
-    place_call (live, plan);
+    store_call_plan (live, plan);
     flow_news_placed (live, plan);
     plan_destroy (&plan);
     FAILPOINT ("flow_placed");
@@ -246,17 +247,17 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
 // A timer is a plan whose target is the flow itself; its claim is the timer's expiry.
 void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 {
-    struct plan_step step = step_of (live, effect);
+    struct plan_step step = plan_step_of_effect (live, effect);
     struct reason reason;
     step.kind = STEP_TIMER;
     json_t *fields = json_pack ("{s:s, s:s, s:I}", "description", "flow timer", "plan_type", "time",
                                 "plan_time", (json_int_t)((effect->at + 999) / 1000));
     json_object_set_new (fields, "misfire", json_string ("all"));
     struct plan *plan =
-        plan_make (live, effect, &step, span_text (live->flow_name), fields, &reason);
+        make_call_plan (live, effect, &step, span_text (live->flow_name), fields, &reason);
     json_decref (fields);
     if (plan)
-        place_call (live, plan);
+        store_call_plan (live, plan);
     else
         log_event (LEVEL_ERROR, "flow.timer", "run=%s error=\"%s\"", live->name, reason.text);
     plan_destroy (&plan);
@@ -265,12 +266,12 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 // This removes even a claimed timer; flow_fire.c checks for that.
 void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect)
 {
-    struct plan_step step = step_of (live, effect);
+    struct plan_step step = plan_step_of_effect (live, effect);
     step.kind = STEP_TIMER;
-    store_take_back (
-        live->station->store, span_text (live->flow_name),
-        id_of_call (live->id, step.step, step.item, step.generation, part_of (live, &step)),
-        span_text (live->caller ? live->caller : ""));
+    store_take_back (live->station->store, span_text (live->flow_name),
+                     id_of_call (live->id, step.step, step.item, step.generation,
+                                 part_of_plan_step (live, &step)),
+                     span_text (live->caller ? live->caller : ""));
 }
 
 uint64_t flow_timer_call (const struct plan_step *step)
@@ -287,8 +288,9 @@ void flow_live_reopen (struct flow_live *live)
         flow_live_due (live, flow_live_next_us (live)); // its own flow plan is still in progress
         return;
     }
-    json_t *fields = frame_once (live->flow_name);
-    struct plan *plan = plan_make (live, NULL, NULL, span_text (live->flow_name), fields, &reason);
+    json_t *fields = plan_frame_once (live->flow_name);
+    struct plan *plan =
+        make_call_plan (live, NULL, NULL, span_text (live->flow_name), fields, &reason);
     json_decref (fields);
     if (!plan)
         return;
@@ -346,15 +348,15 @@ bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t i
     return parked && parked->step == step && parked->item == item;
 }
 
-bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
-                          uint64_t *ret_id, uint64_t *ret_out)
+bool flow_call_withdraw (struct flow_live *live, const struct flow_effect *effect, uint64_t *ret_id,
+                         uint64_t *ret_exec_id)
 {
     struct station *self = live->station;
     uint64_t id = *ret_id = id_of_call (live->id, effect->step, effect->item, effect->generation,
                                         effect->undo ? PART_UNDO : PART_CALL);
     const char *target = flow_call_target (&live->flow->steps[effect->step], effect->undo);
-    *ret_out = store_exec_id (self->store, id);
-    if (*ret_out)
+    *ret_exec_id = store_exec_id (self->store, id);
+    if (*ret_exec_id)
         return false;
     store_take_back (self->store, span_text (target), id,
                      span_text (live->caller ? live->caller : ""));
@@ -373,7 +375,7 @@ struct call_check {
 
 // Whether the checked call is still the one in flight: meanwhile it may have ended and been
 // replaced by a new call or an undo.
-static bool is_current (const struct flow_live *live, const struct call_check *check)
+static bool is_current_call (const struct flow_live *live, const struct call_check *check)
 {
     const struct plan_step *step = &check->step;
     const struct flow_data *data = live->run->data[step->step];
@@ -386,22 +388,22 @@ static bool is_current (const struct flow_live *live, const struct call_check *c
                 : live->run->nodes[step->step].flags & FLOW_PLACED;
 }
 
-static void on_existence (void *owner, const struct store_loaded *answer)
+static void on_plan_existence (void *owner, const struct store_loaded *answer)
 {
     struct call_check *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->step.run);
     struct reason ignored;
-    bool current = live && self->step.step < live->flow->step_count && is_current (live, self);
-    bool gone =
+    bool current = live && self->step.step < live->flow->step_count && is_current_call (live, self);
+    bool lost =
         answer->result == STORE_NONE && !store_is_placing (self->station->store, self->plan_id);
-    uint64_t id, out;
-    if (current && !gone && answer->result == STORE_DONE && self->stopping)
-        gone = flow_call_take_back (live,
-                                    &(struct flow_effect){.step = self->step.step,
-                                                          .item = self->step.item,
-                                                          .generation = self->step.generation},
-                                    &id, &out);
-    if (current && gone)
+    uint64_t id, exec_id;
+    if (current && !lost && answer->result == STORE_DONE && self->stopping)
+        lost = flow_call_withdraw (live,
+                                   &(struct flow_effect){.step = self->step.step,
+                                                         .item = self->step.item,
+                                                         .generation = self->step.generation},
+                                   &id, &exec_id);
+    if (current && lost)
         flow_live_carry (
             live,
             &(struct flow_event){.kind = FLOW_CALL_ENDED,
@@ -417,7 +419,7 @@ static void on_existence (void *owner, const struct store_loaded *answer)
     station_resume (station);
 }
 
-static void check_call (struct flow_live *live, uint32_t step, int64_t item, bool stopping)
+static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item, bool stopping)
 {
     struct station *self = live->station;
     uint64_t id = flow_call_id (live, step, item);
@@ -426,7 +428,7 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
         flow_live_due (live, store_now_us (self->store) + CANCEL_US);
     if (exec_id) {
         if (stopping)
-            flow_cancel_later (live, id, exec_id);
+            flow_queue_cancel (live, id, exec_id);
         return;
     }
     struct call_check *check = memory_new (sizeof *check);
@@ -439,7 +441,7 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
                                  .stopping = stopping};
     const char *target =
         flow_call_target (&live->flow->steps[step], live->run->phase == FLOW_UNDOING);
-    store_exists (self->store, id, span_text (target), on_existence, check);
+    store_exists (self->store, id, span_text (target), on_plan_existence, check);
 }
 
 bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
@@ -451,22 +453,22 @@ bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
                                       : &data->items->item[item];
     bool placed = item < 0 ? node->flags & FLOW_PLACED : one && one->state == FLOW_NEW;
     if (placed)
-        check_call (live, step, item, item < 0 ? node->flags & FLOW_STOPPING : one->stopping);
+        check_call_plan (live, step, item, item < 0 ? node->flags & FLOW_STOPPING : one->stopping);
     return placed;
 }
 
 // If the plan of a timer was deleted, end the wait when it is late.
-static void check_timer (struct flow_live *live, uint32_t step)
+static void end_overdue_wait (struct flow_live *live, uint32_t step)
 {
     enum { LATE_MS = 5000 };
     const struct flow_data *data = live->run->data[step];
     int64_t now_ms = store_now_us (live->station->store) / 1000;
     struct reason ignored;
-    bool late = live->run->nodes[step].state == FLOW_RUNNING && data && data->at &&
-                now_ms > data->at + LATE_MS;
-    if (late)
-        flow_live_carry (live, &(struct flow_event){.kind = FLOW_DUE, .step = step, .item = -1},
-                         &ignored);
+    bool overdue = live->run->nodes[step].state == FLOW_RUNNING && data && data->at &&
+                   now_ms > data->at + LATE_MS;
+    if (overdue)
+        flow_live_carry (
+            live, &(struct flow_event){.kind = FLOW_TIMER_DUE, .step = step, .item = -1}, &ignored);
 }
 
 void flow_calls_check (struct flow_live *live)
@@ -475,11 +477,11 @@ void flow_calls_check (struct flow_live *live)
     size_t checks = 0;
     const struct flow_run *run = live->run;
     if (run->phase == FLOW_UNDOING && run->in_flight && run->undo_at < run->undo_count)
-        check_call (live, run->undos[run->undo_at].step, run->undos[run->undo_at].item, false);
+        check_call_plan (live, run->undos[run->undo_at].step, run->undos[run->undo_at].item, false);
     for (uint32_t i = 0; i < live->flow->step_count && checks < CHECKS_MAX; i++) {
         const struct flow_data *data = live->run->data[i];
         if (live->flow->steps[i].kind == FLOW_WAIT || live->flow->steps[i].kind == FLOW_SIGNAL)
-            check_timer (live, i);
+            end_overdue_wait (live, i);
         if (live->flow->steps[i].kind != FLOW_CALL)
             continue;
         if (flow_call_check (live, i, -1))

@@ -8,37 +8,41 @@
 #include "memory.h"
 #include "redis_keys.h"
 
-enum { CARRIES_MAX = 16 }; // extra flow_step calls in a turn; the flow plan, due at once, resumes
+enum {
+    FOLLOW_UPS_MAX = 16
+}; // extra flow_step calls in a turn; the flow plan, due at once, resumes
 
 // Further events that the effects of an event cause at once, mostly ends of calls.
-struct ends {
+struct follow_ups {
     struct flow_event *at;
     char **texts;
     size_t count, room;
 };
 
-static void ends_add (struct ends *ends, struct flow_event event, const char *text)
+static void follow_ups_add (struct follow_ups *follow_ups, struct flow_event event,
+                            const char *text)
 {
-    if (ends->count == ends->room) {
-        ends->room = ends->room ? 2 * ends->room : 16;
-        ends->at = memory_resize (ends->at, ends->room * sizeof *ends->at);
-        ends->texts = memory_resize (ends->texts, ends->room * sizeof *ends->texts);
+    if (follow_ups->count == follow_ups->room) {
+        follow_ups->room = follow_ups->room ? 2 * follow_ups->room : 16;
+        follow_ups->at = memory_resize (follow_ups->at, follow_ups->room * sizeof *follow_ups->at);
+        follow_ups->texts =
+            memory_resize (follow_ups->texts, follow_ups->room * sizeof *follow_ups->texts);
     }
-    ends->texts[ends->count] = text ? memory_text (text) : NULL;
-    event.text = ends->texts[ends->count];
-    ends->at[ends->count++] = event;
+    follow_ups->texts[follow_ups->count] = text ? memory_text (text) : NULL;
+    event.text = follow_ups->texts[follow_ups->count];
+    follow_ups->at[follow_ups->count++] = event;
 }
 
-static void ends_clear (struct ends *ends)
+static void follow_ups_clear (struct follow_ups *follow_ups)
 {
-    for (size_t i = 0; i < ends->count; i++)
-        free (ends->texts[i]);
-    free (ends->texts);
-    free (ends->at);
+    for (size_t i = 0; i < follow_ups->count; i++)
+        free (follow_ups->texts[i]);
+    free (follow_ups->texts);
+    free (follow_ups->at);
 }
 
-static void follow_effect (struct flow_live *live, const struct flow_effect *effect,
-                           struct ends *ends)
+static void apply_effect (struct flow_live *live, const struct flow_effect *effect,
+                          struct follow_ups *follow_ups)
 {
     struct flow_event end = {.kind = FLOW_CALL_ENDED,
                              .step = effect->step,
@@ -46,12 +50,12 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
                              .generation = effect->generation,
                              .undo = effect->undo};
     struct reason reason = {""};
-    uint64_t id, out;
+    uint64_t id, exec_id;
     switch (effect->kind) {
     case FLOW_PLACE:
         if (!flow_call_place (live, effect, &reason)) {
             end.status = FLOW_NOT_OK;
-            ends_add (ends, end, reason.text);
+            follow_ups_add (follow_ups, end, reason.text);
         }
         break;
     case FLOW_TIMER:
@@ -61,11 +65,11 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
         flow_timer_remove (live, effect);
         break;
     case FLOW_REMOVE:
-        if (flow_call_take_back (live, effect, &id, &out)) {
+        if (flow_call_withdraw (live, effect, &id, &exec_id)) {
             end.status = FLOW_CALL_CANCELLED;
-            ends_add (ends, end, NULL);
-        } else if (out) {
-            flow_cancel_later (live, id, out);
+            follow_ups_add (follow_ups, end, NULL);
+        } else if (exec_id) {
+            flow_queue_cancel (live, id, exec_id);
             // If this owner fails before the cancel, the next one does it: at the claim of this
             // flow plan or, if that was removed, of the sub-flow's.
             int64_t due_us = store_now_us (live->station->store) + CANCEL_US;
@@ -80,7 +84,7 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
 }
 
 // The run has ended: make its flow plan due, which then ends as well.
-static void note_end (struct flow_live *live)
+static void record_end (struct flow_live *live)
 {
     struct station *self = live->station;
     char score[24];
@@ -95,7 +99,7 @@ static void note_end (struct flow_live *live)
 }
 
 // A command has reopened an ended run: the sweep must not remove it.
-static void note_reopened (struct flow_live *live)
+static void record_reopening (struct flow_live *live)
 {
     const struct span words[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
                                  span_text (live->name)};
@@ -103,77 +107,77 @@ static void note_reopened (struct flow_live *live)
     store_put (live->station->store, words, 3);
 }
 
-static bool goes_ahead (enum flow_event_kind kind)
+static bool never_repeats_call (enum flow_event_kind kind)
 {
-    return kind == FLOW_BEGIN || kind == FLOW_CALL_ENDED || kind == FLOW_DUE ||
+    return kind == FLOW_BEGIN || kind == FLOW_CALL_ENDED || kind == FLOW_TIMER_DUE ||
            kind == FLOW_SIGNALLED || kind == FLOW_CHECK;
 }
 
 // Call flow_step once, and carry out its effects.
-static bool carry_once (struct flow_live *live, const struct flow_event *event, struct ends *ends,
-                        struct reason *reason)
+static bool apply_event (struct flow_live *live, const struct flow_event *event,
+                         struct follow_ups *follow_ups, struct reason *reason)
 {
     struct flow_effects effects = {.count = 0};
     int64_t now_ms = store_now_us (live->station->store) / 1000;
     bool had_ended = live->run->phase == FLOW_ENDED;
     live->run->zone = flow_live_zone (live);
-    live->straight = live->straight && goes_ahead (event->kind);
+    live->never_retried = live->never_retried && never_repeats_call (event->kind);
     flow_step (live->flow, live->run, event, now_ms, &effects);
-    bool more = effects.more, taken = !effects.rejected.text[0];
-    if (!taken)
+    bool more = effects.more, event_accepted = !effects.rejected.text[0];
+    if (!event_accepted)
         *reason = effects.rejected;
-    if (!taken && event->was) // rejected: the run keeps the former definition
+    if (!event_accepted && event->was) // rejected: the run keeps the former definition
         live->flow = event->was;
     // A retry may fail at once, a skip may leave nothing to do, an undo may find nothing to undo:
     // then the run was reopened and has ended again.
-    if (taken && effects.run_changed &&
+    if (event_accepted && effects.run_changed &&
         (event->kind == FLOW_RETRY || event->kind == FLOW_SKIP || event->kind == FLOW_UNDO))
         had_ended = had_ended && live->run->phase != FLOW_ENDED;
     live->station->counters.dropped_steps += effects.dropped;
     for (size_t i = 0; i < effects.count; i++)
-        follow_effect (live, &effects.items[i], ends);
-    if (taken || effects.changed_count)
+        apply_effect (live, &effects.items[i], follow_ups);
+    if (event_accepted || effects.changed_count)
         live->updated_ms = now_ms;
     live->batch = store_batch (live->station->store);
-    flow_live_weigh (live);
-    if (taken || effects.changed_count)
+    flow_live_update_size (live);
+    if (event_accepted || effects.changed_count)
         flow_live_write (live, event, &effects);
     if (had_ended && live->run->phase != FLOW_ENDED)
-        note_reopened (live);
+        record_reopening (live);
     else if (live->run->phase == FLOW_ENDED && !had_ended)
-        note_end (live);
-    if (taken)
+        record_end (live);
+    if (event_accepted)
         flow_news_carried (live, event, &effects, had_ended);
     flow_effects_clear (&effects);
     if (more)
-        ends_add (ends, (struct flow_event){.kind = FLOW_CHECK, .item = -1}, NULL);
-    return taken;
+        follow_ups_add (follow_ups, (struct flow_event){.kind = FLOW_CHECK, .item = -1}, NULL);
+    return event_accepted;
 }
 
 bool flow_live_carry (struct flow_live *live, const struct flow_event *event, struct reason *reason)
 {
-    struct ends ends = {.count = 0};
+    struct follow_ups follow_ups = {.count = 0};
     struct reason ignored;
-    bool taken = carry_once (live, event, &ends, reason);
-    size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : CARRIES_MAX;
-    for (; at < ends.count && at < max; at++) {
-        struct flow_event next = ends.at[at]; // a copy: the list may be reallocated
-        carry_once (live, &next, &ends, &ignored);
+    bool event_accepted = apply_event (live, event, &follow_ups, reason);
+    size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : FOLLOW_UPS_MAX;
+    for (; at < follow_ups.count && at < max; at++) {
+        struct flow_event next = follow_ups.at[at]; // a copy: the list may be reallocated
+        apply_event (live, &next, &follow_ups, &ignored);
     }
     // FLOW_CHECK events can wait for the next claim of the flow plan, even by another owner. Ends
     // of calls cannot: their plans are gone.
-    bool rest = false;
-    for (; at < ends.count; at++) {
-        struct flow_event next = ends.at[at];
-        rest = rest || next.kind == FLOW_CHECK;
+    bool has_check = false;
+    for (; at < follow_ups.count; at++) {
+        struct flow_event next = follow_ups.at[at];
+        has_check = has_check || next.kind == FLOW_CHECK;
         if (next.kind == FLOW_CALL_ENDED)
-            carry_once (live, &next, &ends, &ignored);
+            apply_event (live, &next, &follow_ups, &ignored);
     }
-    ends_clear (&ends);
-    if (rest)
+    follow_ups_clear (&follow_ups);
+    if (has_check)
         flow_live_due (live, store_now_us (live->station->store));
     flow_news_send (live);
-    return taken;
+    return event_accepted;
 }
 
 bool flow_runs_carry (struct station *self, uint64_t run, const struct flow_event *event,
@@ -198,7 +202,7 @@ void flow_runs_ended (struct station *self, const struct flow_call_end *end)
     if (end->run)
         flow_call_set_run (live, end->step.step, end->step.item, end->run);
     flow_live_carry (live,
-                     &(struct flow_event){.kind = timer ? FLOW_DUE : FLOW_CALL_ENDED,
+                     &(struct flow_event){.kind = timer ? FLOW_TIMER_DUE : FLOW_CALL_ENDED,
                                           .step = end->step.step,
                                           .item = end->step.item,
                                           .generation = end->step.generation,

@@ -29,10 +29,10 @@ struct flow_change {
     json_t *check;
     bool unchanged;
     int dropped[2 * STORE_FLOW_VERSIONS];
-    size_t dropped_count, more_than_kept;
+    size_t dropped_count, excess_versions;
 };
 
-static const struct flow_entry *entry_of (const struct flow_change *self)
+static const struct flow_entry *current_entry (const struct flow_change *self)
 {
     return flow_names_find (&self->station->flows->names, span_text (self->name));
 }
@@ -59,28 +59,28 @@ static void end_change (struct flow_change *self)
     station_resume (station);
 }
 
-static void refuse_change (struct flow_change *self, enum wire_error error, const char *reason)
+static void reject_change (struct flow_change *self, enum wire_error error, const char *reason)
 {
     reply_refuse (self->station, self->peer, error, reason);
     end_change (self);
 }
 
 // Reject with an error of Redis. If the outcome of a write is unknown, read the names again.
-static void refuse_store (struct flow_change *self, enum store_result result, const char *error)
+static void reject_store (struct flow_change *self, enum store_result result, const char *error)
 {
     struct station *station = self->station;
     bool unknown = result == STORE_UNKNOWN || result == STORE_RESET;
     reply_refuse_store (station, self->peer, result, error);
     if (unknown && station->flows->parser)
-        flow_book_look (station);
+        flow_book_reload (station);
     end_change (self);
 }
 
 // Reject with all errors and their paths.
-static void refuse_errors (struct flow_change *self, json_t *errors, enum wire_error class)
+static void reject_with_errors (struct flow_change *self, json_t *errors, enum wire_error class)
 {
     struct reason reason;
-    flow_judge_sum_up (errors, &reason);
+    flow_errors_summarize (errors, &reason);
     json_t *object = json_pack ("{s:O}", "errors", errors);
     char *json = json_write (object);
     self->station->counters.refused++;
@@ -94,7 +94,7 @@ static void refuse_errors (struct flow_change *self, json_t *errors, enum wire_e
     end_change (self);
 }
 
-static void reply_done (struct flow_change *self)
+static void reply_with_version (struct flow_change *self)
 {
     json_t *object =
         json_pack ("{s:s, s:i, s:i, s:b, s:O}", "name", self->name, "version", self->version, "use",
@@ -114,25 +114,25 @@ static bool check_change (struct flow_change *self)
 {
     struct station *station = self->station;
     struct reason reason;
-    const struct flow_entry *entry = entry_of (self);
+    const struct flow_entry *entry = current_entry (self);
     bool pinned = entry && entry->use && entry->use < entry->last;
     json_t *errors = json_array ();
-    bool allowed = flow_judge_targets (station, self->peer->user, self->flow, errors);
+    bool allowed = flow_check_targets (station, self->peer->user, self->flow, errors);
     self->entry.facts = flow_facts_of (self->flow);
     if (station_target (station, span_text (self->name)))
-        flow_judge_add (errors, "flow", "a target has this name");
+        flow_errors_add (errors, "flow", "a target has this name");
     if ((self->kind == FLOW_CHANGE_USE || !pinned) &&
-        !flow_names_fit (&station->flows->names, self->name, self->entry.facts, &reason))
-        flow_judge_add (errors, "steps", reason.text);
+        !flow_names_check_limits (&station->flows->names, self->name, self->entry.facts, &reason))
+        flow_errors_add (errors, "steps", reason.text);
     if (json_array_size (errors) > 0) {
-        refuse_errors (self, errors, allowed ? ZPLAN_EARGUMENT : ZPLAN_EDENY);
+        reject_with_errors (self, errors, allowed ? ZPLAN_EARGUMENT : ZPLAN_EDENY);
         return false;
     }
     json_decref (errors);
     if (self->kind == FLOW_CHANGE_USE || entry || station->flows->names.count < FLOW_NAMES_MAX)
         return true;
     reason_set (&reason, "flow: quota exceeded: %d flows", FLOW_NAMES_MAX);
-    refuse_change (self, ZPLAN_EBUSY, reason.text);
+    reject_change (self, ZPLAN_EBUSY, reason.text);
     return false;
 }
 
@@ -143,7 +143,7 @@ static void on_written (void *owner, enum store_result result, const char *error
     struct flow_change *self = owner;
     struct station *station = self->station;
     if (result != STORE_DONE && result != STORE_UNSURE) {
-        refuse_store (self, result, error);
+        reject_store (self, result, error);
         return;
     }
     if (self->kind == FLOW_CHANGE_REMOVE) {
@@ -159,26 +159,26 @@ static void on_written (void *owner, enum store_result result, const char *error
     for (size_t i = 0; i < self->dropped_count; i++)
         flow_book_forget (station, self->name, self->dropped[i]);
     if (result == STORE_UNSURE) {
-        refuse_store (self, result, error);
+        reject_store (self, result, error);
     } else if (self->kind == FLOW_CHANGE_REMOVE) {
         reply_send (station, self->peer,
                     &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = ""});
         end_change (self);
     } else {
-        reply_done (self);
+        reply_with_version (self);
     }
 }
 
 static void write_change (struct flow_change *self)
 {
     bool put = self->kind == FLOW_CHANGE_PUT;
-    const struct flow_entry *entry = entry_of (self);
+    const struct flow_entry *entry = current_entry (self);
     // A pinned flow keeps its version in use, and the facts about that.
     if (put && self->entry.use != self->version) {
         struct flow_facts *facts = entry ? entry->facts : NULL;
         if (facts)
             facts->holders++;
-        flow_entry_take (&self->entry, facts);
+        flow_entry_set_facts (&self->entry, facts);
     }
     char *info = self->entry.facts ? flow_facts_text (self->entry.facts) : NULL;
     store_flow_put (self->station->store,
@@ -199,11 +199,11 @@ static void write_change (struct flow_change *self)
 // -- put
 
 // When there are too many versions, the oldest may be dropped, except the last and the one in use.
-static void choose_dropped (struct flow_change *self, const struct store_flow *answer)
+static void choose_droppable (struct flow_change *self, const struct store_flow *answer)
 {
     size_t left = answer->version_count + 1;
-    self->more_than_kept = left > STORE_FLOW_VERSIONS ? left - STORE_FLOW_VERSIONS : 0;
-    for (size_t i = 0; i < answer->version_count && self->more_than_kept; i++) {
+    self->excess_versions = left > STORE_FLOW_VERSIONS ? left - STORE_FLOW_VERSIONS : 0;
+    for (size_t i = 0; i < answer->version_count && self->excess_versions; i++) {
         int version = answer->versions[i];
         if (version != answer->use && version != answer->last)
             self->dropped[self->dropped_count++] = version;
@@ -215,17 +215,17 @@ static void on_uses (void *owner, const struct flow_uses *uses)
 {
     struct flow_change *self = owner;
     if (!uses) {
-        refuse_store (self, STORE_LOST, "");
+        reject_store (self, STORE_LOST, "");
         return;
     }
     self->dropped_count =
-        flow_uses_choose (uses, self->dropped, self->dropped_count, self->more_than_kept);
+        flow_uses_filter_unused (uses, self->dropped, self->dropped_count, self->excess_versions);
     write_change (self);
 }
 
-static void place_version (struct flow_change *self, const struct store_flow *answer)
+static void choose_new_version (struct flow_change *self, const struct store_flow *answer)
 {
-    const struct flow_entry *entry = entry_of (self);
+    const struct flow_entry *entry = current_entry (self);
     int last = entry && entry->last > answer->last ? entry->last : answer->last;
     if (answer->version_count && answer->versions[answer->version_count - 1] > last)
         last = answer->versions[answer->version_count - 1];
@@ -235,22 +235,22 @@ static void place_version (struct flow_change *self, const struct store_flow *an
         struct reason reason;
         reason_set (&reason, "version: the last version of %s is %d, not %d", self->name, last,
                     self->version);
-        refuse_change (self, ZPLAN_EARGUMENT, reason.text);
+        reject_change (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     if (last == INT32_MAX) {
-        refuse_change (self, ZPLAN_EBUSY, "flow: there are no more numbers of versions");
+        reject_change (self, ZPLAN_EBUSY, "flow: there are no more numbers of versions");
         return;
     }
-    self->unchanged = has_text && flow_text_same (answer->text, span_of (self->text, self->size));
+    self->unchanged = has_text && flow_text_equal (answer->text, span_of (self->text, self->size));
     self->version = self->unchanged ? last : last + 1;
     self->entry.last = self->version;
     self->entry.use = pinned ? entry->use : self->version;
     if (self->unchanged || self->kind == FLOW_CHANGE_CHECK) {
-        reply_done (self);
+        reply_with_version (self);
         return;
     }
-    choose_dropped (self, answer);
+    choose_droppable (self, answer);
     if (self->dropped_count)
         flow_uses_read (self->station, self->name, self->dropped, self->dropped_count, on_uses,
                         self);
@@ -263,12 +263,12 @@ static void on_last (void *owner, const struct store_flow *answer)
     struct flow_change *self = owner;
     static const struct store_flow none = {.result = STORE_DONE};
     if (answer->result == STORE_DONE || answer->result == STORE_NONE)
-        place_version (self, answer->result == STORE_NONE ? &none : answer);
+        choose_new_version (self, answer->result == STORE_NONE ? &none : answer);
     else
-        refuse_store (self, answer->result, answer->error);
+        reject_store (self, answer->result, answer->error);
 }
 
-static void judge_parsed (struct flow_change *self)
+static void check_and_continue (struct flow_change *self)
 {
     struct station *station = self->station;
     if (self->kind == FLOW_CHANGE_PUT)
@@ -284,7 +284,7 @@ static void judge_parsed (struct flow_change *self)
     link_flush (store_link (station->store));
 }
 
-static void parse (struct flow_change *self);
+static void parse_change (struct flow_change *self);
 
 static void on_resolved (void *owner, const struct flow_resolved *answer)
 {
@@ -297,16 +297,16 @@ static void on_resolved (void *owner, const struct flow_resolved *answer)
         self->size = strlen (self->text);
     }
     if (answer->errors) {
-        refuse_errors (self, answer->errors, ZPLAN_EARGUMENT);
+        reject_with_errors (self, answer->errors, ZPLAN_EARGUMENT);
     } else if (answer->result != STORE_DONE || !parser) {
-        refuse_store (self, answer->result == STORE_DONE ? STORE_LOST : answer->result,
+        reject_store (self, answer->result == STORE_DONE ? STORE_LOST : answer->result,
                       answer->error);
     } else if (answer->text) {
         flow_parser_reap (parser, self->flow);
         self->flow = NULL;
-        parse (self);
+        parse_change (self);
     } else {
-        judge_parsed (self);
+        check_and_continue (self);
     }
 }
 
@@ -315,18 +315,18 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     struct flow_change *self = owner;
     self->flow = flow;
     if (errors) {
-        refuse_errors (self, errors, ZPLAN_EARGUMENT);
+        reject_with_errors (self, errors, ZPLAN_EARGUMENT);
         return;
     }
     if (!flow) {
-        refuse_store (self, STORE_LOST, "");
+        reject_store (self, STORE_LOST, "");
         return;
     }
     if (self->kind == FLOW_CHANGE_USE && strcmp (flow->name, self->name) != 0) {
         struct reason reason;
         reason_set (&reason, "flow: version %d of %s is of flow %s", self->version, self->name,
                     flow->name);
-        refuse_change (self, ZPLAN_EARGUMENT, reason.text);
+        reject_change (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     memcpy (self->name, flow->name, strlen (flow->name) + 1);
@@ -334,16 +334,16 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     if (!permit_named (self->station, self->peer, "flow", span_text (self->name)))
         end_change (self);
     else if (self->kind == FLOW_CHANGE_USE || self->resolved)
-        judge_parsed (self);
+        check_and_continue (self);
     else
-        flow_resolve (self->station, flow, on_resolved, self);
+        flow_resolve_kinds (self->station, flow, on_resolved, self);
 }
 
-static void parse (struct flow_change *self)
+static void parse_change (struct flow_change *self)
 {
     struct flow_known known;
-    flow_book_known (self->station, &known);
-    // Do not reveal which targets exist to a key that may not use all: flow_judge_targets reports.
+    flow_book_copy_names (self->station, &known);
+    // Do not reveal which targets exist to a key that may not use all: flow_check_targets reports.
     known.any_target = !permits_all_stations (self->station, self->peer->user);
     flow_parser_ask (self->station->flows->parser, span_of (self->text, self->size), &known,
                      FLOW_PARSE_LAST, on_parsed, self);
@@ -356,34 +356,34 @@ static void on_version (void *owner, const struct store_flow *answer)
     struct flow_change *self = owner;
     struct reason reason;
     if (answer->result != STORE_DONE && answer->result != STORE_NONE) {
-        refuse_store (self, answer->result, answer->error);
+        reject_store (self, answer->result, answer->error);
     } else if (answer->result == STORE_NONE || !answer->text.size) {
         reason_set (&reason, "flow: %s has no version %d", self->name, self->version);
-        refuse_change (self, ZPLAN_ENOTFIND, reason.text);
+        reject_change (self, ZPLAN_ENOTFIND, reason.text);
     } else {
         int last = answer->last > self->version ? answer->last : self->version;
-        const struct flow_entry *entry = entry_of (self);
+        const struct flow_entry *entry = current_entry (self);
         self->entry.last = entry && entry->last > last ? entry->last : last;
         self->entry.use = self->version;
         self->unchanged = answer->use == self->version;
         self->size = answer->text.size;
         self->text = memory_copy (answer->text.data, self->size);
-        parse (self);
+        parse_change (self);
     }
 }
 
 // -- remove
 
-static void on_plans (void *owner, const struct store_flow *answer)
+static void on_plan_count (void *owner, const struct store_flow *answer)
 {
     struct flow_change *self = owner;
     struct reason reason;
     if (answer->result != STORE_DONE && answer->result != STORE_NONE) {
-        refuse_store (self, answer->result, answer->error);
+        reject_store (self, answer->result, answer->error);
     } else if (answer->plans > 0) {
         reason_set (&reason, "flow: %s has %" PRId64 " plan%s; remove them first", self->name,
                     answer->plans, answer->plans == 1 ? "" : "s");
-        refuse_change (self, ZPLAN_EBUSY, reason.text);
+        reject_change (self, ZPLAN_EBUSY, reason.text);
     } else {
         store_flow_remove (self->station->store, self->name, on_written, self);
         link_flush (store_link (self->station->store));
@@ -391,19 +391,19 @@ static void on_plans (void *owner, const struct store_flow *answer)
 }
 
 // No further plan is accepted for the flow, and all accepted ones are in Redis.
-static void on_settled (void *owner, enum store_result result, const char *error)
+static void on_plans_written (void *owner, enum store_result result, const char *error)
 {
     struct flow_change *self = owner;
     if (result != STORE_DONE && result != STORE_UNSURE) {
-        refuse_store (self, result, error);
+        reject_store (self, result, error);
         return;
     }
-    store_flow_read (self->station->store, self->name, STORE_FLOW_IN_USE, LINK_ONCE, on_plans,
+    store_flow_read (self->station->store, self->name, STORE_FLOW_IN_USE, LINK_ONCE, on_plan_count,
                      self);
     link_flush (store_link (self->station->store));
 }
 
-static void begin_remove (struct flow_change *self)
+static void begin_removal (struct flow_change *self)
 {
     struct station *station = self->station;
     struct reason reason;
@@ -411,11 +411,11 @@ static void begin_remove (struct flow_change *self)
         flow_names_caller (&station->flows->names, span_text (self->name));
     if (caller) {
         reason_set (&reason, "flow: %s is called by flow %s", self->name, caller->name);
-        refuse_change (self, ZPLAN_EBUSY, reason.text);
+        reject_change (self, ZPLAN_EBUSY, reason.text);
         return;
     }
     memcpy (station->flows->removing, self->name, sizeof self->name);
-    store_flow_settle (station->store, on_settled, self);
+    store_flow_settle (station->store, on_plans_written, self);
     link_flush (store_link (station->store));
 }
 
@@ -427,21 +427,21 @@ static void begin_change (struct flow_change *self)
     struct reason reason;
     bool named = self->kind == FLOW_CHANGE_USE || self->kind == FLOW_CHANGE_REMOVE;
     if (!station_store_up (station)) {
-        refuse_store (self, STORE_LOST, "");
-    } else if (named && !entry_of (self)) {
+        reject_store (self, STORE_LOST, "");
+    } else if (named && !current_entry (self)) {
         reason_set (&reason, "flow: no flow %s is known", quoted (span_text (self->name)));
-        refuse_change (self, ZPLAN_ENOTFIND, reason.text);
+        reject_change (self, ZPLAN_ENOTFIND, reason.text);
     } else if (self->kind == FLOW_CHANGE_REMOVE) {
-        begin_remove (self);
+        begin_removal (self);
     } else if (self->kind == FLOW_CHANGE_USE) {
         store_flow_read (station->store, self->name, self->version, LINK_ONCE, on_version, self);
         link_flush (store_link (station->store));
     } else {
-        parse (self);
+        parse_change (self);
     }
 }
 
-static void on_turn (void *owner)
+static void begin_first_change (void *owner)
 {
     struct station *self = owner;
     struct flow_book *book = self->flows;
@@ -453,7 +453,7 @@ static void on_turn (void *owner)
 
 void flow_change_start (struct station *self)
 {
-    self->flows->change = (struct task){.call = on_turn, .owner = self};
+    self->flows->change = (struct task){.call = begin_first_change, .owner = self};
 }
 
 void flow_change_ask (struct station *self, struct request *request,
@@ -483,15 +483,15 @@ void flow_change_quit (struct station *self)
     if (!book)
         return;
     task_end (&book->change);
-    struct flow_change *under_way = book->changing ? book->first : NULL, *next;
-    for (struct flow_change *waits = under_way ? under_way->next : book->first; waits;
-         waits = next) {
-        next = waits->next;
-        reply_refuse_store (self, waits->peer, STORE_LOST, "");
-        free (waits->text);
-        free (waits);
+    struct flow_change *in_progress = book->changing ? book->first : NULL, *next;
+    for (struct flow_change *pending_change = in_progress ? in_progress->next : book->first;
+         pending_change; pending_change = next) {
+        next = pending_change->next;
+        reply_refuse_store (self, pending_change->peer, STORE_LOST, "");
+        free (pending_change->text);
+        free (pending_change);
     }
-    book->first = under_way;
-    book->last = under_way ? &under_way->next : &book->first;
+    book->first = in_progress;
+    book->last = in_progress ? &in_progress->next : &book->first;
     *book->last = NULL;
 }

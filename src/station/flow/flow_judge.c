@@ -2,13 +2,13 @@
 
 #include "permit.h"
 
-void flow_judge_add (json_t *errors, const char *path, const char *reason)
+void flow_errors_add (json_t *errors, const char *path, const char *reason)
 {
     if (json_array_size (errors) < FLOW_ERRORS_MAX)
         json_array_append_new (errors, json_pack ("{s:s, s:s}", "path", path, "reason", reason));
 }
 
-void flow_judge_sum_up (const json_t *errors, struct reason *ret)
+void flow_errors_summarize (const json_t *errors, struct reason *ret)
 {
     const json_t *first = json_array_get (errors, 0);
     const char *path = json_string_value (json_object_get (first, "path"));
@@ -21,8 +21,8 @@ void flow_judge_sum_up (const json_t *errors, struct reason *ret)
 }
 
 // False: the key may not use the target. `ret` is empty if there is no error.
-static bool judge_target (struct station *station, const char *user, const char *target,
-                          struct reason *ret)
+static bool check_target_permission (struct station *station, const char *user, const char *target,
+                                     struct reason *ret)
 {
     struct span name = span_text (target);
     ret->text[0] = '\0';
@@ -40,7 +40,7 @@ static bool judge_target (struct station *station, const char *user, const char 
     return true;
 }
 
-bool flow_judge_targets (struct station *station, const char *user, const struct flow *flow,
+bool flow_check_targets (struct station *station, const char *user, const struct flow *flow,
                          json_t *errors)
 {
     bool allowed = true;
@@ -53,9 +53,9 @@ bool flow_judge_targets (struct station *station, const char *user, const struct
             if (!calls[j]->target)
                 continue;
             snprintf (path, sizeof path, "steps.%s%s.target", step->name, j ? ".undo" : "");
-            allowed = judge_target (station, user, calls[j]->target, &reason) && allowed;
+            allowed = check_target_permission (station, user, calls[j]->target, &reason) && allowed;
             if (reason.text[0])
-                flow_judge_add (errors, path, reason.text);
+                flow_errors_add (errors, path, reason.text);
         }
     }
     return allowed;

@@ -19,20 +19,20 @@ enum {
 };
 
 // A caller that waits for a run that is being read.
-struct wanting {
-    struct wanting *next;
-    flow_wanted_fn *call;
+struct run_waiter {
+    struct run_waiter *next;
+    flow_loaded_fn *call;
     void *owner;
 };
 
-struct wanted_run {
+struct run_load {
     struct table_node node; // by the number of the run
     uint64_t run;
-    struct wanting *first, **last;
+    struct run_waiter *first, **last;
 };
 
 struct flow_runs {
-    struct table lives, wanted;
+    struct table lives, loads;
     struct flow_live *oldest, *newest; // by their last use
     size_t bytes;                      // of all runs
     uint64_t resets;                   // store_resets when the runs were read
@@ -44,14 +44,14 @@ struct flow_runs {
 
 // -- the runs in memory
 
-static void unlink_use (struct flow_runs *runs, struct flow_live *live)
+static void unlink_from_used (struct flow_runs *runs, struct flow_live *live)
 {
     *(live->older ? &live->older->newer : &runs->oldest) = live->newer;
     *(live->newer ? &live->newer->older : &runs->newest) = live->older;
     live->older = live->newer = NULL;
 }
 
-static void link_use (struct flow_runs *runs, struct flow_live *live)
+static void link_as_newest (struct flow_runs *runs, struct flow_live *live)
 {
     live->older = runs->newest;
     *(live->older ? &live->older->newer : &runs->oldest) = live;
@@ -59,7 +59,7 @@ static void link_use (struct flow_runs *runs, struct flow_live *live)
     live->used_us = clock_mono_us ();
 }
 
-void flow_live_weigh (struct flow_live *live)
+void flow_live_update_size (struct flow_live *live)
 {
     struct flow_runs *runs = live->station->flow_runs;
     size_t bytes = sizeof *live + live->run->data_size + live->run->error_bytes +
@@ -82,12 +82,12 @@ void flow_live_forget (struct flow_live *live)
 {
     struct flow_runs *runs = live->station->flow_runs;
     table_remove (&runs->lives, &live->node);
-    unlink_use (runs, live);
+    unlink_from_used (runs, live);
     runs->bytes -= live->bytes;
     free_live (live);
 }
 
-static void forget_all (struct flow_runs *runs)
+static void forget_all_runs (struct flow_runs *runs)
 {
     for (struct table_node *node; (node = table_any (&runs->lives));)
         flow_live_forget ((struct flow_live *)node); // `node` is the first member
@@ -95,25 +95,25 @@ static void forget_all (struct flow_runs *runs)
 }
 
 // After a reset of the store, forget all runs: they are read again.
-static struct flow_runs *runs_now (struct station *self)
+static struct flow_runs *current_runs (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
     if (runs->resets != store_resets (self->store))
-        forget_all (runs);
+        forget_all_runs (runs);
     runs->resets = store_resets (self->store);
     return runs;
 }
 
 struct flow_live *flow_live_find (struct station *self, uint64_t run)
 {
-    struct flow_runs *runs = runs_now (self);
+    struct flow_runs *runs = current_runs (self);
     struct table_node *node = table_find (&runs->lives, table_hash_number (run));
     while (node && ((struct flow_live *)node)->id != run)
         node = table_next (node);
     struct flow_live *live = (struct flow_live *)node;
     if (live) {
-        unlink_use (runs, live);
-        link_use (runs, live);
+        unlink_from_used (runs, live);
+        link_as_newest (runs, live);
     }
     return live;
 }
@@ -124,14 +124,14 @@ bool flow_runs_has (struct station *self, uint64_t run)
 }
 
 // Whether all changes of the run are in Redis, so that it can be evicted.
-static bool is_written (const struct station *self, const struct flow_live *live)
+static bool run_is_written (const struct station *self, const struct flow_live *live)
 {
     return store_batch (self->store) > live->batch + 1 || store_is_settled (self->store);
 }
 
 // Evict idle runs, the least recently used first; sooner if there are too many, and then at once
 // those that only wait.
-static void evict (struct station *self)
+static void evict_idle_runs (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
     bool few = FAILPOINT_IS ("flow_few_lives");
@@ -141,7 +141,7 @@ static void evict (struct station *self)
         bool full = runs->lives.count >= max || runs->bytes > BYTES_MAX;
         bool waits = live->run->in_flight == 0 && live->run->waiting > 0;
         int64_t stays_us = !full ? IDLE_US : few || waits ? 0 : KEEP_US;
-        if (now_us - live->used_us <= stays_us || !is_written (self, live))
+        if (now_us - live->used_us <= stays_us || !run_is_written (self, live))
             return;
         newer = live->newer;
         flow_live_forget (live);
@@ -150,36 +150,36 @@ static void evict (struct station *self)
 
 void flow_runs_tick (struct station *self)
 {
-    runs_now (self);
-    evict (self);
+    current_runs (self);
+    evict_idle_runs (self);
 }
 
 void flow_live_add (struct station *self, struct flow_live *live)
 {
-    struct flow_runs *runs = runs_now (self);
-    evict (self);
+    struct flow_runs *runs = current_runs (self);
+    evict_idle_runs (self);
     live->station = self;
     live->batch = store_batch (self->store);
-    link_use (runs, live);
-    flow_live_weigh (live);
+    link_as_newest (runs, live);
+    flow_live_update_size (live);
     table_add (&runs->lives, &live->node, table_hash_number (live->id));
 }
 
 // -- runs that are being read
 
-static struct wanted_run *wanted_find (const struct flow_runs *runs, uint64_t run)
+static struct run_load *find_run_load (const struct flow_runs *runs, uint64_t run)
 {
-    struct table_node *node = table_find (&runs->wanted, table_hash_number (run));
-    while (node && ((struct wanted_run *)node)->run != run)
+    struct table_node *node = table_find (&runs->loads, table_hash_number (run));
+    while (node && ((struct run_load *)node)->run != run)
         node = table_next (node);
-    return (struct wanted_run *)node;
+    return (struct run_load *)node;
 }
 
-static void on_read (struct station *self, uint64_t run, struct flow_live *live, bool lost,
-                     const char *damage)
+static void on_live_read (struct station *self, uint64_t run, struct flow_live *live, bool lost,
+                          const char *damage)
 {
     struct flow_runs *runs = self->flow_runs;
-    struct wanted_run *wanted = wanted_find (runs, run);
+    struct run_load *load = find_run_load (runs, run);
     struct flow_live *present = flow_live_find (self, run);
     bool found = live || present || lost; // lost: the caller has to retry
     if (live)
@@ -188,36 +188,36 @@ static void on_read (struct station *self, uint64_t run, struct flow_live *live,
         flow_live_add (self, live);
     else if (live) // it was restarted meanwhile
         free_live (live);
-    table_remove (&runs->wanted, &wanted->node);
-    for (struct wanting *one = wanted->first, *next; one; one = next) {
+    table_remove (&runs->loads, &load->node);
+    for (struct run_waiter *one = load->first, *next; one; one = next) {
         next = one->next;
         one->call (one->owner, found, found ? NULL : damage);
         free (one);
     }
-    free (wanted);
+    free (load);
 }
 
-void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, void *owner)
+void flow_runs_want (struct station *self, uint64_t run, flow_loaded_fn *call, void *owner)
 {
-    struct flow_runs *runs = runs_now (self);
+    struct flow_runs *runs = current_runs (self);
     if (flow_live_find (self, run)) {
         call (owner, true, NULL);
         return;
     }
-    struct wanted_run *wanted = wanted_find (runs, run);
-    struct wanting *one = memory_new (sizeof *one);
-    *one = (struct wanting){.call = call, .owner = owner};
-    bool first = !wanted;
+    struct run_load *load = find_run_load (runs, run);
+    struct run_waiter *one = memory_new (sizeof *one);
+    *one = (struct run_waiter){.call = call, .owner = owner};
+    bool first = !load;
     if (first) {
-        wanted = memory_new (sizeof *wanted);
-        wanted->run = run;
-        wanted->last = &wanted->first;
-        table_add (&runs->wanted, &wanted->node, table_hash_number (run));
+        load = memory_new (sizeof *load);
+        load->run = run;
+        load->last = &load->first;
+        table_add (&runs->loads, &load->node, table_hash_number (run));
     }
-    *wanted->last = one;
-    wanted->last = &one->next;
+    *load->last = one;
+    load->last = &one->next;
     if (first)
-        flow_live_read (self, run, on_read);
+        flow_live_read (self, run, on_live_read);
 }
 
 // -- times of the next check
@@ -236,7 +236,7 @@ int64_t flow_live_next_us (const struct flow_live *live)
 
 // -- cancelling runs of calls
 
-static void on_cancels (void *owner)
+static void cancel_queued_runs (void *owner)
 {
     struct station *self = owner;
     struct flow_runs *runs = self->flow_runs;
@@ -250,7 +250,7 @@ static void on_cancels (void *owner)
     link_flush (store_link (self->store));
 }
 
-void flow_cancel_later (const struct flow_live *live, uint64_t plan_id, uint64_t exec_id)
+void flow_queue_cancel (const struct flow_live *live, uint64_t plan_id, uint64_t exec_id)
 {
     struct station *self = live->station;
     struct flow_runs *runs = self->flow_runs;
@@ -297,7 +297,7 @@ void flow_runs_start (struct station *self, flow_cancel_fn *cancel)
 {
     self->flow_runs = memory_new (sizeof *self->flow_runs);
     self->flow_runs->cancel = cancel;
-    self->flow_runs->task = (struct task){.call = on_cancels, .owner = self};
+    self->flow_runs->task = (struct task){.call = cancel_queued_runs, .owner = self};
 }
 
 void flow_runs_stop (struct station *self)
@@ -306,18 +306,18 @@ void flow_runs_stop (struct station *self)
     if (!runs)
         return;
     task_end (&runs->task);
-    forget_all (runs);
+    forget_all_runs (runs);
     table_free (&runs->lives);
-    for (struct table_node *node; (node = table_any (&runs->wanted));) {
-        struct wanted_run *wanted = (struct wanted_run *)node;
-        table_remove (&runs->wanted, node);
-        for (struct wanting *one = wanted->first, *next; one; one = next) {
+    for (struct table_node *node; (node = table_any (&runs->loads));) {
+        struct run_load *load = (struct run_load *)node;
+        table_remove (&runs->loads, node);
+        for (struct run_waiter *one = load->first, *next; one; one = next) {
             next = one->next;
             free (one);
         }
-        free (wanted);
+        free (load);
     }
-    table_free (&runs->wanted);
+    table_free (&runs->loads);
     free (runs->cancels);
     free (runs);
     self->flow_runs = NULL;
@@ -325,7 +325,7 @@ void flow_runs_stop (struct station *self)
 
 // -- runs of sub-flows, by the call that started them
 
-static const char *call_name (uint32_t step, int64_t item, char out[48])
+static const char *sub_run_field (uint32_t step, int64_t item, char out[48])
 {
     snprintf (out, 48, item < 0 ? "sub:%" PRIu32 : "sub:%" PRIu32 ".%" PRId64, step, item);
     return out;
@@ -334,14 +334,14 @@ static const char *call_name (uint32_t step, int64_t item, char out[48])
 uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item)
 {
     char name[48];
-    const json_t *run = json_object_get (live->subs, call_name (step, item, name));
+    const json_t *run = json_object_get (live->subs, sub_run_field (step, item, name));
     return (uint64_t)json_integer_value (run);
 }
 
 void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run)
 {
     char name[48], value[IDENT_SIZE], key[FLOW_KEY_SIZE];
-    call_name (step, item, name);
+    sub_run_field (step, item, name);
     json_object_set_new (live->subs, name, json_integer ((json_int_t)run));
     snprintf (key, sizeof key, KEY_FLOW_RUN "%s", live->name);
     const struct span words[] = {span_text ("HSET"), span_text (key), span_text (name),

@@ -32,8 +32,8 @@ void flow_runs_tick (struct station *self);
 // it is NULL. If Redis was lost meanwhile, `found` is true although the run is not in memory:
 // check with flow_runs_has.
 bool flow_runs_has (struct station *self, uint64_t run);
-typedef void flow_wanted_fn (void *owner, bool found, const char *damage);
-void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, void *owner);
+typedef void flow_loaded_fn (void *owner, bool found, const char *damage);
+void flow_runs_want (struct station *self, uint64_t run, flow_loaded_fn *call, void *owner);
 
 // Report that the plan of a call has ended. The run must be in memory, and this must be called in
 // the same turn as the decision about the plan.

@@ -16,7 +16,7 @@ static int compare_name (struct span name, const char *other)
 }
 
 // The index of the first name that does not sort before this one.
-static size_t place_of (const struct flow_names *self, struct span name)
+static size_t name_position (const struct flow_names *self, struct span name)
 {
     size_t from = 0, to = self->count;
     while (from < to) {
@@ -31,20 +31,20 @@ static size_t place_of (const struct flow_names *self, struct span name)
 
 struct flow_entry *flow_names_find (const struct flow_names *self, struct span name)
 {
-    size_t at = place_of (self, name);
+    size_t at = name_position (self, name);
     bool found = at < self->count && span_is (name, self->entries[at].name);
     return found ? &self->entries[at] : NULL;
 }
 
 size_t flow_names_after (const struct flow_names *self, struct span name)
 {
-    size_t at = place_of (self, name);
+    size_t at = name_position (self, name);
     return at + (at < self->count && span_is (name, self->entries[at].name));
 }
 
 struct flow_entry *flow_names_add (struct flow_names *self, struct span name)
 {
-    size_t at = place_of (self, name);
+    size_t at = name_position (self, name);
     if (at < self->count && span_is (name, self->entries[at].name))
         return &self->entries[at];
     if (self->count == self->room) {
@@ -90,7 +90,7 @@ void flow_names_clear (struct flow_names *self)
     *self = (struct flow_names){0};
 }
 
-void flow_entry_take (struct flow_entry *self, struct flow_facts *facts)
+void flow_entry_set_facts (struct flow_entry *self, struct flow_facts *facts)
 {
     flow_facts_release (&self->facts);
     self->facts = facts;
@@ -117,7 +117,7 @@ void flow_facts_release (struct flow_facts **self)
     free (facts);
 }
 
-static void add_call (struct flow_facts *self, const char *name, uint64_t times)
+static void add_called_flow (struct flow_facts *self, const char *name, uint64_t times)
 {
     size_t at = 0;
     while (at < self->call_count && strcmp (self->calls[at].name, name) != 0)
@@ -147,7 +147,7 @@ struct flow_facts *flow_facts_of (const struct flow *flow)
         uint64_t items = flow_items_max (step);
         self->own_calls = saturate_add (self->own_calls, step->kind == FLOW_CALL ? items : 0);
         if (step->call.is_flow)
-            add_call (self, step->call.target, items);
+            add_called_flow (self, step->call.target, items);
     }
     return self;
 }
@@ -191,7 +191,7 @@ static bool read_calls (struct flow_facts *self, const json_t *calls)
     {
         if (!flow_name_valid (name) || !json_is_integer (times) || json_integer_value (times) < 0)
             return false;
-        add_call (self, name, (uint64_t)json_integer_value (times));
+        add_called_flow (self, name, (uint64_t)json_integer_value (times));
     }
     return json_is_object (calls);
 }
@@ -224,102 +224,103 @@ struct flow_facts *flow_facts_read (struct span text)
 
 // -- the graph of calls: it may have cycles after edits by hand, so each entry is visited once
 
-struct sum {
+struct call_sum {
     enum { SUM_NEW, SUM_BEGUN, SUM_DONE } state;
     uint64_t calls;
     unsigned depth;
 };
 
-struct summing {
+struct summation {
     const struct flow_names *names;
     struct span changed; // the flow with other facts than in `names`; empty = none
     const struct flow_facts *facts;
-    struct sum *sums;
+    struct call_sum *sums;
 };
 
-static const struct flow_facts *facts_at (const struct summing *self, size_t at)
+static const struct flow_facts *facts_of_entry (const struct summation *self, size_t at)
 {
     const struct flow_entry *entry = &self->names->entries[at];
     bool other = self->changed.size && span_is (self->changed, entry->name);
     return other ? self->facts : entry->facts;
 }
 
-static const struct sum *sum_of (struct summing *self, size_t at, unsigned level)
+static const struct call_sum *sum_entry (struct summation *self, size_t at, unsigned level)
 {
-    struct sum *sum = &self->sums[at];
-    const struct flow_facts *facts = facts_at (self, at);
-    if (sum->state != SUM_NEW)
-        return sum;
-    sum->state = SUM_BEGUN;
-    sum->calls = facts ? facts->own_calls : 0;
-    sum->depth = 1;
+    struct call_sum *call_sum = &self->sums[at];
+    const struct flow_facts *facts = facts_of_entry (self, at);
+    if (call_sum->state != SUM_NEW)
+        return call_sum;
+    call_sum->state = SUM_BEGUN;
+    call_sum->calls = facts ? facts->own_calls : 0;
+    call_sum->depth = 1;
     for (size_t i = 0; facts && level < 2 * FLOW_DEPTH_MAX && i < facts->call_count; i++) {
         const struct flow_entry *called =
             flow_names_find (self->names, span_text (facts->calls[i].name));
         if (!called)
             continue;
-        const struct sum *its = sum_of (self, (size_t)(called - self->names->entries), level + 1);
-        sum->calls =
-            saturate_add (sum->calls, saturate_multiply (facts->calls[i].times, its->calls));
-        if (its->depth + 1 > sum->depth)
-            sum->depth = its->depth + 1;
+        const struct call_sum *its =
+            sum_entry (self, (size_t)(called - self->names->entries), level + 1);
+        call_sum->calls =
+            saturate_add (call_sum->calls, saturate_multiply (facts->calls[i].times, its->calls));
+        if (its->depth + 1 > call_sum->depth)
+            call_sum->depth = its->depth + 1;
     }
-    sum->state = SUM_DONE;
-    return sum;
+    call_sum->state = SUM_DONE;
+    return call_sum;
 }
 
-static bool reaches_flow (const struct flow_names *self, const struct flow_entry *entry,
-                          struct span to, bool *passed)
+static bool entry_leads_to (const struct flow_names *self, const struct flow_entry *entry,
+                            struct span to, bool *seen_entries)
 {
     size_t at = (size_t)(entry - self->entries);
     if (span_is (to, entry->name))
         return true;
-    if (passed[at] || !entry->facts)
+    if (seen_entries[at] || !entry->facts)
         return false;
-    passed[at] = true;
+    seen_entries[at] = true;
     for (size_t i = 0; i < entry->facts->call_count; i++) {
         const struct flow_entry *called =
             flow_names_find (self, span_text (entry->facts->calls[i].name));
-        if (called && reaches_flow (self, called, to, passed))
+        if (called && entry_leads_to (self, called, to, seen_entries))
             return true;
     }
     return false;
 }
 
-bool flow_names_reach (const struct flow_names *self, struct span from, struct span to)
+bool flow_names_lead_to (const struct flow_names *self, struct span from, struct span to)
 {
     const struct flow_entry *entry = flow_names_find (self, from);
     if (!entry)
         return false;
-    bool *passed = memory_new (self->count + 1);
-    bool found = reaches_flow (self, entry, to, passed);
-    free (passed);
+    bool *seen_entries = memory_new (self->count + 1);
+    bool found = entry_leads_to (self, entry, to, seen_entries);
+    free (seen_entries);
     return found;
 }
 
-bool flow_names_fit (const struct flow_names *self, const char *name,
-                     const struct flow_facts *facts, struct reason *reason)
+bool flow_names_check_limits (const struct flow_names *self, const char *name,
+                              const struct flow_facts *facts, struct reason *reason)
 {
-    struct summing summing = {self, span_text (name), facts,
-                              memory_new ((self->count + 1) * sizeof *summing.sums)};
+    struct summation summation = {self, span_text (name), facts,
+                                  memory_new ((self->count + 1) * sizeof *summation.sums)};
     bool fits = true;
     for (size_t i = 0; i < self->count && fits; i++) {
         const struct flow_entry *entry = &self->entries[i];
-        const struct sum *sum = sum_of (&summing, i, 0);
-        bool deep = sum->depth > FLOW_DEPTH_MAX, many = sum->calls > FLOW_CALLS_MAX;
+        const struct call_sum *call_sum = sum_entry (&summation, i, 0);
+        bool deep = call_sum->depth > FLOW_DEPTH_MAX, many = call_sum->calls > FLOW_CALLS_MAX;
         if (!(deep || many) || strcmp (entry->name, name) == 0 ||
-            !flow_names_reach (self, span_text (entry->name), span_text (name)))
+            !flow_names_lead_to (self, span_text (entry->name), span_text (name)))
             continue;
         fits = false;
         if (deep)
             reason_set (reason, "flow %s, which leads here, would be %u flows deep, more than %d",
-                        entry->name, sum->depth, FLOW_DEPTH_MAX);
+                        entry->name, call_sum->depth, FLOW_DEPTH_MAX);
         else
             reason_set (reason,
                         "a run of flow %s, which leads here, might make %llu calls, more than %d",
-                        entry->name, (unsigned long long)sum->calls, FLOW_CALLS_MAX);
+                        entry->name, (unsigned long long)call_sum->calls, FLOW_CALLS_MAX);
     }
-    free (summing.sums);
+    free (summation.sums);
     return fits;
 }
 
@@ -334,16 +335,17 @@ const struct flow_entry *flow_names_caller (const struct flow_names *self, struc
     return NULL;
 }
 
-void flow_names_renew (struct flow_names *self)
+void flow_names_recompute (struct flow_names *self)
 {
-    struct summing summing = {.names = self,
-                              .sums = memory_new ((self->count + 1) * sizeof *summing.sums)};
+    struct summation summation = {.names = self,
+                                  .sums = memory_new ((self->count + 1) * sizeof *summation.sums)};
     for (size_t i = 0; i < self->count; i++)
-        sum_of (&summing, i, 0);
+        sum_entry (&summation, i, 0);
     for (size_t i = 0; i < self->count; i++) {
         const struct flow_facts *old = self->entries[i].facts;
-        const struct sum *sum = &summing.sums[i];
-        if (!old || (old->report.steps_max == sum->calls && old->report.depth == sum->depth))
+        const struct call_sum *call_sum = &summation.sums[i];
+        if (!old ||
+            (old->report.steps_max == call_sum->calls && old->report.depth == call_sum->depth))
             continue;
         struct flow_facts *facts = facts_new (old->call_count);
         struct flow_calls *calls = facts->calls;
@@ -352,9 +354,9 @@ void flow_names_renew (struct flow_names *self)
         facts->holders = 1;
         facts->calls = calls;
         json_incref (facts->report.because);
-        facts->report.steps_max = sum->calls;
-        facts->report.depth = sum->depth;
-        flow_entry_take (&self->entries[i], facts);
+        facts->report.steps_max = call_sum->calls;
+        facts->report.depth = call_sum->depth;
+        flow_entry_set_facts (&self->entries[i], facts);
     }
-    free (summing.sums);
+    free (summation.sums);
 }

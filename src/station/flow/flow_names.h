@@ -45,7 +45,7 @@ struct flow_entry *flow_names_add (struct flow_names *self, struct span name);
 void flow_names_remove (struct flow_names *self, struct span name);
 
 // Replace the facts of the entry, which takes ownership; NULL: unknown.
-void flow_entry_take (struct flow_entry *self, struct flow_facts *facts);
+void flow_entry_set_facts (struct flow_entry *self, struct flow_facts *facts);
 
 struct flow_facts *flow_facts_of (const struct flow *flow);
 
@@ -56,15 +56,15 @@ struct flow_facts *flow_facts_read (struct span text);
 void flow_facts_release (struct flow_facts **self);
 
 // Whether runs of `from` lead to runs of `to`.
-bool flow_names_reach (const struct flow_names *self, struct span from, struct span to);
+bool flow_names_lead_to (const struct flow_names *self, struct span from, struct span to);
 
 // Whether all flows that lead to this one stay within their limits if it has these facts. False:
 // one does not, with the reason.
-bool flow_names_fit (const struct flow_names *self, const char *name,
-                     const struct flow_facts *facts, struct reason *reason);
+bool flow_names_check_limits (const struct flow_names *self, const char *name,
+                              const struct flow_facts *facts, struct reason *reason);
 
 // Another flow that calls this one; NULL = none.
 const struct flow_entry *flow_names_caller (const struct flow_names *self, struct span name);
 
 // Recompute the numbers of calls and the depths of all flows, after a change of any of them.
-void flow_names_renew (struct flow_names *self);
+void flow_names_recompute (struct flow_names *self);

@@ -9,8 +9,8 @@
 #include "memory.h"
 #include "publish.h"
 
-struct news {
-    struct news *next;
+struct queued_event {
+    struct queued_event *next;
     struct plan *placed; // a reference; NULL = the event below
     enum zplan_event_code event;
     uint64_t plan_id;
@@ -19,140 +19,142 @@ struct news {
 };
 
 // The events of a turn.
-struct flow_news {
+struct flow_event_queue {
     struct station *station;
-    struct news *first, **last;
+    struct queued_event *first, **last;
 };
 
-static struct news *news_add (struct flow_live *live)
+static struct queued_event *queue_event (struct flow_live *live)
 {
-    struct flow_news *all = live->news;
-    if (!all) {
-        all = live->news = memory_new (sizeof *all);
-        all->station = live->station;
-        all->last = &all->first;
+    struct flow_event_queue *queue = live->event_queue;
+    if (!queue) {
+        queue = live->event_queue = memory_new (sizeof *queue);
+        queue->station = live->station;
+        queue->last = &queue->first;
     }
-    struct news *news = memory_new (sizeof *news);
-    *all->last = news;
-    all->last = &news->next;
-    return news;
+    struct queued_event *queued_event = memory_new (sizeof *queued_event);
+    *queue->last = queued_event;
+    queue->last = &queued_event->next;
+    return queued_event;
 }
 
-static void news_publish (struct station *self, const struct news *news)
+static void publish_queued_event (struct station *self, const struct queued_event *queued_event)
 {
-    if (news->placed)
-        publish_added (self, news->placed);
+    if (queued_event->placed)
+        publish_added (self, queued_event->placed);
     else
-        publish_event (self, &(struct notice){.event = news->event,
-                                              .plan_id = news->plan_id,
-                                              .station = span_text (news->station),
-                                              .json = news->json});
+        publish_event (self, &(struct notice){.event = queued_event->event,
+                                              .plan_id = queued_event->plan_id,
+                                              .station = span_text (queued_event->station),
+                                              .json = queued_event->json});
 }
 
 static void on_written (void *owner, enum store_result result, const char *error)
 {
-    struct flow_news *all = owner;
+    struct flow_event_queue *queue = owner;
     (void)error;
-    for (struct news *news = all->first, *next; news; news = next) {
-        next = news->next;
+    for (struct queued_event *queued_event = queue->first, *next; queued_event;
+         queued_event = next) {
+        next = queued_event->next;
         if (result == STORE_DONE || result == STORE_UNSURE)
-            news_publish (all->station, news);
-        plan_destroy (&news->placed);
-        free (news->json);
-        free (news);
+            publish_queued_event (queue->station, queued_event);
+        plan_destroy (&queued_event->placed);
+        free (queued_event->json);
+        free (queued_event);
     }
-    free (all);
+    free (queue);
 }
 
 void flow_news_send (struct flow_live *live)
 {
-    struct flow_news *all = live->news;
-    live->news = NULL;
-    if (all)
-        store_when_written (live->station->store, on_written, all);
+    struct flow_event_queue *queue = live->event_queue;
+    live->event_queue = NULL;
+    if (queue)
+        store_when_written (live->station->store, on_written, queue);
 }
 
 // -- plans
 
 void flow_news_placed (struct flow_live *live, struct plan *plan)
 {
-    news_add (live)->placed = plan_keep (plan);
+    queue_event (live)->placed = plan_keep (plan);
 }
 
 void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t plan_id)
 {
-    struct news *news = news_add (live);
+    struct queued_event *queued_event = queue_event (live);
     char json[64];
-    news->event = ZPLAN_EVENT_REMOVE;
-    news->plan_id = plan_id;
-    snprintf (news->station, sizeof news->station, "%.*s", (int)station.size,
+    queued_event->event = ZPLAN_EVENT_REMOVE;
+    queued_event->plan_id = plan_id;
+    snprintf (queued_event->station, sizeof queued_event->station, "%.*s", (int)station.size,
               (const char *)station.data);
     snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", plan_id);
-    news->json = memory_text (json);
+    queued_event->json = memory_text (json);
 }
 
 // -- the run and its steps
 
 // Add a plan.flow event. `more`: further members of its JSON, taken over.
-static void report_flow (struct flow_live *live, const char *event, const char *step, json_t *more)
+static void queue_flow_event (struct flow_live *live, const char *event, const char *step,
+                              json_t *members)
 {
-    struct news *news = news_add (live);
-    news->event = ZPLAN_EVENT_FLOW;
-    news->plan_id = live->plan_id;
-    snprintf (news->station, sizeof news->station, "%s", live->flow_name);
+    struct queued_event *queued_event = queue_event (live);
+    queued_event->event = ZPLAN_EVENT_FLOW;
+    queued_event->plan_id = live->plan_id;
+    snprintf (queued_event->station, sizeof queued_event->station, "%s", live->flow_name);
     if (publish_has_event_subscribers (live->station)) {
         json_t *object = json_pack ("{s:I, s:s, s:s, s:i, s:s}", "plan_id",
                                     (json_int_t)live->plan_id, "flow", live->flow_name, "run",
                                     live->name, "version", live->version, "event", event);
         if (step)
             json_object_set_new (object, "step", json_string (step));
-        json_object_update (object, more);
-        news->json = json_write (object);
+        json_object_update (object, members);
+        queued_event->json = json_write (object);
         json_decref (object);
     }
-    json_decref (more);
+    json_decref (members);
 }
 
-static void set_text (json_t *object, const char *name, const char *text)
+static void set_text_member (json_t *object, const char *name, const char *text)
 {
     if (text && *text)
         json_object_set_new (object, name, json_string (text));
 }
 
-static void report_end (struct flow_live *live)
+static void queue_end_event (struct flow_live *live)
 {
-    json_t *more = json_object ();
-    set_text (more, "state", flow_live_state (live));
-    set_text (more, "error", live->run->error);
+    json_t *members = json_object ();
+    set_text_member (members, "state", flow_live_state (live));
+    set_text_member (members, "error", live->run->error);
     if (json_array_size (live->run->uncaught))
-        json_object_set (more, "failed", live->run->uncaught);
-    report_flow (live, "end", NULL, more);
+        json_object_set (members, "failed", live->run->uncaught);
+    queue_flow_event (live, "end", NULL, members);
 }
 
 // Report a skipped or blocked step, which has no plan to report it. `skip`: the command that
 // skipped it, or NULL.
-static void report_step (struct flow_live *live, uint32_t step, const struct flow_event *skip)
+static void queue_step_event (struct flow_live *live, uint32_t step, const struct flow_event *skip)
 {
     const struct flow_node *node = &live->run->nodes[step];
     const char *name = live->flow->steps[step].name;
     char why[REASON_MAX] = "";
-    json_t *more;
+    json_t *members;
     if (node->flags & FLOW_BLOCKED) {
-        more = json_object ();
+        members = json_object ();
         flow_why_blocked (live->flow, live->run, step, why, sizeof why);
-        set_text (more, "why", why);
-        report_flow (live, "blocked", name, more);
+        set_text_member (members, "why", why);
+        queue_flow_event (live, "blocked", name, members);
     } else if (node->state == FLOW_SKIPPED) {
-        more = json_object ();
-        set_text (more, "by", node->flags & FLOW_BY_PERSON ? "person" : "rule");
-        set_text (more, "key", skip ? skip->key : NULL);
-        set_text (more, "why", skip ? skip->text : NULL);
-        report_flow (live, "skipped", name, more);
+        members = json_object ();
+        set_text_member (members, "by", node->flags & FLOW_BY_PERSON ? "person" : "rule");
+        set_text_member (members, "key", skip ? skip->key : NULL);
+        set_text_member (members, "why", skip ? skip->text : NULL);
+        queue_flow_event (live, "skipped", name, members);
     }
 }
 
 // The name of the event, if it adds to the reports of the steps; else NULL.
-static const char *event_word (const struct flow_event *event)
+static const char *published_name (const struct flow_event *event)
 {
     bool item = event->item >= 0;
     switch (event->kind) {
@@ -168,7 +170,7 @@ static const char *event_word (const struct flow_event *event)
         return event->key ? "retried" : NULL;
     case FLOW_CANCEL: // a cancel of the parent run also cancels a sub-flow
         return event->key ? "cancelled" : NULL;
-    case FLOW_SKIP: // report_step reports a whole step
+    case FLOW_SKIP: // queue_step_event reports a whole step
         return item ? "skipped" : NULL;
     case FLOW_CALL_ENDED:
         return event->undo && event->status == FLOW_OK ? "undone" : NULL;
@@ -177,36 +179,39 @@ static const char *event_word (const struct flow_event *event)
     }
 }
 
-static void report_event (struct flow_live *live, const struct flow_event *event, const char *word)
+static void queue_command_event (struct flow_live *live, const struct flow_event *event,
+                                 const char *published_as)
 {
     bool skip = event->kind == FLOW_SKIP,
          has_step = flow_command_has_step (event->kind) || event->kind == FLOW_CALL_ENDED;
-    json_t *more = json_object ();
+    json_t *members = json_object ();
     if (event->item >= 0)
-        json_object_set_new (more, "item", json_integer (event->item));
-    set_text (more, "by", skip ? "person" : event->key);
-    set_text (more, "key", skip ? event->key : NULL);
+        json_object_set_new (members, "item", json_integer (event->item));
+    set_text_member (members, "by", skip ? "person" : event->key);
+    set_text_member (members, "key", skip ? event->key : NULL);
     if (event->steps)
-        json_object_set_new (more, "steps", json_deep_copy (event->steps));
+        json_object_set_new (members, "steps", json_deep_copy (event->steps));
     if (event->kind != FLOW_CALL_ENDED)
-        set_text (more, "why", event->text);
-    report_flow (live, word, has_step ? live->flow->steps[event->step].name : NULL, more);
+        set_text_member (members, "why", event->text);
+    queue_flow_event (live, published_as, has_step ? live->flow->steps[event->step].name : NULL,
+                      members);
 }
 
 void flow_news_carried (struct flow_live *live, const struct flow_event *event,
                         const struct flow_effects *effects, bool had_ended)
 {
     bool ended = live->run->phase == FLOW_ENDED;
-    const char *word = effects->dropped ? NULL : event_word (event);
+    const char *published_as = effects->dropped ? NULL : published_name (event);
     if (event->kind == FLOW_BEGIN)
-        report_flow (live, "begin", NULL, json_object ());
+        queue_flow_event (live, "begin", NULL, json_object ());
     else if (had_ended && !ended) // by a skip or a retry
-        report_flow (live, "resumed", NULL, json_object ());
-    if (word)
-        report_event (live, event, word);
+        queue_flow_event (live, "resumed", NULL, json_object ());
+    if (published_as)
+        queue_command_event (live, event, published_as);
     for (size_t i = 0; i < effects->changed_count; i++)
-        report_step (live, effects->changed[i],
-                     event->kind == FLOW_SKIP && event->step == effects->changed[i] ? event : NULL);
+        queue_step_event (live, effects->changed[i],
+                          event->kind == FLOW_SKIP && event->step == effects->changed[i] ? event
+                                                                                         : NULL);
     if (ended && !had_ended)
-        report_end (live);
+        queue_end_event (live);
 }

@@ -37,15 +37,15 @@ void flow_known_clear (struct flow_known *self)
 {
     flow_names_clear (&self->flows);
     free (self->targets);
-    *self = (struct flow_known){.is_put = false};
+    *self = (struct flow_known){.was_accepted = false};
 }
 
-static int by_name (const void *one, const void *other)
+static int compare_known_targets (const void *one, const void *other)
 {
     return strcmp (one, other);
 }
 
-static bool look_up (void *context, const char *name, struct flow_target *ret)
+static bool look_up_target (void *context, const char *name, struct flow_target *ret)
 {
     const struct parse *parse = context;
     const struct flow_known *known = &parse->known;
@@ -53,12 +53,13 @@ static bool look_up (void *context, const char *name, struct flow_target *ret)
     bool own = parse->name && strcmp (name, parse->name) == 0;
     *ret = (struct flow_target){.is_flow = entry != NULL};
     if (!entry && !own)
-        return known->any_target ||
-               bsearch (name, known->targets, known->target_count, sizeof *known->targets, by_name);
+        return known->any_target || bsearch (name, known->targets, known->target_count,
+                                             sizeof *known->targets, compare_known_targets);
     if (entry && entry->facts)
         ret->report = &entry->facts->report;
-    if (entry && !known->is_put && parse->name)
-        ret->reaches = flow_names_reach (&known->flows, span_text (name), span_text (parse->name));
+    if (entry && !known->was_accepted && parse->name)
+        ret->reaches =
+            flow_names_lead_to (&known->flows, span_text (name), span_text (parse->name));
     return true;
 }
 
@@ -67,7 +68,7 @@ static bool look_up (void *context, const char *name, struct flow_target *ret)
 static void run_parse (struct parse *self)
 {
     struct reason reason;
-    struct flow_world world = {look_up, self};
+    struct flow_world world = {look_up_target, self};
     json_t *json = NULL;
     if (!self->parsed) {
         flow_destroy (&self->flow);
@@ -100,7 +101,7 @@ static void *run_on_thread (void *context)
     return NULL;
 }
 
-static void finish_parse (struct parse *self)
+static void end_parse (struct parse *self)
 {
     struct parse parse = *self;
     flow_known_clear (&parse.known);
@@ -112,7 +113,7 @@ static void finish_parse (struct parse *self)
         flow_destroy (&parse.flow); // the parse was abandoned before it could destroy the flow
 }
 
-static void parse_next (struct flow_parser *self)
+static void start_next_parse (struct flow_parser *self)
 {
     struct parse *parse = self->first;
     if (self->running || !parse)
@@ -124,10 +125,10 @@ static void parse_next (struct flow_parser *self)
         return;
     self->running = NULL;
     run_parse (parse); // no thread can be created: parse it here
-    finish_parse (parse);
+    end_parse (parse);
 }
 
-static void on_done (void *owner, uint32_t events)
+static void on_thread_done (void *owner, uint32_t events)
 {
     struct flow_parser *self = owner;
     struct parse *parse = self->running;
@@ -137,8 +138,8 @@ static void on_done (void *owner, uint32_t events)
         return;
     pthread_join (self->thread, NULL);
     self->running = NULL;
-    parse_next (self);
-    finish_parse (parse);
+    start_next_parse (self);
+    end_parse (parse);
 }
 
 // -- the queue
@@ -148,7 +149,7 @@ struct flow_parser *flow_parser_new (struct reactor *reactor)
     struct flow_parser *self = memory_new (sizeof *self);
     self->reactor = reactor;
     self->done_fd = -1;
-    self->source = (struct source){.call = on_done, .owner = self};
+    self->source = (struct source){.call = on_thread_done, .owner = self};
     return self;
 }
 
@@ -168,7 +169,7 @@ void flow_parser_destroy (struct flow_parser **self_p)
     }
     for (struct parse *parse; (parse = self->first);) {
         self->first = parse->next;
-        finish_parse (parse);
+        end_parse (parse);
     }
     source_end (&self->source);
     if (self->done_fd >= 0)
@@ -177,7 +178,7 @@ void flow_parser_destroy (struct flow_parser **self_p)
 }
 
 // The thread reports through a descriptor: without one, parse on the main thread.
-static bool has_thread (struct flow_parser *self)
+static bool ensure_done_fd (struct flow_parser *self)
 {
     if (self->done_fd >= 0)
         return true;
@@ -188,26 +189,26 @@ static bool has_thread (struct flow_parser *self)
     return true;
 }
 
-static void wait_for_turn (struct flow_parser *self, struct parse *parse, enum flow_parse_turn turn)
+static void queue_parse (struct flow_parser *self, struct parse *parse, enum flow_parse_turn turn)
 {
     struct parse **at = &self->first;
     while (*at && turn == FLOW_PARSE_LAST)
         at = &(*at)->next;
     parse->next = *at;
     *at = parse;
-    parse_next (self);
+    start_next_parse (self);
 }
 
 void flow_parser_reap (struct flow_parser *self, struct flow *flow)
 {
     enum { STEPS_HERE = 500 };
-    if (!self || flow->step_count <= STEPS_HERE || !has_thread (self)) {
+    if (!self || flow->step_count <= STEPS_HERE || !ensure_done_fd (self)) {
         flow_destroy (&flow);
         return;
     }
     struct parse *parse = memory_new (sizeof *parse);
     parse->flow = flow;
-    wait_for_turn (self, parse, FLOW_PARSE_LAST);
+    queue_parse (self, parse, FLOW_PARSE_LAST);
 }
 
 void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_known *known,
@@ -215,12 +216,12 @@ void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_kn
 {
     struct parse *parse = memory_new (sizeof *parse);
     *parse = (struct parse){.size = text.size, .known = *known, .parsed = parsed, .owner = owner};
-    *known = (struct flow_known){.is_put = false};
+    *known = (struct flow_known){.was_accepted = false};
     parse->text = memory_copy (text.data, text.size);
-    if (text.size <= FLOW_PARSE_HERE || text.size > FLOW_TEXT_MAX || !has_thread (self)) {
+    if (text.size <= FLOW_PARSE_HERE || text.size > FLOW_TEXT_MAX || !ensure_done_fd (self)) {
         run_parse (parse);
-        finish_parse (parse);
+        end_parse (parse);
         return;
     }
-    wait_for_turn (self, parse, turn);
+    queue_parse (self, parse, turn);
 }

@@ -12,9 +12,9 @@ struct flow_known {
     struct flow_names flows;
     char (*targets)[FLOW_NAME_MAX + 1]; // targets that are not flows, sorted
     size_t target_count;
-    bool any_target; // accept any other name as a target, too
-    bool is_put;     // it was accepted by an earlier put: do not report cycles
-    bool only_json;  // only check that it is valid JSON
+    bool any_target;   // accept any other name as a target, too
+    bool was_accepted; // it was accepted by an earlier put: do not report cycles
+    bool only_json;    // only check that it is valid JSON
 };
 
 void flow_known_clear (struct flow_known *self);

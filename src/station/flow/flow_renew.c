@@ -3,8 +3,8 @@
 #include "flow_runs_private.h"
 
 // Whether no target changes while calls are in flight: their plans stay with the old target.
-static bool targets_fit (const struct flow_live *live, const struct flow *flow,
-                         struct reason *reason)
+static bool check_same_targets (const struct flow_live *live, const struct flow *flow,
+                                struct reason *reason)
 {
     for (uint32_t i = 0; live->run->in_flight && i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
@@ -28,7 +28,7 @@ bool flow_live_carry_version (struct flow_live *live, const struct flow_event *e
     const struct flow *was = live->flow;
     int was_version = live->version;
     struct flow_event retry = *event;
-    if (!targets_fit (live, flow, reason))
+    if (!check_same_targets (live, flow, reason))
         return false;
     retry.was = was;
     retry.version = version;

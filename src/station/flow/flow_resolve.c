@@ -16,7 +16,7 @@ struct kind_lookup {
     void *owner;
 };
 
-static void take_known (json_t *named, const struct store_kinds *answer)
+static void add_known_kinds (json_t *named, const struct store_kinds *answer)
 {
     struct span name, text;
     for (size_t i = 0; store_kind_at (answer, i, &name, &text); i++) {
@@ -31,7 +31,7 @@ static void take_known (json_t *named, const struct store_kinds *answer)
     }
 }
 
-static void take_brought (json_t *named, const json_t *brought, json_t *errors)
+static void add_own_kinds (json_t *named, const json_t *brought, json_t *errors)
 {
     const char *name;
     json_t *fields;
@@ -47,7 +47,7 @@ static void take_brought (json_t *named, const json_t *brought, json_t *errors)
         if (own)
             json_object_set_new (named, name, flow_kind_fields (own));
         else
-            flow_judge_add (errors, path, reason.text);
+            flow_errors_add (errors, path, reason.text);
     }
 }
 
@@ -57,8 +57,8 @@ static void on_kinds (void *owner, const struct store_kinds *answer)
     struct flow_resolved resolved = {.result = answer->result, .error = answer->error};
     json_t *errors = json_array (), *json = self->flow->json;
     if (answer->result == STORE_DONE) {
-        take_known (self->named, answer);
-        take_brought (self->named, json_object_get (json, "kinds"), errors);
+        add_known_kinds (self->named, answer);
+        add_own_kinds (self->named, json_object_get (json, "kinds"), errors);
         if (json_array_size (errors) > 0)
             resolved.errors = json_incref (errors);
         else if (!json_equal (self->named, json_object_get (json, "kinds"))) {
@@ -74,10 +74,10 @@ static void on_kinds (void *owner, const struct store_kinds *answer)
     free (self);
 }
 
-void flow_resolve (struct station *self, const struct flow *flow, flow_resolved_fn *reply,
-                   void *owner)
+void flow_resolve_kinds (struct station *self, const struct flow *flow, flow_resolved_fn *reply,
+                         void *owner)
 {
-    json_t *named = flow_kinds_named (flow);
+    json_t *named = flow_named_kinds (flow);
     if (json_object_size (named) == 0) {
         json_decref (named);
         reply (owner, &(struct flow_resolved){.result = STORE_DONE});

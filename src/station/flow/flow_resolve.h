@@ -17,5 +17,5 @@ typedef void flow_resolved_fn (void *owner, const struct flow_resolved *answer);
 
 // `flow` must stay valid until `reply` is called, once. A kind that the station does not know is
 // taken from the definition itself. The callee owns the answer's errors and text.
-void flow_resolve (struct station *self, const struct flow *flow, flow_resolved_fn *reply,
-                   void *owner);
+void flow_resolve_kinds (struct station *self, const struct flow *flow, flow_resolved_fn *reply,
+                         void *owner);

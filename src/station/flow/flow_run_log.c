@@ -12,7 +12,7 @@ enum {
     DETAIL_MAX = 512 // bytes of an error in a line
 };
 
-static void add_text (struct json_text *line, const struct json_name *name, const char *text)
+static void add_text_member (struct json_text *line, const struct json_name *name, const char *text)
 {
     if (!text || !*text)
         return;
@@ -47,10 +47,11 @@ static void log_line (struct log_writer *self, uint32_t step, int64_t item, cons
         json_text_number (line, &item_name, item, 0);
     json_text_name (line, &state_name);
     json_text_frame (line, span_text (state));
-    add_text (line, &detail_name, detail);
-    bool meant = event->key && (!flow_command_has_step (event->kind) || event->step == step);
-    add_text (line, &by, meant ? event->key : NULL);
-    add_text (line, &why, meant ? event->text : NULL);
+    add_text_member (line, &detail_name, detail);
+    bool concerns_step =
+        event->key && (!flow_command_has_step (event->kind) || event->step == step);
+    add_text_member (line, &by, concerns_step ? event->key : NULL);
+    add_text_member (line, &why, concerns_step ? event->text : NULL);
     json_text_raw (line, span_text ("}"));
     const struct span words[] = {span_text ("RPUSH"), span_text (self->key),
                                  span_of (line->bytes, line->size)};
@@ -88,10 +89,10 @@ static void log_step (struct log_writer *self, uint32_t step)
     struct flow_node *node = &self->live->run->nodes[step];
     const struct flow_data *data = self->live->run->data[step];
     bool blocked = node->flags & FLOW_BLOCKED,
-         known = data && data->items && node->state == FLOW_RUNNING &&
-                 node->logged == FLOW_RUNNING && self->event->kind != FLOW_RETRY;
+         already_logged = data && data->items && node->state == FLOW_RUNNING &&
+                          node->logged == FLOW_RUNNING && self->event->kind != FLOW_RETRY;
     node->logged = node->state;
-    if (!known && (blocked || node->state != FLOW_NONE))
+    if (!already_logged && (blocked || node->state != FLOW_NONE))
         log_line (self, step, -1, blocked ? "blocked" : flow_state_name (node->state),
                   data && has_failed (node->state) ? data->error : NULL);
 }

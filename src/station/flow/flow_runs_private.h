@@ -40,8 +40,9 @@ struct flow_live {
     struct flow_live *older, *newer; // by their last use
     const char *shown;               // the state that Redis has for lists; NULL = unknown
     bool unwritten;                  // nothing of it is in Redis
-    bool straight; // began in this process, was never retried: no id of a call is used twice
-    struct flow_news *news; // events to publish when this turn is written; NULL = none
+    bool never_retried; // began in this process, was never retried: no id of a call is used twice
+    struct flow_event_queue
+        *event_queue; // events to publish when this turn is written; NULL = none
 };
 
 // Whether a command concerns a step rather than the run.
@@ -65,7 +66,7 @@ struct flow_live *flow_live_find (struct station *self, uint64_t run);
 // Keep the run in memory; this may evict others.
 void flow_live_add (struct station *self, struct flow_live *live);
 void flow_live_forget (struct flow_live *live);
-void flow_live_weigh (struct flow_live *live); // update its size after a change
+void flow_live_update_size (struct flow_live *live); // update its size after a change
 
 // -- events: flow_carry.c
 
@@ -105,7 +106,7 @@ void flow_live_due (struct flow_live *live, int64_t due_us);
 int64_t flow_live_next_us (const struct flow_live *live);
 
 // Cancel this run of a call's plan a little later; other runs of the plan are not affected.
-void flow_cancel_later (const struct flow_live *live, uint64_t plan_id, uint64_t exec_id);
+void flow_queue_cancel (const struct flow_live *live, uint64_t plan_id, uint64_t exec_id);
 
 // -- calls: flow_calls.c
 
@@ -125,9 +126,9 @@ void flow_calls_check (struct flow_live *live);
 bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item);
 
 // Take back a placed call. True: its plan is removed, and the caller must report its end. False:
-// the run `ret_out` of the plan `ret_id` must be cancelled; 0: nothing is left to do.
-bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
-                          uint64_t *ret_id, uint64_t *ret_out);
+// the run `ret_exec_id` of the plan `ret_id` must be cancelled; 0: nothing is left to do.
+bool flow_call_withdraw (struct flow_live *live, const struct flow_effect *effect, uint64_t *ret_id,
+                         uint64_t *ret_exec_id);
 // The plan of the current call, or of its undo while the run is undone.
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item);
 // Whether its call was placed and has not ended; while the run is undone, the same of its undo.

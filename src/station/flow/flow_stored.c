@@ -18,8 +18,8 @@ static const char *const key_starts[] = {[FLOW_KEY_RUN] = KEY_FLOW_RUN,
                                          [FLOW_KEY_INPUT] = KEY_FLOW_INPUT,
                                          [FLOW_KEY_MAP] = KEY_FLOW_MAP};
 
-static struct span key_of (const char *run, enum flow_key key, uint32_t step,
-                           char out[FLOW_KEY_SIZE])
+static struct span run_key (const char *run, enum flow_key key, uint32_t step,
+                            char out[FLOW_KEY_SIZE])
 {
     size_t size = span_put (out, 0, span_text (key_starts[key]));
     size = span_put (out, size, span_text (run));
@@ -37,7 +37,7 @@ static void put_row (void *owner, const struct flow_row *row)
     struct flow_live *live = owner;
     struct store *store = live->station->store;
     char key[FLOW_KEY_SIZE], offset[DECIMAL_SIZE];
-    const struct span name = key_of (live->name, row->key, row->step, key);
+    const struct span name = run_key (live->name, row->key, row->step, key);
     decimal_text (row->offset, offset);
     const struct span set[] = {span_text ("HSET"), name, row->field, row->value};
     const struct span del[] = {span_text ("HDEL"), name, row->field};
@@ -74,7 +74,7 @@ static void put_number (struct flow_live *live, const char *name, int64_t value)
 }
 
 // Write the fields of a new run that flow_rows_write does not.
-static void write_begin (struct flow_live *live)
+static void write_new_run (struct flow_live *live)
 {
     char plan[IDENT_SIZE];
     char *inherit = json_write (live->inherit);
@@ -119,7 +119,7 @@ void flow_live_write (struct flow_live *live, const struct flow_event *event,
     bool all = live->unwritten;
     char plan[IDENT_SIZE];
     if (all)
-        write_begin (live);
+        write_new_run (live);
     live->unwritten = false;
     flow_live_log (live, event, effects);
     flow_rows_write (live->flow, live->run, put_row, live);
@@ -158,7 +158,7 @@ void flow_live_await_plan (struct flow_live *live, uint64_t plan_id)
 
 // -- reading
 
-struct reading_run {
+struct run_read {
     struct station *station;
     uint64_t id;
     uint64_t resets; // store_resets when the read began
@@ -167,16 +167,16 @@ struct reading_run {
     struct flow_live *live;      // what is read so far
     struct frames *run, *data;   // fields and values
     struct frames *node, *input; // one span each; NULL = none
-    struct frames **kept;        // the bytes of the maps, one span each
+    struct frames **map_bytes;   // the bytes of the maps, one span each
     struct flow_stored_map *maps;
     size_t map_count, maps_left;
 };
 
-static void reading_destroy (struct reading_run *self)
+static void run_read_destroy (struct run_read *self)
 {
     for (size_t i = 0; i < self->map_count; i++)
-        free (self->kept[i]);
-    free (self->kept);
+        free (self->map_bytes[i]);
+    free (self->map_bytes);
     free (self->maps);
     free (self->run);
     free (self->data);
@@ -185,7 +185,7 @@ static void reading_destroy (struct reading_run *self)
     free (self);
 }
 
-static void give_up (struct reading_run *self, bool lost, const char *damage)
+static void end_without_run (struct run_read *self, bool lost, const char *damage)
 {
     struct flow_live *live = self->live;
     if (live) {
@@ -197,18 +197,18 @@ static void give_up (struct reading_run *self, bool lost, const char *damage)
         free (live);
     }
     self->call (self->station, self->id, NULL, lost, damage);
-    reading_destroy (self);
+    run_read_destroy (self);
 }
 
-static void log_damaged (struct reading_run *self, const char *reason)
+static void end_damaged (struct run_read *self, const char *reason)
 {
     log_event (LEVEL_ERROR, "flow.damaged", "run=%s reason=%s", self->name,
                quoted (span_text (reason)));
-    give_up (self, false, reason);
+    end_without_run (self, false, reason);
 }
 
 // A copy of a string reply; NULL: it is not a string.
-static struct frames *keep_text (const redisReply *reply)
+static struct frames *copy_string_reply (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_STRING)
         return NULL;
@@ -217,7 +217,7 @@ static struct frames *keep_text (const redisReply *reply)
 }
 
 // A copy of a reply that is an array of strings; NULL: it is not an array.
-static struct frames *keep_texts (const redisReply *reply)
+static struct frames *copy_array_reply (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ARRAY)
         return NULL;
@@ -226,12 +226,12 @@ static struct frames *keep_texts (const redisReply *reply)
         spans[i] = reply->element[i]->type == REDIS_REPLY_STRING
                        ? span_of (reply->element[i]->str, reply->element[i]->len)
                        : (struct span){0};
-    struct frames *kept = frames_copy (spans, reply->elements);
+    struct frames *copy = frames_copy (spans, reply->elements);
     free (spans);
-    return kept;
+    return copy;
 }
 
-static struct span field_of (const struct frames *fields, const char *name)
+static struct span find_hash_field (const struct frames *fields, const char *name)
 {
     for (size_t i = 0; i + 1 < fields->count; i += 2)
         if (span_is (fields->at[i], name))
@@ -239,10 +239,10 @@ static struct span field_of (const struct frames *fields, const char *name)
     return (struct span){0};
 }
 
-static int64_t number_of (const struct frames *fields, const char *name)
+static int64_t hash_field_number (const struct frames *fields, const char *name)
 {
     char text[24] = "";
-    struct span value = field_of (fields, name);
+    struct span value = find_hash_field (fields, name);
     if (value.size && value.size < sizeof text)
         memcpy (text, value.data, value.size);
     return strtoll (text, NULL, 10);
@@ -250,16 +250,16 @@ static int64_t number_of (const struct frames *fields, const char *name)
 
 static void on_definition (void *owner, const struct flow *flow, int version, const char *why)
 {
-    struct reading_run *self = owner;
+    struct run_read *self = owner;
     struct flow_live *live = self->live;
     struct reason reason = {""};
     (void)version;
     if (self->resets != store_resets (self->station->store)) { // another owner may have changed it
-        give_up (self, true, NULL);
+        end_without_run (self, true, NULL);
         return;
     }
     if (!flow) {
-        log_damaged (self, why);
+        end_damaged (self, why);
         return;
     }
     live->flow = flow_book_hold (self->station, flow);
@@ -273,39 +273,39 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
                                        .map_count = self->map_count};
     live->run = flow_rows_read (flow, live->name, &stored, &reason);
     if (!live->run) {
-        log_damaged (self, reason.text);
+        end_damaged (self, reason.text);
         return;
     }
     self->live = NULL;
     self->call (self->station, self->id, live, false, NULL);
-    reading_destroy (self);
+    run_read_destroy (self);
 }
 
-static void read_definition (struct reading_run *self)
+static void read_definition (struct run_read *self)
 {
     flow_book_get (self->station, self->live->flow_name, self->live->version, on_definition, self);
 }
 
 static void on_map (void *owner, const redisReply *reply)
 {
-    struct reading_run *self = owner;
+    struct run_read *self = owner;
     size_t at = self->map_count - self->maps_left--;
-    self->kept[at] = keep_text (reply);
-    if (self->kept[at])
-        self->maps[at].bytes = self->kept[at]->at[0];
+    self->map_bytes[at] = copy_string_reply (reply);
+    if (self->map_bytes[at])
+        self->maps[at].bytes = self->map_bytes[at]->at[0];
     if (self->maps_left)
         return;
     if (reply)
         read_definition (self);
     else
-        give_up (self, true, NULL);
+        end_without_run (self, true, NULL);
 }
 
-static void read_maps (struct reading_run *self)
+static void read_maps (struct run_read *self)
 {
     char key[FLOW_KEY_SIZE];
     self->maps = memory_new ((self->data->count + 1) * sizeof *self->maps);
-    self->kept = memory_new ((self->data->count + 1) * sizeof *self->kept);
+    self->map_bytes = memory_new ((self->data->count + 1) * sizeof *self->map_bytes);
     for (size_t i = 0; i + 1 < self->data->count; i += 2) {
         uint32_t step;
         if (flow_rows_has_map (self->data->at[i], &step))
@@ -318,30 +318,33 @@ static void read_maps (struct reading_run *self)
     }
     for (size_t i = 0, count = self->map_count; i < count; i++) {
         const struct span words[] = {span_text ("GET"),
-                                     key_of (self->name, FLOW_KEY_MAP, self->maps[i].step, key)};
+                                     run_key (self->name, FLOW_KEY_MAP, self->maps[i].step, key)};
         store_get (self->station->store, words, 2, on_map, self);
     }
 }
 
-static bool read_own (struct reading_run *self)
+static bool read_station_fields (struct run_read *self)
 {
     struct flow_live *live = self->live = memory_new (sizeof *live);
-    struct span flow = field_of (self->run, "flow"), parent = field_of (self->run, "parent");
-    struct span zone = field_of (self->run, "timezone"), caller = field_of (self->run, "caller");
-    struct span inherit = field_of (self->run, "inherit"), plan = field_of (self->run, "plan");
-    struct span exec = field_of (self->run, "exec");
+    struct span flow = find_hash_field (self->run, "flow"),
+                parent = find_hash_field (self->run, "parent");
+    struct span zone = find_hash_field (self->run, "timezone"),
+                caller = find_hash_field (self->run, "caller");
+    struct span inherit = find_hash_field (self->run, "inherit"),
+                plan = find_hash_field (self->run, "plan");
+    struct span exec = find_hash_field (self->run, "exec");
     struct reason reason;
     live->station = self->station;
     live->id = self->id;
     memcpy (live->name, self->name, sizeof live->name);
     live->subs = json_object ();
     live->inherit = json_read_object (inherit, &reason);
-    live->version = (int)number_of (self->run, "version");
-    live->depth = (int)number_of (self->run, "depth");
-    live->began_ms = number_of (self->run, "began_ms");
-    live->updated_ms = number_of (self->run, "updated_ms");
-    live->ended_ms = number_of (self->run, "ended_ms");
-    live->timeout_ms = number_of (self->run, "timeout_ms");
+    live->version = (int)hash_field_number (self->run, "version");
+    live->depth = (int)hash_field_number (self->run, "depth");
+    live->began_ms = hash_field_number (self->run, "began_ms");
+    live->updated_ms = hash_field_number (self->run, "updated_ms");
+    live->ended_ms = hash_field_number (self->run, "ended_ms");
+    live->timeout_ms = hash_field_number (self->run, "timeout_ms");
     if (!live->inherit || !flow.data || !station_name_valid (flow) ||
         !ident_parse (plan, &live->plan_id) || parent.size >= sizeof live->parent ||
         zone.size >= sizeof live->timezone || live->version < 1)
@@ -371,43 +374,43 @@ static bool read_own (struct reading_run *self)
 
 static void on_data (void *owner, const redisReply *reply)
 {
-    struct reading_run *self = owner;
+    struct run_read *self = owner;
     if (!reply || !self->run) {
-        give_up (self, true, NULL);
+        end_without_run (self, true, NULL);
         return;
     }
-    self->data = keep_texts (reply);
+    self->data = copy_array_reply (reply);
     if (!self->data)
-        log_damaged (self, "plan:flow:data is no hash");
+        end_damaged (self, "plan:flow:data is no hash");
     else if (!self->run->count)
-        give_up (self, false, NULL);
-    else if (!read_own (self))
-        log_damaged (self, "its fields are not those of a run");
+        end_without_run (self, false, NULL);
+    else if (!read_station_fields (self))
+        end_damaged (self, "its fields are not those of a run");
     else
         read_maps (self);
 }
 
 static void on_node (void *owner, const redisReply *reply)
 {
-    struct reading_run *self = owner;
-    self->node = keep_text (reply);
+    struct run_read *self = owner;
+    self->node = copy_string_reply (reply);
 }
 
 static void on_input (void *owner, const redisReply *reply)
 {
-    struct reading_run *self = owner;
-    self->input = keep_text (reply);
+    struct run_read *self = owner;
+    self->input = copy_string_reply (reply);
 }
 
 static void on_run (void *owner, const redisReply *reply)
 {
-    struct reading_run *self = owner;
-    self->run = keep_texts (reply);
+    struct run_read *self = owner;
+    self->run = copy_array_reply (reply);
 }
 
 void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
 {
-    struct reading_run *reading = memory_new (sizeof *reading);
+    struct run_read *reading = memory_new (sizeof *reading);
     char key[FLOW_KEY_SIZE];
     reading->station = self;
     reading->id = run;
@@ -415,13 +418,14 @@ void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
     reading->call = call;
     ident_text (run, reading->name);
     const struct span fields[] = {span_text ("HGETALL"),
-                                  key_of (reading->name, FLOW_KEY_RUN, 0, key)};
+                                  run_key (reading->name, FLOW_KEY_RUN, 0, key)};
     store_get (self->store, fields, 2, on_run, reading);
-    const struct span node[] = {span_text ("GET"), key_of (reading->name, FLOW_KEY_NODE, 0, key)};
+    const struct span node[] = {span_text ("GET"), run_key (reading->name, FLOW_KEY_NODE, 0, key)};
     store_get (self->store, node, 2, on_node, reading);
-    const struct span input[] = {span_text ("GET"), key_of (reading->name, FLOW_KEY_INPUT, 0, key)};
+    const struct span input[] = {span_text ("GET"),
+                                 run_key (reading->name, FLOW_KEY_INPUT, 0, key)};
     store_get (self->store, input, 2, on_input, reading);
     const struct span data[] = {span_text ("HGETALL"),
-                                key_of (reading->name, FLOW_KEY_DATA, 0, key)};
+                                run_key (reading->name, FLOW_KEY_DATA, 0, key)};
     store_get (self->store, data, 2, on_data, reading);
 }

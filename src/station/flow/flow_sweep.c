@@ -11,7 +11,7 @@
 
 enum { SWEEP_US = 2000000, PAGE = 100, KEY_SIZE = 96 };
 
-static void drop_key (struct station *self, const char *start, const char *run)
+static void delete_run_key (struct station *self, const char *start, const char *run)
 {
     char key[KEY_SIZE + 64];
     snprintf (key, sizeof key, "%s%s", start, run);
@@ -19,7 +19,7 @@ static void drop_key (struct station *self, const char *start, const char *run)
     store_put (self->store, words, 2);
 }
 
-static void drop_member (struct station *self, const char *set, const char *run)
+static void remove_set_member (struct station *self, const char *set, const char *run)
 {
     const struct span words[] = {span_text ("ZREM"), span_text (set), span_text (run)};
     store_put (self->store, words, 3);
@@ -33,7 +33,7 @@ struct run_sweep {
 
 // Whether a command has reopened the run since it ended. If not, forget it in memory before it is
 // removed: otherwise parts of it could be written again.
-static bool goes_on (struct station *self, uint64_t run)
+static bool was_reopened (struct station *self, uint64_t run)
 {
     struct flow_live *live = flow_live_find (self, run);
     if (live && live->run->phase != FLOW_ENDED)
@@ -44,38 +44,38 @@ static bool goes_on (struct station *self, uint64_t run)
 }
 
 // Fields "INDEX.list" of the run's data name the steps that have a map under a key of their own.
-static void on_fields (void *owner, const redisReply *reply)
+static void on_data_fields (void *owner, const redisReply *reply)
 {
     struct run_sweep *self = owner;
     struct station *station = self->station;
     static const char list[] = ".list";
-    bool sound = reply && reply->type == REDIS_REPLY_ARRAY && !goes_on (station, self->id);
-    for (size_t i = 0; sound && i < reply->elements; i++) {
+    bool deletable = reply && reply->type == REDIS_REPLY_ARRAY && !was_reopened (station, self->id);
+    for (size_t i = 0; deletable && i < reply->elements; i++) {
         const redisReply *field = reply->element[i];
         size_t size = field->type == REDIS_REPLY_STRING ? field->len : 0, tail = sizeof list - 1;
         char key[KEY_SIZE];
         if (size <= tail || size > 12 + tail || memcmp (field->str + size - tail, list, tail) != 0)
             continue;
         snprintf (key, sizeof key, "%s:%.*s", self->run, (int)(size - tail), field->str);
-        drop_key (station, KEY_FLOW_MAP, key);
+        delete_run_key (station, KEY_FLOW_MAP, key);
     }
     static const char *const starts[] = {KEY_FLOW_RUN, KEY_FLOW_NODE, KEY_FLOW_DATA, KEY_FLOW_INPUT,
                                          KEY_FLOW_LOG};
-    for (size_t i = 0; sound && i < sizeof starts / sizeof *starts; i++)
-        drop_key (station, starts[i], self->run);
-    if (sound) {
-        drop_member (station, KEY_FLOW_ENDED, self->run);
-        drop_member (station, KEY_FLOW_RUNS, self->run);
+    for (size_t i = 0; deletable && i < sizeof starts / sizeof *starts; i++)
+        delete_run_key (station, starts[i], self->run);
+    if (deletable) {
+        remove_set_member (station, KEY_FLOW_ENDED, self->run);
+        remove_set_member (station, KEY_FLOW_RUNS, self->run);
     }
     free (self);
 }
 
-static void take_out (struct run_sweep *self)
+static void delete_run (struct run_sweep *self)
 {
     char key[KEY_SIZE];
     snprintf (key, sizeof key, KEY_FLOW_DATA "%s", self->run);
     const struct span words[] = {span_text ("HKEYS"), span_text (key)};
-    store_get (self->station->store, words, 2, on_fields, self);
+    store_get (self->station->store, words, 2, on_data_fields, self);
 }
 
 // Read a field of run `run` for this sweep.
@@ -95,7 +95,7 @@ static void on_parent_ended (void *owner, const redisReply *reply)
     struct run_sweep *self = owner;
     bool text = reply && reply->type == REDIS_REPLY_STRING;
     if (reply && !(text && strcmp (reply->str, "0") == 0)) {
-        take_out (self);
+        delete_run (self);
         return;
     }
     char now[24];
@@ -117,7 +117,7 @@ static void on_parent (void *owner, const redisReply *reply)
     else if (text && plan_step_parse (span_of (reply->str, reply->len), &call))
         read_run_field (self, call.run, "ended_ms", on_parent_ended);
     else
-        take_out (self);
+        delete_run (self);
 }
 
 static void sweep_run (struct station *self, const redisReply *run)
@@ -133,7 +133,7 @@ static void sweep_run (struct station *self, const redisReply *run)
     read_run_field (sweeping, sweeping->id, "parent", on_parent);
 }
 
-static void on_runs (void *owner, const redisReply *reply)
+static void on_runs_to_sweep (void *owner, const redisReply *reply)
 {
     struct station *self = owner;
     for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
@@ -156,11 +156,11 @@ void flow_sweep_tick (struct station *self)
                                span_text ("LIMIT"),
                                span_text ("0"),
                                span_text (page)};
-    store_get (self->store, old, 7, on_runs, self);
+    store_get (self->store, old, 7, on_runs_to_sweep, self);
     // Runs beyond the newest flow_count, newest first.
     snprintf (first, sizeof first, "%" PRId64, self->settings->flow_count);
     snprintf (page, sizeof page, "%" PRId64, self->settings->flow_count + PAGE - 1);
     const struct span many[] = {span_text ("ZREVRANGE"), span_text (KEY_FLOW_ENDED),
                                 span_text (first), span_text (page)};
-    store_get (self->store, many, 4, on_runs, self);
+    store_get (self->store, many, 4, on_runs_to_sweep, self);
 }

@@ -10,7 +10,7 @@
 
 enum { KEY_SIZE = 96, CURSOR_SIZE = 24 };
 
-struct looking {
+struct uses_search {
     struct station *station;
     char name[FLOW_NAME_MAX + 1];
     int versions[2 * STORE_FLOW_VERSIONS]; // the requested versions
@@ -31,7 +31,8 @@ static bool uses_version (const struct flow_uses *self, int version)
     return false;
 }
 
-size_t flow_uses_choose (const struct flow_uses *self, int *versions, size_t count, size_t most)
+size_t flow_uses_filter_unused (const struct flow_uses *self, int *versions, size_t count,
+                                size_t most)
 {
     const struct flow_cache *cache = &self->station->flows->cache;
     size_t left = 0;
@@ -42,47 +43,47 @@ size_t flow_uses_choose (const struct flow_uses *self, int *versions, size_t cou
     return left;
 }
 
-static void ask_page (struct looking *self);
+static void read_uses_page (struct uses_search *self);
 
 // All replies of a page have arrived.
-static void page_over (struct looking *self)
+static void end_uses_page (struct uses_search *self)
 {
     bool more = strcmp (self->cursor, "0") != 0 && self->found.count < self->count;
     if (more && !self->lost) {
-        ask_page (self);
+        read_uses_page (self);
         return;
     }
     self->reply (self->owner, self->lost ? NULL : &self->found);
     free (self);
 }
 
-static void version_answered (struct looking *self)
+static void count_uses_reply (struct uses_search *self)
 {
     if (--self->left == 0)
-        page_over (self);
+        end_uses_page (self);
 }
 
-static void note_version (struct looking *self, int version)
+static void add_used_version (struct uses_search *self, int version)
 {
     for (size_t i = 0; i < self->count; i++)
         if (self->versions[i] == version && !uses_version (&self->found, version))
             self->found.versions[self->found.count++] = version;
 }
 
-static void on_run (void *owner, const redisReply *reply)
+static void on_run_version (void *owner, const redisReply *reply)
 {
-    struct looking *self = owner;
+    struct uses_search *self = owner;
     if (!reply)
         self->lost = true;
     else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
              reply->element[0]->type == REDIS_REPLY_STRING &&
              reply->element[1]->type == REDIS_REPLY_STRING &&
              strcmp (reply->element[0]->str, self->name) == 0)
-        note_version (self, (int)strtol (reply->element[1]->str, NULL, 10));
-    version_answered (self);
+        add_used_version (self, (int)strtol (reply->element[1]->str, NULL, 10));
+    count_uses_reply (self);
 }
 
-static void ask_run (struct looking *self, const redisReply *run)
+static void read_run_version (struct uses_search *self, const redisReply *run)
 {
     char key[KEY_SIZE];
     if (run->type != REDIS_REPLY_STRING)
@@ -91,42 +92,43 @@ static void ask_run (struct looking *self, const redisReply *run)
     const struct span words[] = {span_text ("HMGET"), span_text (key), span_text ("flow"),
                                  span_text ("version")};
     self->left++;
-    store_get (self->station->store, words, 4, on_run, self);
+    store_get (self->station->store, words, 4, on_run_version, self);
 }
 
-static void on_page (void *owner, const redisReply *reply)
+static void on_uses_page (void *owner, const redisReply *reply)
 {
-    struct looking *self = owner;
-    bool sound = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                 reply->element[0]->type == REDIS_REPLY_STRING &&
-                 reply->element[1]->type == REDIS_REPLY_ARRAY;
+    struct uses_search *self = owner;
+    bool well_formed = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                       reply->element[0]->type == REDIS_REPLY_STRING &&
+                       reply->element[1]->type == REDIS_REPLY_ARRAY;
     self->left = 1; // the page itself: released below
-    self->lost = !sound;
-    snprintf (self->cursor, sizeof self->cursor, "%s", sound ? reply->element[0]->str : "0");
+    self->lost = !well_formed;
+    snprintf (self->cursor, sizeof self->cursor, "%s", well_formed ? reply->element[0]->str : "0");
     // Members alternate with their scores.
-    for (size_t i = 0; sound && i < reply->element[1]->elements; i += 2)
-        ask_run (self, reply->element[1]->element[i]);
+    for (size_t i = 0; well_formed && i < reply->element[1]->elements; i += 2)
+        read_run_version (self, reply->element[1]->element[i]);
     link_flush (store_link (self->station->store));
-    version_answered (self);
+    count_uses_reply (self);
 }
 
-static void ask_page (struct looking *self)
+static void read_uses_page (struct uses_search *self)
 {
     const struct span words[] = {span_text ("ZSCAN"), span_text (KEY_FLOW_RUNS),
                                  span_text (self->cursor), span_text ("COUNT"), span_text ("200")};
-    store_get (self->station->store, words, 5, on_page, self);
+    store_get (self->station->store, words, 5, on_uses_page, self);
     link_flush (store_link (self->station->store));
 }
 
 void flow_uses_read (struct station *self, const char *name, const int *versions, size_t count,
                      flow_uses_fn *reply, void *owner)
 {
-    struct looking *looking = memory_new (sizeof *looking);
-    *looking = (struct looking){.station = self, .cursor = "0", .reply = reply, .owner = owner};
-    snprintf (looking->name, sizeof looking->name, "%s", name);
-    looking->count = count < 2 * STORE_FLOW_VERSIONS ? count : 2 * STORE_FLOW_VERSIONS;
-    memcpy (looking->versions, versions, looking->count * sizeof *versions);
-    looking->found.station = self;
-    looking->found.name = looking->name;
-    ask_page (looking);
+    struct uses_search *uses_search = memory_new (sizeof *uses_search);
+    *uses_search =
+        (struct uses_search){.station = self, .cursor = "0", .reply = reply, .owner = owner};
+    snprintf (uses_search->name, sizeof uses_search->name, "%s", name);
+    uses_search->count = count < 2 * STORE_FLOW_VERSIONS ? count : 2 * STORE_FLOW_VERSIONS;
+    memcpy (uses_search->versions, versions, uses_search->count * sizeof *versions);
+    uses_search->found.station = self;
+    uses_search->found.name = uses_search->name;
+    read_uses_page (uses_search);
 }

@@ -21,4 +21,5 @@ void flow_uses_read (struct station *self, const char *name, const int *versions
 
 // Reduce `versions` to those that no run uses, in memory or in Redis, at most `most` of them.
 // Returns their number.
-size_t flow_uses_choose (const struct flow_uses *self, int *versions, size_t count, size_t most);
+size_t flow_uses_filter_unused (const struct flow_uses *self, int *versions, size_t count,
+                                size_t most);

@@ -64,7 +64,7 @@ json_t *submit_input_of (const struct plan *plan)
     return NULL;
 }
 
-static bool run_with_is_right (const json_t *with, struct reason *reason)
+static bool check_run_with (const json_t *with, struct reason *reason)
 {
     const char *name;
     json_t *value;
@@ -88,7 +88,7 @@ json_t *submit_read_run_with (struct span text, struct reason *reason)
         reason_set (reason, "run: at most %d bytes of JSON, got %zu", PLAN_RUN_WITH_MAX, text.size);
     else
         with = json_read_object (text, reason);
-    if (with && !run_with_is_right (with, reason)) {
+    if (with && !check_run_with (with, reason)) {
         json_decref (with);
         with = NULL;
     }
