@@ -66,7 +66,6 @@ size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_
     return expr->op_count++;
 }
 
-// Set the target of an emitted jump to the next operation.
 void expr_parser_set_jump_target (struct expr_parser *self, size_t jump)
 {
     self->expr->ops[jump].argument = (uint32_t)self->expr->op_count;
@@ -123,13 +122,13 @@ static int parse_unary (struct expr_parser *self)
     return 0;
 }
 
-// The binary operators of each precedence level; all associate to the left.
+// A precedence level of binary operators; all associate to the left.
 struct rank {
     struct {
         const char *sign;
         enum expr_op_code code;
     } operators[8];
-    bool once; // comparisons do not chain
+    bool once; // at most one operator: comparisons do not chain
 };
 
 static const struct rank ranks[] = {
@@ -145,7 +144,7 @@ static const struct rank ranks[] = {
     {.operators = {{"*", OP_MULTIPLY}, {"/", OP_DIVIDE}, {"%", OP_REMAINDER}}},
 };
 
-// False: the next token is not an operator of this rank.
+// Whether the next token is an operator of this rank; `ret`: its operation.
 static bool next_is_operator (const struct expr_parser *self, const struct rank *rank,
                               enum expr_op_code *ret)
 {
@@ -179,7 +178,7 @@ static int parse_binary_rank (struct expr_parser *self, size_t number)
     return rc;
 }
 
-// && and ||: jump over the right side if it is not needed.
+// Parse && or ||. The right side is jumped over if it is not needed.
 static int parse_logic (struct expr_parser *self, bool is_or)
 {
     int rc = is_or ? parse_logic (self, false) : parse_binary_rank (self, 0);
@@ -223,7 +222,7 @@ int expr_parse_expression (struct expr_parser *self)
 
 // -- expressions
 
-// Advance line and column from the start of a text to a byte in it.
+// Advance line and column from the start of the text to byte `at`.
 static void advance_place (struct span text, size_t at, int *line, int *column)
 {
     for (size_t i = 0; i < at; i++) {

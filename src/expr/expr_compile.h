@@ -6,8 +6,8 @@
 
 struct expr_parser {
     struct expr_lexer lexer;
-    struct expr_token token; // the next one
-    struct expr *expr;       // the result
+    struct expr_token token; // the next token, not consumed yet
+    struct expr *expr;       // the expression that is compiled
     struct expr_error *error;
     size_t op_room, constant_room, ref_room;
     int depth;
@@ -15,40 +15,48 @@ struct expr_parser {
     size_t local_count;
 };
 
-// Fail at a token; a name is shown quoted. Returns the code.
+// Set an error at token `at`; a name with bytes is appended, quoted. Returns the code.
 int expr_parser_fail (const struct expr_parser *self, const struct expr_token *at,
                       enum expr_code code, const char *what, struct span name);
+// Set the error that the next token is not the wanted one. Returns EXPR_SYNTAX.
 int expr_parser_fail_unexpected (const struct expr_parser *self, const char *wanted);
 
-// Read the next token; whether the token is this sign; require this sign and go past it.
+// Read the next token.
 int expr_parser_advance (struct expr_parser *self);
+// Whether the next token is this sign.
 bool expr_parser_next_is (const struct expr_parser *self, const char *sign);
+// Consume the next token if it is this sign; else fail.
 int expr_parser_expect (struct expr_parser *self, const char *sign);
 
-// Add an operation, with the place of a token. Returns its number.
+// Append an operation with the place of a token. Returns its number.
 size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_t count,
                          size_t argument, const struct expr_token *at);
+// Set the target of the emitted jump number `jump` to the next operation.
 void expr_parser_set_jump_target (struct expr_parser *self, size_t jump);
 
-// Add a constant. Returns its number.
+// Append a constant. Returns its number.
 size_t expr_parser_add_constant (struct expr_parser *self, struct expr_value value);
 
-// Enter a level of nesting, if EXPR_DEPTH_MAX allows it; leave it.
+// Enter a level of nesting; EXPR_LIMIT: deeper than EXPR_DEPTH_MAX.
 int expr_parser_enter_level (struct expr_parser *self);
+// Leave a level of nesting.
 void expr_parser_leave_level (struct expr_parser *self);
 
+// Parse an expression, from the ternary operator down.
 int expr_parse_expression (struct expr_parser *self);
 
-// Parse a name: a variable, a reserved name with its members, or a loop variable.
+// Parse a variable, a reserved name with its members, or a loop variable.
 int expr_parse_name (struct expr_parser *self);
 
-// Whether it is a keyword: true, false, null, in, default, has.
+// Whether a name is a keyword: true, false, null, in, default, has.
 bool expr_name_is_keyword (struct span name);
 
-// `negated`: the token is the integer 2^63 after a minus, which is INT64_MIN.
+// Parse an operand with its members, indexes and methods. `negated`: the next token is the integer
+// 2^63 after a minus, which together are INT64_MIN.
 int expr_parse_postfix (struct expr_parser *self, bool negated);
 
-// Check that a text has at most `max` bytes, is UTF-8, and has no NUL.
+// Check that a text has at most `max` bytes, is UTF-8, and has no NUL. `line` and `column` are the
+// place of its first byte.
 int expr_check_text (struct span text, size_t max, int line, int column, struct expr_error *error);
 
 // Like expr_compile, for a part of a text that begins at this place.

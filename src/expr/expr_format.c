@@ -1,12 +1,13 @@
-// format (pattern): a run of one letter is a part of the time, '...' is literal text, '' a quote;
-// all else is copied. The pattern is read twice: for the size, then for the text.
+// format (pattern): repeated letters, as yyyy, are a part of the time, '...' is literal text, '' a
+// quote; other characters are copied. The pattern is processed twice: for the size, then for the
+// text.
 #include <stdio.h>
 
 #include "civil.h"
 #include "expr_functions.h"
 
 struct output {
-    char *at; // NULL: only count
+    char *at; // NULL: only count the size
     size_t size;
 };
 
@@ -29,6 +30,7 @@ struct parts {
     int year_day, hour, minute, second;
 };
 
+// Split a wall-clock time into its parts.
 static struct parts time_parts_of (int64_t local)
 {
     int64_t day = civil_day_of (local);
@@ -78,7 +80,7 @@ static void append_name (struct output *self, const char *name, bool in_full)
     append_text (self, name, in_full ? strlen (name) : SHORT_SIZE);
 }
 
-// Write the part of a run of one letter, which is valid.
+// Append the part of the time that `count` letters mean; both were checked before.
 static void append_part (struct output *self, const struct parts *parts, char letter, int count)
 {
     static const char *const months[] = {"January",   "February", "March",    "April",
@@ -112,8 +114,8 @@ static void append_part (struct output *self, const struct parts *parts, char le
         append_text (self, parts->hour < 12 ? "AM" : "PM", 2);
 }
 
-// Write '...' from its first quote on; '' is a quote inside and alone. Returns where it ends; 0:
-// the closing quote is missing.
+// Append the literal text that begins with the quote at `at`; '' in it is a quote, and so is ''
+// alone. Returns the offset after it; 0: the closing quote is missing.
 static size_t append_quoted (struct output *self, const char *pattern, size_t at, size_t size)
 {
     size_t begin = at + 1;
@@ -135,6 +137,7 @@ static bool is_letter (char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
+// Append the time as the pattern says; fail if the pattern is not valid.
 static int append_pattern (struct expr_run *run, const struct parts *parts,
                            const struct expr_value *pattern, struct output *output)
 {

@@ -56,7 +56,7 @@ unsigned expr_method_kind (const struct expr_run *run)
 
 // -- statics
 
-// The greater or smaller of two numbers; a decimal if one of them is.
+// Return the greater or smaller of two numbers; if only one is a decimal, the other is converted.
 static int choose_number (const struct expr_value *arguments, struct expr_value *ret, bool greater)
 {
     struct expr_value left = arguments[0], right = arguments[1];

@@ -14,25 +14,25 @@ enum {
     ON_TIME = EXPR_MASK (EXPR_TIME)
 };
 
-// Compute a function; the first argument of a method is the value itself. The caller has checked
-// the types.
+// Compute a method or static. `count` counts the arguments; the first argument of a method is the
+// value itself. The caller has checked the types.
 typedef int expr_function (struct expr_run *run, const struct expr_value *arguments, size_t count,
                            struct expr_value *ret);
 
 struct expr_method {
     const char *name;
-    unsigned on;      // types of the value
-    unsigned takes;   // types of each argument
+    unsigned on;      // EXPR_MASK of the types that have this method
+    unsigned takes;   // EXPR_MASK of the types allowed for each argument
     uint8_t min, max; // number of arguments
-    uint8_t kind;     // for functions that serve several rows
+    uint8_t kind;     // tells rows with the same function apart: expr_method_kind
     expr_function *function;
 };
 
 struct expr_static {
     const char *class_name; // the prefix java.lang. is accepted, too
     const char *name;
-    uint8_t count;           // of arguments
-    expr_function *function; // of numbers; NULL: a constant
+    uint8_t count;           // number of arguments
+    expr_function *function; // its arguments are numbers; NULL: it is the constant below
     int64_t constant;
 };
 
@@ -41,10 +41,10 @@ extern const size_t expr_method_count;
 extern const struct expr_static expr_statics[];
 extern const size_t expr_static_count;
 
-// The `kind` of the table row that a function serves now.
+// The `kind` of the method that is called now.
 unsigned expr_method_kind (const struct expr_run *run);
 
-// The number of an adjuster; -1: no adjuster has this name.
+// The number of the adjuster with this name; -1: there is none.
 int expr_find_adjuster (struct span name);
 
 // Apply an adjuster to a time; the time of day does not change.

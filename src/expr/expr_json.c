@@ -1,4 +1,4 @@
-// Values from and to JSON. Strings are written by codec, so that all our JSON looks alike.
+// Values from and to JSON. Strings are written by the codec, as in all other JSON of the project.
 #include <stdlib.h>
 
 #include "expr_value.h"
@@ -15,7 +15,7 @@ static size_t skip_json_digits (struct span text, size_t at)
     return at;
 }
 
-// Whether the integer of these digits, with its sign if there is one, is beyond 64 bits.
+// Whether an integer is beyond 64 bits; `digits` excludes its sign.
 static bool exceeds_64_bits (struct span digits, bool negative)
 {
     static const char limits[2][20] = {"9223372036854775807", "9223372036854775808"};
@@ -23,9 +23,9 @@ static bool exceeds_64_bits (struct span digits, bool negative)
            (digits.size == 19 && memcmp (digits.data, limits[negative], 19) > 0);
 }
 
-// Copy the text; an integer beyond 64 bits, which jansson rejects, gets a fraction and so is a
-// decimal. Each such integer has at least 19 bytes. False: the text is nested too deeply; the limit
-// of jansson is much higher.
+// Copy the text. An integer beyond 64 bits, which jansson rejects, gets the fraction .0 and becomes
+// a decimal; such an integer has at least 19 digits. False: nested deeper than EXPR_DEPTH_MAX;
+// jansson's own limit is much higher.
 static bool copy_json_text (struct span text, char *out, size_t *ret_size)
 {
     int depth = 0;
@@ -133,7 +133,7 @@ static int write_object (struct expr_writer *self, const json_t *object, int dep
     return 0;
 }
 
-// Returns EXPR_LIMIT as soon as the text exceeds its limit, or is nested too deeply.
+// Append the value. EXPR_LIMIT: the text exceeds its limit, or the value is nested too deeply.
 static int write_value (struct expr_writer *self, const struct expr_value *value, int depth)
 {
     char text[EXPR_SCALAR_SIZE];

@@ -1,4 +1,4 @@
-// The lexer. The text is valid UTF-8 without NUL: the compiler checks that first.
+// The text must be valid UTF-8 without NUL: the compiler checks that first.
 #include "expr_lexer.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static void pool_add_byte (struct expr_lexer *self, char byte)
     self->pool[self->pool_size++] = byte;
 }
 
-// The bytes in the pool since `begin` are the token's text.
+// Make the bytes in the pool since `begin` the token's text.
 static void end_token_text (struct expr_lexer *self, size_t begin, struct expr_token *token)
 {
     token->text = span_of (self->pool + begin, self->pool_size - begin);
@@ -107,7 +107,8 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
     }
     if (is_letter (peek_byte (self, 0)))
         return fail_here (self, "a number ends here: a letter cannot follow");
-    // A copy, as the text has no NUL; it is no longer than the number, so the pool holds it.
+    // strtod needs a NUL after the number. The copy is no longer than the number, so the pool holds
+    // it.
     char *copy = self->pool + self->pool_size;
     memcpy (copy, self->text.data + begin, self->at - begin);
     copy[self->at - begin] = '\0';
@@ -127,7 +128,7 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
     return 0;
 }
 
-// '...', in which '' is a quote.
+// Read '...', in which '' is a quote.
 static int read_quoted (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
@@ -147,7 +148,7 @@ static int read_quoted (struct expr_lexer *self, struct expr_token *token)
     return 0;
 }
 
-// Four hex digits after \u; -1: invalid.
+// Read the four hex digits after \u. Returns their UTF-16 code unit; -1: invalid.
 static int32_t read_hex_unit (struct expr_lexer *self)
 {
     int32_t unit = 0;
@@ -174,7 +175,7 @@ static void pool_add_character (struct expr_lexer *self, int32_t point)
         pool_add_byte (self, (char)(0x80 | (point >> more * 6 & 0x3F)));
 }
 
-// An escape sequence in "...", after its backslash.
+// Read the rest of an escape sequence in "..."; its backslash is consumed.
 static int read_escape (struct expr_lexer *self)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -203,7 +204,7 @@ static int read_escape (struct expr_lexer *self)
     return 0;
 }
 
-// "..." as in JSON.
+// Read "...", with the escapes of JSON.
 static int read_json_string (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;

@@ -16,22 +16,22 @@ enum expr_token_kind {
 struct expr_token {
     enum expr_token_kind kind;
     int line, column;
-    size_t begin, end; // in the text
-    char sign[3];      // of TOKEN_SIGN: "+", "&&"
-    struct span text;  // of a name or string, decoded, NUL-terminated in the pool
-    uint64_t integer;  // of TOKEN_INTEGER: up to 2^63, which is valid only after a minus
+    size_t begin, end; // byte offsets in the text
+    char sign[3];      // TOKEN_SIGN: the sign, as "+" or "&&"
+    struct span text;  // the name or decoded string, NUL-terminated in the pool
+    uint64_t integer;  // TOKEN_INTEGER: up to 2^63, which is valid only after a minus
     double decimal;
 };
 
 struct expr_lexer {
     struct span text;
     size_t at;
-    int line, column; // of `at`
-    bool program;     // newline and ; end a line
+    int line, column; // the place of `at`
+    bool program;     // the text is a program: newline and ; end a line
     char *pool;       // for names and strings; borrowed, twice the size of the text plus 1
     size_t pool_size;
     struct expr_error *error;
 };
 
-// The next token. 0 or a negative expr_code.
+// Read the next token. Returns 0 or a negative expr_code.
 int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret);

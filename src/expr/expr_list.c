@@ -1,4 +1,4 @@
-// Methods of lists, texts and objects: size, join, sum, min and max, first and last, keys.
+// Methods of lists and objects: size, join, sum, min and max, first and last, keys.
 #include "expr_functions.h"
 
 int expr_size (struct expr_run *run, const struct expr_value *arguments, size_t count,
@@ -9,6 +9,7 @@ int expr_size (struct expr_run *run, const struct expr_value *arguments, size_t 
     return 0;
 }
 
+// Charge one step for an item, and fail if it does not have the wanted type.
 static int check_item (struct expr_run *run, const char *method, uint32_t index, bool fits,
                        const struct expr_value *item, const char *wanted)
 {

@@ -6,18 +6,18 @@
 
 enum {
     ALIGNMENT = 16,
-    CHUNK_SIZE = 16384 // what is larger has a chunk of its own
+    CHUNK_SIZE = 16384 // bytes; a block above a quarter of this may get its own chunk
 };
 
 struct memory_chunk {
     struct memory_chunk *next;
-    size_t size, used; // of `bytes`
+    size_t size, used; // sizes in `bytes`
     _Alignas(ALIGNMENT) uint8_t bytes[];
 };
 
 struct expr_memory {
-    struct memory_chunk *chunks; // the first is the one that is filled
-    size_t taken;                // the sizes of all
+    struct memory_chunk *chunks; // the first one is being filled
+    size_t taken;                // total size of all chunks
 };
 
 struct expr_memory *expr_memory_new (void)

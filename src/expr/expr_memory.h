@@ -6,5 +6,5 @@
 
 #include "expr.h"
 
-// Allocate `size` bytes, aligned for any value; NULL: that would exceed EXPR_MEMORY_MAX in all.
+// Allocate `size` bytes, aligned for any value. NULL: the total would exceed EXPR_MEMORY_MAX.
 void *expr_memory_allocate (struct expr_memory *self, size_t size);

@@ -9,7 +9,7 @@
 static const struct reserved {
     const char *name;
     enum expr_ref_kind kind;
-    const char *members[7]; // none: it has no members of its own
+    const char *members[7]; // empty: the name is used without a member
 } reserved_names[] = {
     {"input", EXPR_REF_INPUT, {NULL}},
     {"item", EXPR_REF_ITEM, {NULL}},
@@ -54,7 +54,7 @@ bool expr_name_valid (struct span name)
 
 // -- references
 
-// Add a reference, or find it if it was used before.
+// Emit a push of a reference; a reference that was used before is shared.
 static int emit_ref (struct expr_parser *self, enum expr_ref_kind kind, const char *name,
                      const char *member, const struct expr_token *at)
 {
@@ -78,7 +78,7 @@ static int emit_ref (struct expr_parser *self, enum expr_ref_kind kind, const ch
     return 0;
 }
 
-// .NAME or ['NAME'] after a reserved name.
+// Parse .NAME or ['NAME'] after a reserved name.
 static int parse_constant_member (struct expr_parser *self, const struct reserved *reserved,
                                   struct expr_token *ret)
 {
@@ -99,7 +99,7 @@ static int parse_constant_member (struct expr_parser *self, const struct reserve
     return rc;
 }
 
-// Parse the members of a reserved name, which the parser has passed.
+// Parse the members of a reserved name, which is consumed.
 static int parse_reserved (struct expr_parser *self, const struct reserved *reserved,
                            const struct expr_token *at)
 {

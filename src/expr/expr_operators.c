@@ -20,7 +20,7 @@ static const char *type_of (const struct expr_value *value)
 
 // -- arithmetic
 
-// Both are numbers; the operation is one of OP_ADD .. OP_REMAINDER.
+// Calculate one of OP_ADD .. OP_REMAINDER.
 static int calculate_integers (struct expr_run *run, enum expr_op_code code, int64_t left,
                                int64_t right, int64_t *ret)
 {
@@ -140,7 +140,7 @@ int expr_add (struct expr_run *run, const struct expr_value *left, const struct 
 
 // -- comparison
 
-// Compare exactly, even integers that no decimal can represent.
+// Compare an integer and a decimal exactly, even if no decimal equals the integer.
 static int compare_integer_decimal (int64_t integer, double decimal)
 {
     const double end = 9223372036854775808.0;
@@ -151,7 +151,7 @@ static int compare_integer_decimal (int64_t integer, double decimal)
     return integer != whole ? (integer < whole ? -1 : 1) : (rest < 0) - (rest > 0);
 }
 
-// Both are numbers.
+// Both values must be numbers.
 static int compare_numbers (const struct expr_value *left, const struct expr_value *right)
 {
     if (left->type != right->type)
@@ -197,7 +197,7 @@ static int objects_equal (struct expr_run *run, const struct expr_value *left,
     return 0;
 }
 
-// Each compared value is a step: this bounds the cost of shared lists.
+// Each comparison charges a step: this bounds the cost of lists that are shared.
 static int values_equal (struct expr_run *run, const struct expr_value *left,
                          const struct expr_value *right, int depth, bool *ret)
 {

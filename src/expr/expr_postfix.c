@@ -7,7 +7,7 @@
 
 // -- lists of expressions
 
-// Parse expressions separated by commas, from the opening sign to beyond the closing one.
+// Parse expressions separated by commas, including both brackets; the opening one is next.
 static int parse_list (struct expr_parser *self, const char *closing, size_t *ret_count)
 {
     size_t count = 0;
@@ -45,14 +45,14 @@ static int check_argument_count (struct expr_parser *self, const struct expr_tok
 
 // -- statics
 
-// @NAME or @CLASS@NAME. `ret_class` has room for CLASS_SIZE bytes; empty: no class.
+// Parse @NAME or @CLASS@NAME. `ret_class` has room for CLASS_SIZE bytes; empty: no class.
 enum { CLASS_SIZE = 64 };
 
 static int parse_static_name (struct expr_parser *self, char *ret_class,
                               struct expr_token *ret_name)
 {
     size_t size = 0;
-    int rc = expr_parser_advance (self); // the @
+    int rc = expr_parser_advance (self); // skip the @
     for (;;) {
         if (rc)
             return rc;
@@ -96,7 +96,7 @@ static bool class_matches (const char *name, const char *wanted)
     return strcmp (name, wanted) == 0;
 }
 
-// The number of an adjuster; -1: it is not one.
+// The number of an adjuster; -1: there is no such adjuster.
 static int find_adjuster (const char *class_name, const struct expr_token *name)
 {
     bool known = !*class_name || strcmp (class_name, "TemporalAdjusters") == 0;
@@ -324,7 +324,7 @@ static int parse_sign_operand (struct expr_parser *self)
     int rc;
     if (expr_parser_next_is (self, "#")) {
         rc = expr_parser_advance (self);
-        if (self->token.kind == TOKEN_NAME) { // it begins at the #
+        if (self->token.kind == TOKEN_NAME) { // the place of the variable is that of its #
             self->token.line = at.line;
             self->token.column = at.column;
         }

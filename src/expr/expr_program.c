@@ -13,7 +13,7 @@ struct line_splitter {
 
 static int next_token (struct line_splitter *self)
 {
-    self->lexer.pool_size = 0; // texts of tokens are used before the next one
+    self->lexer.pool_size = 0; // the text of the former token is no longer used
     return expr_lexer_next (&self->lexer, &self->token);
 }
 
@@ -73,9 +73,9 @@ static int read_line (struct line_splitter *self)
     do
         rc = next_token (self);
     while (!rc && !ends_line (&self->token));
-    // If the token is not valid the compiler reports it, or an error before it.
+    // If a token is not valid, the compiler reports it, or an earlier error.
     size_t end = rc ? self->lexer.text.size : self->token.begin;
-    if (rc && end - begin > EXPR_TEXT_MAX) // too long to compile: the error is that of the token
+    if (rc && end - begin > EXPR_TEXT_MAX) // too long to compile: keep the error of the token
         return rc;
     struct span text = span_of (self->lexer.text.data + begin, end - begin);
     int compiled = expr_compile_at (text, line_number, column, &line->expr, self->lexer.error);

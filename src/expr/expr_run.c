@@ -1,5 +1,5 @@
 // A stack machine. Every operation counts as a step, except those that only push a constant or an
-// item, as others consume them. So every evaluation ends, whatever its text and values.
+// item: the operation that consumes these is counted. So every evaluation ends.
 #include "expr_run.h"
 
 #include <assert.h>
@@ -97,22 +97,22 @@ struct expr_value expr_of_list (const struct expr_value *items, size_t count)
 // -- the machine
 
 struct loop {
-    struct expr_value list, item; // the list of the loop, and its present item
-    uint32_t index;               // of the item
-    struct expr_value *made;      // of map and filter
-    uint32_t count;               // of `made`
+    struct expr_value list, item; // the list of the loop, and its current item
+    uint32_t index;               // index of the item
+    struct expr_value *made;      // items of the result of map and filter
+    uint32_t count;               // number of items in `made`
 };
 
 struct guard {
-    size_t top, loop_count; // saved when the try began
-    size_t target;          // operation to continue at after EXPR_MISSING
+    size_t top, loop_count; // sizes when OP_TRY ran, to be restored
+    size_t target;          // the operation that follows EXPR_MISSING
 };
 
 struct machine {
     struct expr_run run;
-    size_t next; // operation
+    size_t next; // index of the operation to run next
     struct expr_value *stack;
-    size_t top; // values on the stack
+    size_t top; // number of values on the stack
     struct loop loops[EXPR_DEPTH_MAX];
     size_t loop_count;
     struct guard guards[EXPR_DEPTH_MAX];
@@ -140,6 +140,7 @@ static int check_boolean (struct machine *self, const struct expr_value *value)
 
 // -- values
 
+// Push the value of a reference, which the caller of the evaluation resolves.
 static int push_reference (struct machine *self, const struct expr_ref *ref)
 {
     struct expr_value value;
@@ -392,7 +393,7 @@ static int branch_on_boolean (struct machine *self, const struct expr_op *op)
     return 0;
 }
 
-// Run one operation; self->next is already the following one.
+// Run one operation; self->next is already the index of the following one.
 static int run_operation (struct machine *self, const struct expr_op *op)
 {
     const struct expr *expr = self->run.expr;

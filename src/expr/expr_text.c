@@ -1,4 +1,4 @@
-// Methods of strings. Positions count code points; the bytes are valid UTF-8. A search is memmem,
+// Methods of strings. Positions count code points; strings are valid UTF-8. Searches use memmem,
 // which is linear, except for a factor bounded by the size of a short needle.
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +19,7 @@ static int64_t count_characters (const char *text, size_t size)
     return count;
 }
 
-// The offset of the character with this number, which is at most the number of characters.
+// The byte offset of character `number`; that of the end if `number` is the length.
 static size_t character_offset (const struct expr_value *text, int64_t number)
 {
     size_t at = 0;
@@ -91,7 +91,7 @@ int expr_trim (struct expr_run *run, const struct expr_value *arguments, size_t 
 
 // -- searches
 
-// The offset of the first needle at or after `from`; SIZE_MAX: there is none.
+// The byte offset of the first needle at or after `from`; SIZE_MAX: there is none.
 static size_t find_needle (const struct expr_value *text, size_t from,
                            const struct expr_value *needle)
 {
@@ -226,7 +226,7 @@ int expr_to_integer (struct expr_run *run, const struct expr_value *arguments, s
     return expr_charge_bytes (run, arguments->size);
 }
 
-// Whether a text is a number as in an expression: sign, digits, fraction, exponent.
+// Whether a text is a decimal of the expression grammar: sign, digits, fraction, exponent.
 static bool is_decimal (const struct expr_value *text)
 {
     size_t at = text->size && text->string[0] == '-';

@@ -1,4 +1,4 @@
-// Times are civil: seconds on the wall clock. Only epoch () uses a zone.
+// Times are seconds on the wall clock, without a zone. Only epoch () uses a zone.
 #include <inttypes.h>
 
 #include "civil.h"
@@ -95,7 +95,7 @@ int expr_time_with (struct expr_run *run, const struct expr_value *arguments, si
     return set_date_result (run, date, &arguments[0], ret);
 }
 
-// The last day of a month `months` away.
+// The last day of the month that is `months` after the date.
 static struct civil_date month_end (struct civil_date date, int months)
 {
     date.day = 1;
@@ -148,10 +148,10 @@ int expr_time_part (struct expr_run *run, const struct expr_value *arguments, si
 
 static const struct adjuster {
     const char *name;
-    int years, months; // added first
-    bool first_month;  // of the year
+    int years, months; // added to the date first
+    bool first_month;  // then the first month of the year
     bool last_month;
-    bool last_day; // of the month, else the first
+    bool last_day; // then the last day of the month, else its first
 } adjusters[] = {
     {"firstDayOfMonth", 0, 0, false, false, false},
     {"lastDayOfMonth", 0, 0, false, false, true},

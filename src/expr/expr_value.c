@@ -99,8 +99,8 @@ bool expr_member (const struct expr_value *object, struct span name, struct expr
 
 // -- texts
 
-// The shortest digits that read back, in the form that JSON and expressions read as a decimal:
-// always with a fraction, with an exponent if that is below -4 or above 15.
+// Write the shortest digits that read back, as a decimal of JSON and expressions: always with a
+// fraction, with an exponent if that is below -4 or above 15. Returns the length.
 static size_t write_shortest_decimal (double value, char out[EXPR_SCALAR_SIZE])
 {
     char digits[EXPR_SCALAR_SIZE];
@@ -165,7 +165,7 @@ int expr_text (const struct expr_value *value, struct expr_memory *memory, struc
     return 0;
 }
 
-// Two digits of a time or date, at most `max`; -1: invalid.
+// Parse two digits of a time or date, at most `max`; -1: invalid.
 static int parse_two_digits (const uint8_t *at, int max)
 {
     if (at[0] < '0' || at[0] > '9' || at[1] < '0' || at[1] > '9')

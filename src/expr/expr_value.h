@@ -1,9 +1,9 @@
-// Values: declarations that only this layer needs, in addition to expr.h.
+// Declarations of values that only the files of src/expr need, in addition to expr.h.
 #pragma once
 
 #include "expr.h"
 
-enum { EXPR_SCALAR_SIZE = 32 }; // the text of a number, boolean or time, and its NUL
+enum { EXPR_SCALAR_SIZE = 32 }; // bytes of the text of a number, boolean or time, with its NUL
 
 // 0001-01-01T00:00:00 and 9999-12-31T23:59:59, as seconds since 1970.
 #define EXPR_TIME_MIN INT64_C (-62135596800)
@@ -11,10 +11,10 @@ enum { EXPR_SCALAR_SIZE = 32 }; // the text of a number, boolean or time, and it
 
 struct expr_value expr_of_boolean (bool boolean);
 
-// The value of a member; false: there is none. `object` must be an object.
+// Whether `object`, which must be an object, has the member; `ret`: its value.
 bool expr_member (const struct expr_value *object, struct span name, struct expr_value *ret);
 
-// The text of an integer, decimal, boolean or time. Returns its length.
+// Write the text of an integer, decimal, boolean or time. Returns its length.
 size_t expr_scalar_text (const struct expr_value *value, char out[EXPR_SCALAR_SIZE]);
 
 // Set code and reason of an error without a place. Returns the code.

@@ -43,7 +43,7 @@ void flow_add_error (struct flow_reader *self, const char *path, const char *for
     vsnprintf (text, sizeof text, format, arguments);
     va_end (arguments);
     reason_set (&reason, "%s", text);
-    // A path that was cut may end within a character.
+    // A path that was cut may end within a character, which is not valid JSON.
     json_t *where = json_string (path);
     if (!where)
         where = json_string (quoted (span_text (path)));

@@ -12,16 +12,16 @@ enum {
     FLOW_ERRORS_MAX = 100, // errors that one check reports
     FLOW_NAME_MAX = 64,
     FLOW_ITEMS_MAX = 10000,
-    FLOW_VALUE_MAX = 65536,       // bytes of a value, or of the input
-    FLOW_VALUE_LIST_MAX = 524288, // of a value that a for_each reads
-    FLOW_CALLS_MAX = 1000000,     // steps_max
-    FLOW_SECONDS_MAX = 31536000,  // of a timeout, a wait
+    FLOW_VALUE_MAX = 65536,       // bytes of a step's value, or of the input, as JSON
+    FLOW_VALUE_LIST_MAX = 524288, // bytes of a value that a for_each reads
+    FLOW_CALLS_MAX = 1000000,     // limit of steps_max, the calls of one run
+    FLOW_SECONDS_MAX = 31536000,  // the longest timeout or wait, in seconds
     FLOW_PARALLEL = 5
 };
 
 enum flow_kind { FLOW_COMPUTE, FLOW_CALL, FLOW_WAIT, FLOW_SIGNAL };
 
-// The states of its source that make an edge live: a set.
+// The states of an edge's source that make the edge live: a set.
 enum {
     FLOW_ON_FINISHED = 1,
     FLOW_ON_FAILED = 2,
@@ -31,7 +31,7 @@ enum {
 };
 
 struct flow_edge {
-    uint32_t step; // the other end
+    uint32_t step; // index of the step at the other end
     uint8_t on;
 };
 
@@ -43,28 +43,28 @@ struct flow_let {
     struct expr *expr;
 };
 
-// What a call sends.
+// What a call sends to its target.
 struct flow_call {
     const char *target, *command; // `command` is NULL when it is an expression or absent
     struct flow_template *frames; // {"command", "args", "json", "text"}, those that are present
     bool is_flow;                 // the target is a flow
-    const char *title;            // of the plan; NULL = FLOW/STEP
-    int64_t total_timeout_s;      // 0 = none
-    json_t *plan;                 // fields of the plan: retry, timeout, vote ...; NULL = none
+    const char *title;            // title of the call's plan; NULL: FLOW/STEP
+    int64_t total_timeout_s;      // 0: none
+    json_t *plan; // other fields of the call's plan: retry, timeout, vote ...; NULL: none
 };
 
 struct flow_step {
     const char *name;
     enum flow_kind kind;
-    uint32_t in_first, in_count, out_first, out_count; // in flow.in and flow.out
+    uint32_t in_first, in_count, out_first, out_count; // the step's edges in flow.in and flow.out
     bool join_all;
-    uint32_t need;           // live edges, when not join_all
+    uint32_t need;           // number of live edges that the join needs, unless join_all
     bool continues_on_error; // on_error: continue
     bool has_on_error;
     bool has_caught;
-    bool read_by_for_each; // so its value may be larger
-    bool may_be_skipped;   // by rule, not by an operator
-    bool edges_may_die;    // it may be skipped because too few edges are live
+    bool read_by_for_each; // its value may have FLOW_VALUE_LIST_MAX bytes
+    bool may_be_skipped;   // by its if, its on_timeout or dead edges, apart from an operator
+    bool edges_may_die;    // too few of its edges may be live, so that it is skipped
     struct expr *condition;
     struct flow_let *lets;
     size_t let_count;
@@ -84,13 +84,14 @@ struct flow_step {
     struct flow_template *no_signal_value;
     bool has_undo, undo_inner, undo_started;
     struct flow_call undo;
-    json_t *json; // the step with its defaults
+    json_t *json; // the step completed with its kind and the defaults
 };
 
 struct flow_param {
     const char *name;
-    const char *type;            // "any"
-    struct flow_template *value; // NULL: none
+    const char
+        *type; // "string", "integer", "decimal", "boolean", "list", "object", "time" or "any"
+    struct flow_template *value; // default; NULL: none
     bool required;
 };
 
@@ -99,9 +100,9 @@ struct flow_report {
     uint64_t steps_max; // calls of a run, sub-flows included
     unsigned depth;
     bool bounded;
-    uint64_t seconds_max;       // when bounded
-    bool has_tail;              // the time of undo or finally is not included
-    json_t *because, *warnings; // lists of texts
+    uint64_t seconds_max;       // maximum duration of a run; only if bounded
+    bool has_tail;              // undos or `finally` take more time, not included in seconds_max
+    json_t *because, *warnings; // texts: why it is not bounded; warnings
 };
 
 struct flow {
@@ -112,55 +113,59 @@ struct flow {
     struct flow_step *steps; // in the order of the definition
     uint32_t step_count, edge_count;
     struct flow_edge *in, *out;
-    uint32_t *order; // the steps, sources before targets
-    int64_t final;   // the step that runs last; -1: none
+    uint32_t *order; // indices of the steps, sources before their targets
+    int64_t final;   // the step of `finally`; -1: none
     uint32_t parallel;
-    bool parallel_own; // the definition has max_parallel
+    bool parallel_own; // `parallel` is from the definition, not the default
     bool fail_fast;
     int64_t timeout_s; // 0: none
     struct flow_template *output;
-    json_t *names; // step -> index
+    json_t *names; // name of a step -> its index
     struct flow_report report;
 };
 
 // What is known of a target.
 struct flow_target {
     bool is_flow;
-    const struct flow_report *report; // of the version in use; NULL: not known
-    bool reaches;                     // it leads back to the flow that is checked
+    const struct flow_report *report; // the report of its version in use; NULL: not known
+    bool reaches;                     // its calls lead back to the flow that is checked
 };
 
 struct flow_world {
-    // False: there is no such target.
+    // Whether the target exists; `ret`: what is known of it.
     bool (*target) (void *context, const char *name, struct flow_target *ret);
     void *context;
 };
 
-// Parse a definition. NULL: `ret_errors` is a new list of {"path", "reason"}, at most
-// FLOW_ERRORS_MAX. `world` NULL: every target exists, and none is a flow.
+// Parse a definition. Returns a flow for flow_destroy, or NULL with a new list of {"path",
+// "reason"} in `ret_errors`, at most FLOW_ERRORS_MAX. `world` NULL: every target exists, and none
+// is a flow.
 struct flow *flow_parse (struct span text, const struct flow_world *world, json_t **ret_errors);
 
-// The same for JSON, which is not changed.
+// Like flow_parse, for a definition that is JSON already; it is not changed.
 struct flow *flow_read (const json_t *json, const struct flow_world *world, json_t **ret_errors);
 void flow_destroy (struct flow **self);
 
 // Whether two definitions are the same except for white space between tokens.
 bool flow_text_equal (struct span one, struct span other);
 
-// The kinds that calls of a flow name: name -> the path of one such call. flow_kind_fields: those
-// fields of a kind that calls may have. New references.
+// The kinds of plans that the calls of a flow name, a new object: name -> the path of one such
+// call.
 json_t *flow_named_kinds (const struct flow *self);
+// The fields of a kind that calls may have, a new object.
 json_t *flow_kind_fields (const json_t *kind);
 
-// {"steps_max", "depth", "bounded", "because", "seconds_max", "warnings"}, a new reference.
+// The report as {"steps_max", "depth", "bounded", "because", "seconds_max", "warnings"}, a new
+// object.
 json_t *flow_report_json (const struct flow *self);
 
 // The maximum number of calls of a step: the items of its for_each; 1 without one.
 uint64_t flow_items_max (const struct flow_step *step);
 
-// The step of this name, or -1.
+// The index of the step with this name; -1: there is none.
 int64_t flow_find (const struct flow *self, const char *name);
 
-// Whether a name has 1..64 characters of A-Z a-z 0-9 _ . - ; a step name has no dot.
+// Whether a flow can have this name: 1..64 characters of A-Z a-z 0-9 _ . -
 bool flow_name_valid (const char *name);
+// Whether a step can have this name: as for a flow, but without dots.
 bool flow_step_name_valid (const char *name);

@@ -1,5 +1,5 @@
-// Edges and joins of a run. A node counts its edges by kind; the end of a step only updates its
-// targets.
+// Edges and joins of a run. A node counts its edges by kind; when a step ends, only the counters of
+// its targets change.
 
 #include "flow_turn.h"
 
@@ -49,7 +49,7 @@ void flow_queue_join (struct flow_turn *turn, uint32_t step)
     flow_heap_push (turn->run->todo, FLOW_LANE_JOINS, step);
 }
 
-// What follows from the edge counts of a node.
+// What the edge counters of a node decide: it stays open, starts, is blocked, or is skipped.
 enum join_verdict { JOIN_OPEN, JOIN_PASS, JOIN_BLOCK, JOIN_SKIP };
 
 static enum join_verdict verdict_of_edges (const struct flow_step *step,
@@ -68,12 +68,13 @@ static enum join_verdict verdict_of_edges (const struct flow_step *step,
     return !all ? JOIN_OPEN : node->broken ? JOIN_BLOCK : JOIN_SKIP;
 }
 
+// Whether a node is decided, but not yet counted at its targets.
 static bool end_is_uncounted (const struct flow_node *node)
 {
     return flow_node_is_decided (node) && !(node->flags & FLOW_END_COUNTED);
 }
 
-// Notify the targets of a decided node, once.
+// Count the end of a decided node at its targets, and queue joins that are decided by it.
 static void count_end_at_targets (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -152,6 +153,7 @@ void flow_pass_join (struct flow_turn *turn, uint32_t index)
     flow_make_ready (turn, index);
 }
 
+// The verdict about a node, if its join is still to be decided; else JOIN_OPEN.
 static enum join_verdict verdict_of_node (const struct flow *flow, const struct flow_run *run,
                                           uint32_t index)
 {
@@ -182,8 +184,8 @@ static void apply_verdict (struct flow_turn *turn, uint32_t index, enum join_ver
     }
 }
 
-// Make one decision. False: none is due. Stale entries do not count, so a run that was read from
-// Redis makes the same decisions in each call.
+// Make one decision; returns whether one was due. Stale queue entries are not counted, so that a
+// run which was read from Redis makes the same decisions in each call.
 static bool make_next_decision (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;

@@ -5,15 +5,17 @@
 #include "flow_turn.h"
 #include "memory.h"
 
-// A step that a cancel of the run, its timeout or fail_fast cancelled is not a failure.
+// Whether the end of a step counts as a failure. Steps that a cancel of the run, its timeout or
+// fail_fast cancelled do not count.
 static bool counts_as_failure (const struct flow_node *node)
 {
     return node->state == FLOW_FAILED ||
            (node->state == FLOW_CANCELLED && node->flags & FLOW_BY_PERSON);
 }
 
-// A failure stops nothing if each of its broken edges leads to a join that passed anyway, or to a
-// blocked step that itself stops nothing. `stops` has the results of all later steps.
+// Whether a failure stops the run. It does not if each of its broken edges leads to a join that
+// passed anyway, or to a blocked step that itself stops nothing. `stops` has the results of all
+// later steps.
 static bool failure_stops_run (const struct flow *flow, const struct flow_run *run,
                                const uint8_t *stops, uint32_t index)
 {
@@ -31,6 +33,7 @@ static bool failure_stops_run (const struct flow *flow, const struct flow_run *r
     return broken == 0;
 }
 
+// Whether a step that catches the failure of this one has started.
 static bool failure_is_caught (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
@@ -78,6 +81,7 @@ static int compare_ends (const void *a, const void *b)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
+// Whether a step or item in this state must be undone.
 static bool must_be_undone (const struct flow_step *step, unsigned state, bool dispatched)
 {
     return dispatched &&
@@ -138,7 +142,6 @@ enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow
                               : FLOW_UNDO_RUNS;
 }
 
-// Undo a run that has ended: its outcome does not change, and `finally` does not run again.
 void flow_undo_run (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -173,7 +176,8 @@ void flow_handle_undo_end (struct flow_turn *turn, const struct flow_event *even
         run->undo_parked = turn->effects->parked = true;
 }
 
-// Make the output of the run: as defined, or the values of the steps without successors.
+// Make the output of the run: as defined, or the values of the steps without successors. False:
+// failed, with the reason.
 static bool evaluate_output (struct flow_turn *turn, struct reason *reason)
 {
     struct flow_run *run = turn->run;
@@ -196,8 +200,8 @@ static bool evaluate_output (struct flow_turn *turn, struct reason *reason)
     return true;
 }
 
-// A step that is still cancelled after a retry or a skip reopened the run. Until then, steps that
-// fail_fast cancelled do not count: the failure determines the outcome.
+// Return a step that fail_fast or a cancel left cancelled, after a retry or skip reopened the run;
+// else NULL. While fail_fast is in force, the failure determines the outcome.
 static const struct flow_step *find_cancelled_step (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
@@ -207,6 +211,7 @@ static const struct flow_step *find_cancelled_step (const struct flow_turn *turn
     return NULL;
 }
 
+// Find the uncaught failures of a run whose steps have ended, and set its outcome if it has none.
 static void set_outcome (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -229,12 +234,14 @@ static void set_outcome (struct flow_turn *turn)
     }
 }
 
+// End the run.
 static void end_run (struct flow_turn *turn)
 {
     turn->run->phase = FLOW_ENDED;
     turn->effects->run_changed = true;
 }
 
+// Begin `finally`, or end the run if there is none or it is cancelled with force.
 static void begin_finally (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -246,11 +253,12 @@ static void begin_finally (struct flow_turn *turn)
     }
     run->phase = FLOW_FINAL;
     run->stop = false;
-    // An operator may have skipped it already.
+    // An operator may have skipped the step already.
     if (!flow_node_is_decided (&run->nodes[turn->flow->final]))
         flow_pass_join (turn, (uint32_t)turn->flow->final);
 }
 
+// Whether the run still has decisions, starts, calls or waits, or is suspended.
 static bool has_work_left (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
@@ -261,7 +269,6 @@ static bool has_work_left (const struct flow_turn *turn)
            flow_heap_peek (run->ready, FLOW_LANE_CALLS, &key);
 }
 
-// Go from phase to phase as long as nothing is in flight.
 void flow_advance_phases (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;

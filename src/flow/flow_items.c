@@ -11,8 +11,8 @@ static size_t value_size_max (const struct flow_step *step)
     return step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX;
 }
 
-// The value of a step or item that succeeded with this result (NULL: none). NULL with a reason: its
-// output failed.
+// Make the value of a step or item that succeeded with this result (NULL: none), a new reference.
+// NULL: its output failed, with the reason.
 static json_t *evaluate_output_value (struct flow_turn *turn, uint32_t index, int64_t item,
                                       json_t *result, struct reason *reason)
 {
@@ -30,7 +30,7 @@ static json_t *evaluate_output_value (struct flow_turn *turn, uint32_t index, in
     return value;
 }
 
-// Finish a step with this value; NULL: the step has failed, as its value did.
+// Finish a step with this value, which is taken over; NULL: fail the step with the reason.
 static void end_with_value (struct flow_turn *turn, uint32_t index, json_t *value,
                             const struct reason *reason)
 {
@@ -74,8 +74,8 @@ json_t *flow_collect_items (const struct flow_step *step, const struct flow_item
     return list;
 }
 
-// Whether a cancel of the run, its timeout or fail_fast ended an item: tolerated failures do not
-// include that.
+// Whether a cancel of the run, its timeout or fail_fast ended an item: such an item is not a
+// tolerated failure.
 static bool has_cancelled_item (const struct flow_node *node, const struct flow_items *items)
 {
     if (!(node->flags & FLOW_STOPPING))
@@ -86,14 +86,13 @@ static bool has_cancelled_item (const struct flow_node *node, const struct flow_
     return false;
 }
 
-// The part of an error text that fits into an error with a prefix.
+// The start of an error text, short enough to follow a prefix.
 static struct span error_excerpt (const char *text)
 {
     enum { BYTES = 120 };
     return utf8_cut (span_text (text ? text : ""), BYTES);
 }
 
-// Check whether a for_each continues, waits for one of its slots, or has ended.
 void flow_continue_for_each (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -148,6 +147,7 @@ bool flow_release_call_slot (struct flow_turn *turn, uint32_t index, int64_t ite
     return was == FLOW_TIMER_OVER;
 }
 
+// End an item with the result of its call.
 static void end_item_call (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -184,6 +184,7 @@ static void end_item_call (struct flow_turn *turn, const struct flow_event *even
     flow_continue_for_each (turn, event->step);
 }
 
+// End a step with the result of its call.
 static void end_step_call (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -193,7 +194,8 @@ static void end_step_call (struct flow_turn *turn, const struct flow_event *even
     node->flags &= (uint16_t) ~(FLOW_PLACED | FLOW_RETRIED);
     if (node->flags & FLOW_RESETTING) {
         if (event->status == FLOW_OK)
-            node->state = FLOW_FINISHED; // so that the next call gets a new generation
+            node->state =
+                FLOW_FINISHED; // flow_reset_step then raises the generation for the next call
         flow_reset_step (turn, event->step);
         return;
     }
@@ -213,7 +215,7 @@ static void end_step_call (struct flow_turn *turn, const struct flow_event *even
                                     : event->text);
 }
 
-// Whether the event is about a call in flight.
+// Whether the call of the event is in flight.
 static bool is_about_call_in_flight (const struct flow_run *run, const struct flow_event *event)
 {
     const struct flow_node *node = &run->nodes[event->step];
@@ -237,8 +239,7 @@ void flow_handle_call_end (struct flow_turn *turn, const struct flow_event *even
         end_item_call (turn, event);
 }
 
-// The total_timeout of a call has expired: cancel its plan. When the plan has ended, the call has
-// failed.
+// The total_timeout of a call has expired: cancel its plan. The call fails when the plan has ended.
 static void expire_total_timeout (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -252,7 +253,8 @@ static void expire_total_timeout (struct flow_turn *turn, const struct flow_even
     bool item = event->item >= 0;
     bool stops = item ? run->data[index]->items->item[event->item].stopping
                       : run->nodes[index].flags & FLOW_STOPPING;
-    *timer = stops ? FLOW_TIMER_NONE : FLOW_TIMER_OVER; // a cancelled call has not failed
+    *timer = stops ? FLOW_TIMER_NONE
+                   : FLOW_TIMER_OVER; // a call that is being cancelled must not fail by its timeout
     flow_touch (run, index);
     if (item)
         flow_touch_item (run, index, (uint32_t)event->item, FLOW_TOUCHED_STATE);
@@ -279,7 +281,7 @@ void flow_end_wait (struct flow_turn *turn, uint32_t index)
     end_with_value (turn, index, value, &reason);
 }
 
-// No signal arrived in time: the step gets the value that the definition has for this case.
+// No signal arrived in time: finish the step with the value of its on_timeout.
 static void end_without_signal (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -322,6 +324,7 @@ void flow_handle_timer (struct flow_turn *turn, const struct flow_event *event)
     }
 }
 
+// Whether this key may signal the step. False: the reason says why.
 static bool key_may_signal (const struct flow_step *step, const char *key, struct reason *reason)
 {
     size_t index;
@@ -341,7 +344,6 @@ static bool key_may_signal (const struct flow_step *step, const char *key, struc
     return false;
 }
 
-// End the step if the signals that arrived are enough. Returns whether it has ended.
 bool flow_end_if_signalled (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -434,8 +436,8 @@ void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event)
             turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = event->step, .item = -1});
 }
 
-// Whether a cancel was requested already. A forced cancel of a sub-flow is requested again: its run
-// may be undoing meanwhile.
+// Whether a cancel was requested and need not be repeated. A forced cancel of a sub-flow is
+// repeated, as its run may be undoing meanwhile.
 static bool cancel_was_requested (const struct flow_turn *turn, uint32_t index, bool requested)
 {
     return requested && !(turn->run->forced && turn->flow->steps[index].call.is_flow);

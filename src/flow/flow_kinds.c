@@ -1,5 +1,5 @@
-// The kinds of plans that a definition names. It contains a copy of their fields, under `kinds`, as
-// a version of a flow never changes.
+// The kinds of plans that a definition names. A definition contains a copy of their fields, under
+// `kinds`, as a version of a flow never changes.
 #include "flow_private.h"
 #include "policy.h"
 
@@ -28,7 +28,8 @@ static void check_kind_fields (struct flow_reader *self, json_t *fields, const c
     struct policy *policy = policy_read_kind (fields, &reason);
     if (!policy)
         report_kind_fields (self, fields, path);
-    if (!policy && json_array_size (self->errors) == before) // the fields contradict each other
+    // Each field is valid, but they contradict each other.
+    if (!policy && json_array_size (self->errors) == before)
         flow_add_error (self, path, "%s", reason.text);
     policy_destroy (&policy);
 }

@@ -4,7 +4,7 @@
 #include "flow_private.h"
 #include "memory.h"
 
-// The set of an edge's `on`; 0: not valid.
+// The set of FLOW_ON_... for one word of an edge's `on`; 0: not valid.
 static uint8_t edge_on_of_name (const char *text)
 {
     static const char *const names[] = {"finished", "failed", "caught", "ended", "skipped"};
@@ -14,6 +14,7 @@ static uint8_t edge_on_of_name (const char *text)
     return 0;
 }
 
+// Read `on`, a word or a list of words, as a set of FLOW_ON_...
 static uint8_t read_edge_on (struct flow_reader *self, const json_t *on, const char *path)
 {
     uint8_t set = 0;
@@ -36,6 +37,7 @@ static uint8_t read_edge_on (struct flow_reader *self, const json_t *on, const c
     return set;
 }
 
+// Add an edge from `source` to step number `target`; report an edge that is not valid.
 static void add_edge (struct flow_reader *self, const char *source, uint32_t target, uint8_t on,
                       const char *path)
 {
@@ -143,7 +145,7 @@ void flow_read_edges (struct flow_reader *self)
     }
 }
 
-// Make the arrays of edges in both directions, in the order in which they were read.
+// Make flow.in and flow.out from the edges, in the order in which they were read.
 static void make_edge_arrays (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
@@ -172,7 +174,7 @@ static void make_edge_arrays (struct flow_reader *self)
     }
 }
 
-// Read the join of a step. A default applies only to steps with edges.
+// Read the join of a step. A join in `defaults` applies only to steps with edges.
 static void read_join (struct flow_reader *self, struct flow_step *step)
 {
     char path[FLOW_PATH_SIZE];
@@ -198,8 +200,8 @@ static void read_join (struct flow_reader *self, struct flow_step *step)
                         step->need == 1 ? "" : "s", step->in_count);
 }
 
-// Report a cycle among the steps whose `left` is not 0, by its names. Its steps are removed from
-// them, so that the next cycle is found.
+// Report one cycle, by the names of its steps, among the steps that still have open sources. Then
+// remove its steps from them, so that the next cycle is found.
 static void report_cycle (struct flow_reader *self, uint32_t *open_sources, uint32_t *end)
 {
     struct flow *flow = self->flow;
@@ -209,7 +211,7 @@ static void report_cycle (struct flow_reader *self, uint32_t *open_sources, uint
     uint32_t *seen = memory_new (flow->step_count * sizeof *seen);
     while (!open_sources[at])
         at++;
-    // Each of these steps has a source among them, so going back must reach a cycle.
+    // Each of these steps has an open source, so following the sources must reach a cycle.
     while (!seen[at]) {
         seen[at] = ++length;
         const struct flow_step *step = &flow->steps[at];
@@ -244,7 +246,7 @@ static void report_cycle (struct flow_reader *self, uint32_t *open_sources, uint
     free (seen);
 }
 
-// Append the steps whose sources are all in the order.
+// Append to flow.order the steps whose sources are all in it.
 static void append_ready_steps (struct flow *flow, uint32_t *open_sources, uint32_t *begin,
                                 uint32_t *end)
 {

@@ -1,4 +1,4 @@
-// The maximum cost of a run of a definition, in calls and time; and warnings.
+// The report about a definition: the maximum calls and time of a run, and warnings.
 #include <stdlib.h>
 
 #include "flow_private.h"
@@ -48,6 +48,7 @@ static void warn_of_retry (struct flow *flow, const struct flow_step *step)
             "an attempt that failed may have worked, and is not undone: use \"on\": \"started\"");
 }
 
+// Warn of a constant for_each that is longer than max_items.
 static void warn_of_long_list (struct flow *flow, const struct flow_step *step)
 {
     const json_t *list = json_object_get (step->json, "for_each");
@@ -60,7 +61,7 @@ static void warn_of_long_list (struct flow *flow, const struct flow_step *step)
         add_warning (flow->report.warnings, step->name, text);
 }
 
-// Warn of a default that fails every run that does not override it.
+// Warn of a default of a wrong type: it fails every run that does not override it.
 static void warn_of_params (struct flow *flow)
 {
     struct reason reason;
@@ -88,7 +89,7 @@ static void warn_of_signal (struct flow *flow, const struct flow_step *step)
     add_warning (flow->report.warnings, step->name, text);
 }
 
-// The maximum seconds of one step; 0 with a reason in `because`: there is no bound.
+// The maximum seconds of one step. If there is no bound, a reason is added to `because`.
 static uint64_t step_seconds_max (struct flow_reader *self, const struct flow_step *step)
 {
     struct flow *flow = self->flow;
@@ -123,7 +124,7 @@ static uint64_t step_seconds_max (struct flow_reader *self, const struct flow_st
     return target.report ? target.report->seconds_max : 0;
 }
 
-// How many calls of a step may be in flight at a time.
+// The maximum number of calls of a step that are in flight at a time.
 static uint64_t step_calls_at_once (const struct flow_step *step)
 {
     uint64_t items = flow_items_max (step);
@@ -132,7 +133,7 @@ static uint64_t step_calls_at_once (const struct flow_step *step)
     return step->parallel && step->parallel < items ? step->parallel : items;
 }
 
-// The maximum time of a run: the longest path if there are slots for all calls, else the sum.
+// The maximum seconds of a run: the longest path if there are slots for all calls, else the sum.
 static uint64_t run_seconds_max (const struct flow *flow, const uint64_t *seconds)
 {
     uint64_t calls = 0, all = 0, longest = 0;

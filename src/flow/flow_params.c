@@ -1,17 +1,17 @@
 // The params of a run: defaults of the flow, values of the flow plan, members of the input; later
 // ones override earlier ones. They are evaluated in the order of the definition, those of the flow
-// plan in the order of the plan: a param can use those before it.
+// plan in the order of the plan; a param may use earlier ones.
 #include <stdlib.h>
 
 #include "flow_private.h"
 #include "flow_turn.h"
 #include "memory.h"
 
-// A param that the flow plan has.
+// A param that the flow plan sets.
 struct plan_param {
     size_t param;
-    const json_t *json;      // a member of an object; NULL:
-    const struct expr *expr; // a line of a text
+    const json_t *json;      // its value, if it is a member of an object; else NULL
+    const struct expr *expr; // its expression, if it is a line of a text
 };
 
 struct plan_params {
@@ -30,7 +30,8 @@ static void plan_params_clear (struct plan_params *self)
     free (self->list);
 }
 
-// Add a param of the flow plan. If a name is repeated, the last value and position count.
+// Add a param of the flow plan. If a name is repeated, the last one replaces the others, with its
+// position. False: the flow has no such param.
 static bool plan_params_add (struct plan_params *self, const char *name, const json_t *json,
                              const struct expr *expr, struct reason *reason)
 {
@@ -67,7 +68,8 @@ static bool read_param_lines (struct plan_params *self, const json_t *text, stru
     return ok;
 }
 
-// Read an object, a text, or a list of these; later ones override earlier ones. NULL: nothing.
+// Read params from an object, a text of lines, or a list of these; later ones override earlier
+// ones. NULL: none.
 static bool plan_params_read (struct plan_params *self, const json_t *params, struct reason *reason)
 {
     const char *name;
@@ -101,7 +103,7 @@ static const struct plan_param *plan_params_find (const struct plan_params *self
     return NULL;
 }
 
-// The order of evaluation: all params, each once.
+// The order of evaluation of all params, as a new array of their indices.
 static size_t *evaluation_order_new (const struct plan_params *self)
 {
     size_t count = 0, params = self->flow->param_count;
@@ -122,7 +124,8 @@ static size_t *evaluation_order_new (const struct plan_params *self)
     return order;
 }
 
-// Check the type of a value. A time with an offset is converted to the zone; NULL: UTC.
+// Check that a value has the type of its param. For type time, a text is parsed; an offset is
+// converted to the zone (NULL: UTC).
 static bool check_value_type (const struct flow_param *param, struct flow_value *value,
                               const struct zone *zone, struct reason *reason)
 {
@@ -163,7 +166,8 @@ static void keep_first_error (void *context, const char *path, const char *text)
         reason_set (reason, "%s", text);
 }
 
-// A template of JSON in which strings that begin with = are expressions; NULL with the reason.
+// Make a template of the JSON of a param: strings that begin with = are expressions. NULL with the
+// reason.
 static struct flow_template *new_param_template (const json_t *json, struct reason *reason)
 {
     struct reason why = {""};
@@ -189,7 +193,7 @@ static bool evaluate_param_template (struct flow_scope *scope, const struct flow
     return rc >= 0;
 }
 
-// `given` NULL: the default of the flow.
+// Evaluate a param from the flow plan, or its default if `own_param` is NULL.
 static bool evaluate_param (struct flow_scope *scope, size_t index,
                             const struct plan_param *own_param, struct reason *reason)
 {
@@ -250,11 +254,11 @@ bool flow_evaluate_params (struct flow_turn *turn, const struct flow_event *even
 
 struct params_check {
     const struct flow *flow;
-    const bool *seen; // params that are evaluated before
+    const bool *seen; // true for the params that are evaluated earlier
     struct reason *reason;
 };
 
-// An expression may use only values that exist when the run begins.
+// Check that an expression uses only values that exist when the run begins.
 static void check_param_expr (void *context, const struct expr *expr, const char *text,
                               const char *path)
 {

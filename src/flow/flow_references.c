@@ -1,4 +1,4 @@
-// What the expressions of a definition may refer to.
+// Checks what the expressions of a definition refer to.
 #include <stdlib.h>
 
 #include "flow_private.h"
@@ -15,12 +15,12 @@ enum {
 
 struct reference_check {
     struct flow_reader *reader;
-    struct flow_step *step; // NULL: of the flow
+    struct flow_step *step; // NULL: the expression belongs to the flow
     const char *path;
     int sees;
-    size_t params, lets;    // how many are evaluated before this place
-    const uint64_t *before; // steps before this one, one bit each
-    const uint64_t *ran;    // those that have always run when this one does
+    size_t params, lets;    // numbers of params and lets that the expression may use
+    const uint64_t *before; // bit set of the steps before this one
+    const uint64_t *ran;    // bit set of the steps that have always run when this one runs
     bool for_each;
 };
 
@@ -136,8 +136,8 @@ static void check_all_references (struct reference_check *self)
     check_field_references (self, ".undo", step->undo.frames, NULL, item | SEES_SELF);
 }
 
-// For each step find the steps before it, and those of them that have run whenever it runs: all its
-// edges lead back to them.
+// For each step find the steps before it, and those of them that have always run when it runs: all
+// its edges lead back to them.
 static void find_earlier_steps (const struct flow *flow, size_t words, uint64_t *before,
                                 uint64_t *ran)
 {
@@ -162,14 +162,15 @@ static void find_earlier_steps (const struct flow *flow, size_t words, uint64_t 
     }
 }
 
-// Whether an edge may be dead: its branch is not taken.
+// Whether an edge may be dead, so that its branch is not taken.
 static bool edge_may_die (const struct flow *flow, const struct flow_edge *edge)
 {
     return !(edge->on & (FLOW_ON_FINISHED | FLOW_ON_ENDED)) ||
            (flow->steps[edge->step].may_be_skipped && !(edge->on & FLOW_ON_SKIPPED));
 }
 
-// Find the steps that a rule may skip, and warn of joins that may not start because of them.
+// Find the steps that their if, on_timeout or dead edges may skip, and warn of joins that such
+// sources keep from passing.
 static void find_skippable_steps (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
@@ -216,7 +217,7 @@ static void warn_of_else_branches (struct flow_reader *self)
     }
 }
 
-// Whether a step cannot fail: it calls and computes nothing.
+// Whether a step cannot fail: it calls nothing and computes nothing.
 static bool step_never_fails (const struct flow_step *step)
 {
     bool constant = step->kind == FLOW_COMPUTE || (step->kind == FLOW_WAIT && step->wait &&
@@ -224,7 +225,7 @@ static bool step_never_fails (const struct flow_step *step)
     return constant && !step->let_count && !step->condition && !step->output;
 }
 
-// Whether a step has so many edges that are never live that it never starts.
+// Whether `dead` edges, which are never live, keep a step from ever starting.
 static bool join_never_passes (const struct flow_step *step, uint32_t dead)
 {
     bool lacks =
@@ -232,8 +233,8 @@ static bool join_never_passes (const struct flow_step *step, uint32_t dead)
     return dead && (dead == step->in_count || lacks);
 }
 
-// Edges that are never live. Only what has always been an error is one, as stored definitions must
-// stay valid; all else is a warning.
+// Report joins that can never pass, as their edges are never live. An error is only what has always
+// been an error, as stored definitions must stay valid; the rest is a warning.
 static void check_dead_edges (struct flow_reader *self)
 {
     struct flow *flow = self->flow;

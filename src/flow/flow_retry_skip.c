@@ -1,11 +1,11 @@
-// Retry from a step, and skips by an operator.
+// Retries of steps, and skips by an operator.
 #include <stdlib.h>
 
 #include "flow_turn.h"
 #include "flow_why.h"
 #include "memory.h"
 
-// Put the run in progress again.
+// Reopen a run that has ended, or is in its last phases.
 static void reopen_run (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -22,7 +22,7 @@ static void reopen_run (struct flow_turn *turn)
     turn->effects->run_changed = true;
 }
 
-// Whether an item keeps its state in a reset.
+// Whether a reset of its step keeps an item and its state.
 static bool reset_keeps_item (const struct flow_node *node, const struct flow_items *items,
                               const struct flow_item *item)
 {
@@ -67,7 +67,6 @@ static void reset_items (struct flow_run *run, uint32_t index)
     }
 }
 
-// Restart a step: nothing of it is in flight, and its targets do not count its end.
 void flow_reset_step (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -94,6 +93,7 @@ void flow_reset_step (struct flow_turn *turn, uint32_t index)
     flow_queue_join (turn, index);
 }
 
+// Reset a step now, or once its calls in flight have ended, which are cancelled.
 static void reset_once_idle (struct flow_turn *turn, uint32_t index, unsigned flags)
 {
     struct flow_run *run = turn->run;
@@ -119,10 +119,11 @@ static void reset_once_idle (struct flow_turn *turn, uint32_t index, unsigned fl
     }
 }
 
+// Marks of steps that a retry resets: it begins with roots, and resets all steps after them.
 enum { ROOT = 1, DOWNSTREAM = 2 };
 
-// The default of a retry: steps that failed uncaught, or that a cancel, a timeout or fail_fast
-// cancelled.
+// The steps of a retry that names none: those that failed uncaught, or that a cancel, a timeout or
+// fail_fast cancelled.
 static json_t *default_roots (const struct flow *flow, const struct flow_run *run)
 {
     json_t *names = flow_uncaught_steps (flow, run);
@@ -132,7 +133,7 @@ static json_t *default_roots (const struct flow *flow, const struct flow_run *ru
     return names;
 }
 
-// STEP or STEP.ITEM. False: there is none.
+// Parse the name STEP or STEP.ITEM. False: there is no such step or item.
 static bool find_named_root (const struct flow_turn *turn, const char *text, uint32_t *ret_step,
                              int64_t *ret_item)
 {
@@ -157,7 +158,7 @@ static bool find_named_root (const struct flow_turn *turn, const char *text, uin
     return true;
 }
 
-// Mark the steps that a retry begins with. False with a reason.
+// Mark the steps that a retry begins with. False: rejected, with the reason.
 static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, uint8_t *marks)
 {
     struct reason *reason = &turn->effects->rejected;
@@ -184,7 +185,7 @@ static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, 
     return !reason->text[0];
 }
 
-// Mark the items that a retry names. If it also names their step, all failed items restart.
+// Mark the items that a retry names. If it also names their step, all its failed items restart.
 static void mark_named_items (struct flow_turn *turn, const struct flow_event *event)
 {
     size_t index;
@@ -199,7 +200,8 @@ static void mark_named_items (struct flow_turn *turn, const struct flow_event *e
             if (!items || (item < 0) != whole)
                 continue;
             for (uint32_t i = 0; !whole && !items->by_name && i < items->count; i++)
-                if (items->item[i].named) { // by an earlier retry, but cancelled before it ran
+                if (items->item[i]
+                        .named) { // named by an earlier retry, but cancelled before it ran
                     items->item[i].named = false;
                     flow_touch_item (turn->run, step, i, FLOW_TOUCHED_STATE);
                 }
@@ -224,7 +226,8 @@ static void mark_downstream (const struct flow *flow, uint8_t *marks)
     }
 }
 
-// Reject roots that could not start: their sources block them, and are not reset.
+// Whether all roots can start. Rejects those that are blocked or were skipped by sources that the
+// retry does not reset.
 static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
 {
     struct reason *reason = &turn->effects->rejected;
@@ -270,7 +273,7 @@ void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
         if (!event->restart)
             mark_named_items (turn, event);
         run->undone = run->undone && !event->restart;
-        // The targets have counted by the former definition.
+        // The ends were counted with the edges of the former definition.
         struct flow_turn old = *turn;
         old.flow = event->was ? event->was : flow;
         for (uint32_t i = 0; i < flow->step_count; i++)
@@ -284,7 +287,7 @@ void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
     free (marks);
 }
 
-// Decide the later steps that did not start again.
+// Undo the decisions about the steps after a skipped one that did not start, and queue them again.
 static void redecide_downstream (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -311,7 +314,7 @@ static void redecide_downstream (struct flow_turn *turn, uint32_t index)
     free (marks);
 }
 
-// Reopen a run: steps that follow from the skip run before `finally`, which runs again.
+// Reopen a run after a skip: steps that follow from it run before `finally`, which runs again.
 static void reopen_for_skip (struct flow_turn *turn, uint32_t index)
 {
     int64_t final = turn->flow->final;
@@ -352,7 +355,8 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
     items->finished++;
     flow_store_value (run, &item->value, event->value ? json_incref (event->value) : NULL,
                       FLOW_VALUE_MAX);
-    if (!(node->flags & FLOW_JOINED)) // it continues with the other items once its join passes
+    if (!(node->flags &
+          FLOW_JOINED)) // the step continues with its other items once its join passes
         return;
     reopen_for_skip (turn, event->step);
     if (flow_node_is_decided (node)) {
@@ -360,7 +364,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
         redecide_downstream (turn, event->step);
         node->flags &= (uint16_t)~FLOW_BY_PERSON;
         flow_set_step_error (run, event->step,
-                             NULL); // its text has the former number of failed items
+                             NULL); // its text has the former count of failed items
     }
     node->state = FLOW_RUNNING;
     flow_add_changed_step (turn, event->step);

@@ -91,11 +91,10 @@ void flow_items_free (struct flow_run *run, uint32_t step)
     flow_touch_data (run, step, FLOW_TOUCHED_LIST);
 }
 
-// Drop the data that a restart does not keep: all but the list of a for_each and a recorded time.
 void flow_clear_data (struct flow_run *run, uint32_t step)
 {
     struct flow_data *data = run->data[step];
-    // A list collected from the items is not counted in data_size.
+    // A value collected from the items is not counted in data_size.
     if (flow_value_is_collected (run, step)) {
         json_decref (data->value);
         data->value = NULL;
@@ -196,7 +195,8 @@ void flow_effect (struct flow_turn *turn, struct flow_effect effect)
         effects->room = effects->room ? 2 * effects->room : 16;
         effects->items = memory_resize (effects->items, effects->room * sizeof *effects->items);
     }
-    if (effect.kind != FLOW_PLACE) { // the present one: it may change later in this call
+    if (effect.kind != FLOW_PLACE) { // the current generation; FLOW_PLACE has it already, as it may
+                                     // change later in this call
         const struct flow_data *data = turn->run->data[effect.step];
         effect.generation = effect.item >= 0 ? data->items->item[effect.item].generation
                                              : turn->run->nodes[effect.step].generation;
@@ -260,6 +260,7 @@ void flow_effects_clear (struct flow_effects *self)
     *self = (struct flow_effects){.count = 0};
 }
 
+// Handle FLOW_BEGIN: evaluate the params, and queue the first decisions.
 static void begin_run (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -279,6 +280,7 @@ static void begin_run (struct flow_turn *turn, const struct flow_event *event)
     flow_rebuild_todo (turn->flow, run);
 }
 
+// Handle FLOW_CANCEL.
 static void cancel_run (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -309,6 +311,7 @@ static void cancel_run (struct flow_turn *turn, const struct flow_event *event)
     flow_stop_all_steps (turn);
 }
 
+// Stop a run as a whole with this outcome.
 static void end_run_early (struct flow_turn *turn, enum flow_outcome outcome, const char *error)
 {
     struct flow_run *run = turn->run;
@@ -324,6 +327,7 @@ static void end_run_early (struct flow_turn *turn, enum flow_outcome outcome, co
     flow_stop_all_steps (turn);
 }
 
+// Carry out an operator's decision about the parked undo: the next one, or the same (`again`).
 static void resolve_undo (struct flow_turn *turn, bool again)
 {
     struct flow_run *run = turn->run;

@@ -1,64 +1,65 @@
 // A run of a flow: its state, and flow_step, which applies an event to it. Pure: actions outside
-// are returned as effects. The work of one call is limited; `more` asks for another call.
+// are returned as effects. The work of one call of flow_step is limited; `more` asks for another
+// call.
 #pragma once
 
 #include "flow.h"
 
 enum {
-    FLOW_DECISIONS_MAX = 1024,   // of one call
-    FLOW_PLACED_MAX = 256,       // calls placed by one call
-    FLOW_RUN_STEPS_MAX = 100000, // steps of expressions of one call, and of one node
-    FLOW_SIGNALS_MAX = 1000,     // of one run that wait for their step
+    FLOW_DECISIONS_MAX = 1024,   // decisions of one call of flow_step
+    FLOW_PLACED_MAX = 256,       // calls of steps that one call of flow_step places
+    FLOW_RUN_STEPS_MAX = 100000, // steps of expressions of one call of flow_step, and of one node
+    FLOW_SIGNALS_MAX = 1000,     // signals of one run that wait for their steps
     FLOW_DATA_MAX = 16777216     // bytes of values of one run
 };
 
 enum flow_state {
-    FLOW_NONE,
-    FLOW_NEW,
-    FLOW_RUNNING,
+    FLOW_NONE,    // its join is not decided, or blocks it
+    FLOW_NEW,     // ready to start, or its call is in flight
+    FLOW_RUNNING, // a wait, or a for_each that has started
     FLOW_FINISHED,
     FLOW_FAILED,
     FLOW_SKIPPED,
     FLOW_CANCELLED
 };
 
-// "none", "new", ...
+// The name of a state: "none", "new", "running", ...
 const char *flow_state_name (enum flow_state state);
 
 enum {
-    FLOW_BLOCKED = 1,             // a failure blocks it: shown as none
+    FLOW_BLOCKED = 1,             // a failure of a source blocks it; its state is FLOW_NONE
     FLOW_BY_PERSON = 2,           // an operator skipped or cancelled it
     FLOW_JOINED = 4,              // its join has passed
     FLOW_PLACED = 8,              // its call is in flight
-    FLOW_END_COUNTED = 16,        // its targets count its end
-    FLOW_STOPPING = 32,           // a cancel of what is in flight was requested
-    FLOW_RESETTING = 64,          // it restarts once nothing of it is in flight
-    FLOW_RESET_UNFINISHED = 128,  // only unfinished items of a for_each restart
+    FLOW_END_COUNTED = 16,        // its end is counted in the edge counters of its targets
+    FLOW_STOPPING = 32,           // a cancel of its calls in flight was requested
+    FLOW_RESETTING = 64,          // a retry resets it once none of its calls is in flight
+    FLOW_RESET_UNFINISHED = 128,  // the reset keeps the finished items of a for_each
     FLOW_READY = 256,             // it is in run.ready
-    FLOW_DISPATCHED = 512,        // it was placed once, so it may have had effects
-    FLOW_CHANGED = 1024,          // in effects.changed
-    FLOW_TOUCHED = 2048,          // in run.touched
-    FLOW_RETRIED = 4096,          // the next call retries the run of the sub-flow
-    FLOW_RESET_EVALUATION = 8192, // its for_each or wait is evaluated again
-    FLOW_STARTED = 16384,         // it has left the list of ready steps
-    FLOW_RAISE_GENERATION = 32768 // a restart: raise its generation even if it had not finished
+    FLOW_DISPATCHED = 512,        // a call of it was placed, so it may have had effects
+    FLOW_CHANGED = 1024,          // it is in effects.changed
+    FLOW_TOUCHED = 2048,          // it is in run.touched
+    FLOW_RETRIED = 4096,          // its next call retries the former run of the sub-flow
+    FLOW_RESET_EVALUATION = 8192, // the reset drops its evaluated list or time
+    FLOW_STARTED = 16384,         // it was taken from run.ready at least once
+    FLOW_RAISE_GENERATION = 32768 // the reset raises its generation even if it had not finished
 };
 
-// The timer of a call with total_timeout.
+// The timer of a call with total_timeout: none, set, or expired.
 enum flow_timer { FLOW_TIMER_NONE, FLOW_TIMER_SET, FLOW_TIMER_OVER };
 
 struct flow_node {
     uint8_t state, timer;
     uint8_t logged; // the last state that a station logged
     uint16_t flags, generation;
-    uint16_t live, dead, broken; // numbers of edges to it
+    uint16_t live, dead, broken; // numbers of decided edges to it, by kind
     uint32_t ended;              // its position among all ends; 0: none
 };
 
 struct flow_item {
     uint8_t state, timer;
     bool dispatched, stopping;
-    bool named;      // it restarts, whatever its state and the number of failed items
+    bool named; // a retry named it: it restarts, whatever its state and the number of failed items
     uint8_t touched; // FLOW_TOUCHED_...
     uint16_t generation;
     uint32_t ended;
@@ -67,20 +68,21 @@ struct flow_item {
 };
 
 struct flow_items {
-    json_t *list; // NULL: for_each is a number, see `count`
+    json_t *list; // NULL: for_each is a number, which is `count`
     uint32_t count, next, in_flight, finished, failed;
-    uint32_t passes;                  // items that were started since the step became ready
-    bool by_name;                     // only named items restart
-    uint32_t *touched, touched_count; // items
+    uint32_t passes; // items started since the step became ready; part of its key in run.ready
+    bool by_name;    // the reset restarts only the items with `named`
+    uint32_t *touched, touched_count; // indices of items with rows to be written
     struct flow_item item[];
 };
 
-// What, apart from nodes, has changed since the rows of the run were written: flow_rows.h.
+// The parts of a run, apart from nodes, that have changed since its rows were written
+// (flow_rows.h).
 enum {
-    FLOW_TOUCHED_STATE = 1, // of an item
-    FLOW_TOUCHED_ENTRY = 2, // value, time, generation
+    FLOW_TOUCHED_STATE = 1, // state of an item
+    FLOW_TOUCHED_ENTRY = 2, // value, time or generation of a step or item
     FLOW_TOUCHED_ERROR = 4,
-    FLOW_TOUCHED_LIST = 8, // of a for_each
+    FLOW_TOUCHED_LIST = 8, // list of a for_each
     FLOW_TOUCHED_PARAMS = 16,
     FLOW_TOUCHED_INPUT = 32,
     FLOW_TOUCHED_OUTPUT = 64,
@@ -90,21 +92,26 @@ enum {
 // Data that only few nodes have.
 struct flow_data {
     json_t *value;
-    bool not_kept; // the value was too large
+    bool not_kept; // the value was too large, and is dropped
     char *error;
     struct flow_items *items;
-    int64_t at; // when its wait or timeout is over, ms; 0: none
+    int64_t at; // when its wait or signal timeout ends, in ms; 0: no end
     json_t *signals;
     unsigned touched; // FLOW_TOUCHED_...
-    // Numbers of rows in Redis: of `signals`; of former signals and items, which must be deleted.
+    // Numbers of rows in Redis: those of `signals`, and those of former signals and items, which
+    // must be deleted.
     uint32_t signals_written, signals_to_delete, items_to_delete;
 };
 
+// FLOW_UNBORN: not begun; FLOW_ACTIVE: steps run; FLOW_UNDOING: undos run; FLOW_FINAL: `finally`
+// runs.
 enum flow_phase { FLOW_UNBORN, FLOW_ACTIVE, FLOW_UNDOING, FLOW_FINAL, FLOW_ENDED };
+// FLOW_OPEN: none yet; FLOW_WELL: finished; FLOW_BADLY: failed; FLOW_STOPPED: cancelled; FLOW_LATE:
+// the timeout of the run expired.
 enum flow_outcome { FLOW_OPEN, FLOW_WELL, FLOW_BADLY, FLOW_STOPPED, FLOW_LATE };
 
 struct flow_value {
-    json_t *json; // or a time:
+    json_t *json; // NULL: a time, or no value
     bool is_time;
     int64_t local;
 };
@@ -114,33 +121,35 @@ struct flow_run {
     int version;
     enum flow_phase phase;
     enum flow_outcome outcome;
-    bool suspended;   // by a command: nothing starts until it is resumed
+    bool suspended;   // a command suspended it: nothing starts until it is resumed
     bool stop;        // cancelled or failed as a whole: undecided steps are cancelled
     bool fast;        // a step failed and the flow has fail_fast: undecided steps are cancelled
     bool undone;      // its undos have begun: the only retry it accepts is a restart
     bool undo_parked; // an undo failed, and waits for an operator
     bool forced;      // cancelled with force: it ends without undos and without `finally`
-    bool continues_on_error; // default of steps without on_error: continue; set before it begins
+    bool continues_on_error; // on_error of steps without one is continue; set before the run begins
     struct flow_node *nodes;
     struct flow_data **data;
     struct flow_value *params;
     json_t *input, *output;
     char *error;
-    int64_t fire, start, created; // local seconds
-    int64_t batch;                // local seconds; INT64_MIN: the date of `fire`
+    int64_t fire, start, created; // seconds on the wall clock: nominal time, start, creation
+    int64_t batch;                // loadDate in wall-clock seconds; INT64_MIN: the date of `fire`
     const struct zone *zone;
+    // Maximum of calls in flight (0: none), and the present number; numbers of steps that wait, and
+    // of steps to be reset; number of ends so far; number of signals that wait for their steps.
     uint32_t parallel, in_flight, waiting, resetting, sequence, waiting_signals;
-    size_t error_bytes; // errors of items
-    size_t data_size, signals_size;
-    struct flow_heap *ready;
-    struct flow_heap *todo;
-    struct flow_undo *undos; // what to undo, in reverse order of ends
-    size_t undo_count, undo_at;
-    json_t *uncaught;                 // names
-    uint32_t *touched, touched_count; // steps with rows to be written
+    size_t error_bytes;             // bytes of the errors of items
+    size_t data_size, signals_size; // bytes of values, and of signals that wait
+    struct flow_heap *ready;        // steps that can start
+    struct flow_heap *todo;         // decisions that are due
+    struct flow_undo *undos;        // undos to run, in reverse order of ends
+    size_t undo_count, undo_at; // `undo_at`: index of the next undo, or of that in flight or parked
+    json_t *uncaught;           // names of the steps with a failure that nothing handles
+    uint32_t *touched, touched_count; // indices of steps with rows to be written
     unsigned touched_fields;          // FLOW_TOUCHED_...
     bool written;                     // its rows exist in Redis
-    char head[160], state[160];       // two fields as last written
+    char head[160], state[160];       // the fields run.head and run.state as last written
 };
 
 struct flow_undo {
@@ -152,19 +161,20 @@ struct flow_undo {
 enum flow_event_kind {
     FLOW_BEGIN,
     FLOW_CALL_ENDED,
-    FLOW_TIMER_DUE, // a timer; of a call its total_timeout: `text` is its last failure, or NULL
+    FLOW_TIMER_DUE, // a timer has expired; for a call its total_timeout, with its last failure or
+                    // NULL as `text`
     FLOW_SIGNALLED,
-    FLOW_REJECTED,
+    FLOW_REJECTED, // a signal that fails its step
     FLOW_SKIP,
     FLOW_RETRY,
     FLOW_SUSPEND,
     FLOW_RESUME,
     FLOW_CANCEL,
-    FLOW_TIMEOUT,
-    FLOW_CHECK,
-    FLOW_UNDO_DONE,
-    FLOW_UNDO_RESET,
-    FLOW_UNDO // of a sub-flow that has ended, whose caller is undone by "inner"
+    FLOW_TIMEOUT,    // the timeout of the run has expired
+    FLOW_CHECK,      // no event: continue the work that `more` announced
+    FLOW_UNDO_DONE,  // an operator has done the parked undo
+    FLOW_UNDO_RESET, // repeat the parked undo
+    FLOW_UNDO        // undo a sub-flow's run that has ended; its caller's undo is "inner"
 };
 
 enum flow_status { FLOW_OK, FLOW_NOT_OK, FLOW_CALL_CANCELLED };
@@ -176,21 +186,21 @@ struct flow_event {
     unsigned generation;
     bool undo, force, fresh, restart;
     enum flow_status status;
-    json_t *value;       // result, signal, value of a skip, input; borrowed
-    const char *text;    // an error, the reason of a rejection or of a command
-    const char *key;     // who signals; NULL: no allow-list. Else: who sent the command,
-                         // "": not known; NULL: nobody
-    const json_t *steps; // of a retry; NULL: by default
-    // Params of the flow plan, for a begin and a fresh retry. An object, a text of lines, or a list
-    // of these; later ones override earlier ones.
+    json_t *value;       // result, signal, value of a skip, or input; borrowed
+    const char *text;    // error of a call, or reason of a rejection or command
+    const char *key;     // signal: who signals, NULL: no allow-list; command: who sent it, "": not
+                         // known, NULL: nobody
+    const json_t *steps; // steps that a retry names; NULL: the default ones
+    // Params of the flow plan, for FLOW_BEGIN and a fresh retry: an object, a text of lines, or a
+    // list of these, in which later ones override earlier ones.
     const json_t *params;
-    // If a retry switches to a newer version, which is the flow of this call: the former flow, and
-    // the new version number.
+    // If a retry switches to another version, the flow of this call: the former flow, and the
+    // number of the new version.
     const struct flow *was;
     int version;
 };
 
-// FLOW_REMOVE cancels a call, FLOW_REMOVE_TIMER a timer that has not fired.
+// FLOW_REMOVE cancels a call, FLOW_REMOVE_TIMER removes a timer that has not expired.
 enum flow_effect_kind { FLOW_PLACE, FLOW_TIMER, FLOW_REMOVE, FLOW_REMOVE_TIMER };
 
 struct flow_effect {
@@ -198,21 +208,23 @@ struct flow_effect {
     uint32_t step;
     int64_t item; // -1: none
     unsigned generation;
-    bool undo, inner;             // for FLOW_REMOVE only `undo`
-    int64_t at;                   // of a timer, ms
-    const struct flow_call *call; // of a call
-    json_t *frames;               // of a call
+    bool undo, inner; // `undo`: the call is an undo; `inner`: it continues or undoes the former run
+                      // of the sub-flow (FLOW_PLACE only)
+    int64_t at;       // FLOW_TIMER: when it expires, in ms
+    const struct flow_call *call; // FLOW_PLACE: what to call
+    json_t *frames;               // FLOW_PLACE: its frames, owned
 };
 
 struct flow_effects {
     struct flow_effect *items;
     size_t count, room, placed;
-    uint32_t *changed; // steps
+    uint32_t *changed; // indices of steps that changed
     size_t changed_count, changed_room;
-    bool more, dropped, run_changed;
-    bool parked; // an undo has failed permanently: run.undos[run.undo_at]
+    bool more, dropped, run_changed; // call again with FLOW_CHECK; the event was ignored; fields of
+                                     // the run have changed
+    bool parked;                     // an undo has failed permanently: run.undos[run.undo_at]
     struct reason rejected;
-    size_t decisions, steps; // used of the budget
+    size_t decisions, steps; // decisions and expression steps used by this call
 };
 
 // Whether a run can begin with these params (as in an event) and this input: checks names, required
@@ -220,17 +232,18 @@ struct flow_effects {
 bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
                         struct reason *reason);
 
+// Make a run that has not begun; `id` is borrowed.
 struct flow_run *flow_run_new (const struct flow *flow, const char *id);
 void flow_run_destroy (struct flow_run **self, const struct flow *flow);
 
-// How many of its steps failed, handled failures included.
+// The number of steps that failed, handled failures included.
 uint32_t flow_run_failures (const struct flow *flow, const struct flow_run *run);
 
-// The undo that has failed permanently, and that the run waits for; NULL: none.
+// The undo that has failed permanently, so that the run waits for an operator; NULL: none.
 const struct flow_undo *flow_undo_parked (const struct flow_run *run);
 
-// The state of the undo of a step or item (-1: none) in a run that is being undone, or was. Not
-// known after a forced cancel.
+// The state of the undo of a step or item (-1: no item), in a run that is being undone or was
+// undone. FLOW_UNDO_NONE after a forced cancel, as it is not known then.
 enum flow_undo_state {
     FLOW_UNDO_NONE,
     FLOW_UNDO_OVER,
@@ -244,4 +257,5 @@ enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow
 // Apply an event to the run at `now`, in ms. Effects are appended to `effects`.
 void flow_step (const struct flow *flow, struct flow_run *run, const struct flow_event *event,
                 int64_t now, struct flow_effects *effects);
+// Free what the effects own, and make them empty.
 void flow_effects_clear (struct flow_effects *self);

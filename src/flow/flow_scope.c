@@ -28,7 +28,7 @@ static int resolve_to_json (json_t *value, struct expr_value *ret)
     return 0;
 }
 
-// Return a value that lives as long as the scope.
+// Return a new JSON value that the scope owns.
 static int resolve_to_created (struct flow_scope *self, json_t *value, struct expr_value *ret)
 {
     if (!self->made)
@@ -79,7 +79,7 @@ static int resolve_run_member (struct flow_scope *self, const struct expr_ref *r
     return 0;
 }
 
-// A param has no value while those before it are evaluated.
+// Return a param or let. A param has no value while earlier ones are evaluated.
 static int resolve_to_variable (const struct flow_value *value, struct expr_value *ret)
 {
     if (value->is_time)

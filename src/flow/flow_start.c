@@ -1,12 +1,13 @@
-// Starts of ready steps: calls as far as there are free slots, all others at once.
+// Starts of ready steps: calls while there are free slots, all others at once.
 #include <stdlib.h>
 
 #include "flow_turn.h"
 #include "rfc3339.h"
 
-#define WAIT_MAX INT64_C (10000000000) // seconds, if an expression computes them
+#define WAIT_MAX INT64_C (10000000000) // maximum seconds of a wait that an expression computes
 
-// A for_each needs a free slot once its list is known, if items are left.
+// The lane of a ready step in run.ready. A for_each needs a free slot only if its list is known and
+// items are left.
 static enum flow_lane ready_lane (const struct flow *flow, const struct flow_run *run,
                                   uint32_t index)
 {
@@ -40,7 +41,6 @@ void flow_make_ready (struct flow_turn *turn, uint32_t index)
     push_ready (turn->flow, turn->run, index);
 }
 
-// Recompute the ready steps, after some were reset.
 void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
 {
     flow_heap_clear (run->ready);
@@ -49,6 +49,7 @@ void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
             push_ready (flow, run, i);
 }
 
+// Convert a JSON scalar to its text. Returns NULL, or the name of a type that has no text.
 static const char *convert_to_text (json_t **slot)
 {
     if (json_is_string (*slot))
@@ -85,7 +86,8 @@ static bool are_all_texts (const json_t *frames)
     return true;
 }
 
-// Convert numbers, booleans and times to texts in all frames except JSON.
+// Convert numbers, booleans and times to texts in all frames except JSON. False: a value has no
+// text, with the reason.
 static bool convert_frames (json_t *frames, struct reason *reason)
 {
     json_t *args = json_object_get (frames, "args");
@@ -107,7 +109,7 @@ static bool convert_frames (json_t *frames, struct reason *reason)
     return !bad_type;
 }
 
-// The frames of a call, or NULL with a reason.
+// Evaluate the frames of a call, a new reference. NULL: failed, with the reason.
 static json_t *evaluate_frames (struct flow_scope *scope, const struct flow_call *call,
                                 struct reason *reason)
 {
@@ -116,7 +118,8 @@ static json_t *evaluate_frames (struct flow_scope *scope, const struct flow_call
     if (!frames)
         return NULL;
     bool fits = true;
-    if (!are_all_texts (frames)) { // parts without expressions are shared with the definition
+    if (!are_all_texts (frames)) { // copy before the change: parts without expressions are shared
+                                   // with the definition
         json_t *made = frames, *args = json_object_get (frames, "args");
         frames = json_copy (made);
         if (args)
@@ -136,6 +139,7 @@ static json_t *evaluate_frames (struct flow_scope *scope, const struct flow_call
     return frames;
 }
 
+// Place the call of a step or item; if its frames cannot be evaluated, fail it.
 static void place_step_call (struct flow_turn *turn, uint32_t index, int64_t item)
 {
     struct flow_run *run = turn->run;
@@ -192,6 +196,7 @@ static void place_step_call (struct flow_turn *turn, uint32_t index, int64_t ite
     flow_add_changed_step (turn, index);
 }
 
+// Evaluate the list of a for_each and make its items.
 static void start_for_each (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -228,6 +233,7 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
         flow_make_ready (turn, index);
 }
 
+// Run a step without a call: its value is its output, or its lets.
 static void compute_step (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -264,7 +270,7 @@ static void compute_step (struct flow_turn *turn, uint32_t index)
     flow_end_step (turn, index, FLOW_FINISHED, NULL);
 }
 
-// When a wait ends, in ms; -1 with a reason.
+// The end of a wait, in ms; -1: failed, with the reason.
 static int64_t wait_end_ms (struct flow_turn *turn, uint32_t index, struct reason *reason)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -292,6 +298,7 @@ static int64_t wait_end_ms (struct flow_turn *turn, uint32_t index, struct reaso
     return at;
 }
 
+// Start a wait or a signal step, with its timer.
 static void start_wait (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -322,10 +329,11 @@ static void start_wait (struct flow_turn *turn, uint32_t index)
                                .kind = FLOW_TIMER, .step = index, .item = -1, .at = data->at});
 }
 
+// Start a step that needs no free slot.
 static void start_without_slot (struct flow_turn *turn, uint32_t index)
 {
     switch (turn->flow->steps[index].kind) {
-    case FLOW_CALL: // a list that is not known yet, or a recorded one with nothing left
+    case FLOW_CALL: // a for_each: evaluate its list, or end it if no item is left
         if (turn->run->data[index] && turn->run->data[index]->items)
             flow_continue_for_each (turn, index);
         else
@@ -341,6 +349,7 @@ static void start_without_slot (struct flow_turn *turn, uint32_t index)
     }
 }
 
+// Place the call of a step, or of the next item of a for_each.
 static void start_next_call (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -358,7 +367,6 @@ static void start_next_call (struct flow_turn *turn, uint32_t index)
     flow_continue_for_each (turn, index);
 }
 
-// Make all decisions before each start, so that all ready steps are known.
 void flow_start_ready_steps (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -379,7 +387,7 @@ void flow_start_ready_steps (struct flow_turn *turn)
                 return;
         }
         uint32_t index = (uint32_t)key;
-        // The step may no longer be ready, or be in the heap twice.
+        // A stale entry: the step is no longer ready, or is in the heap twice.
         if (!(run->nodes[index].flags & FLOW_READY) || passes_of_step (run, index) != key >> 32)
             continue;
         flow_touch (run, index);

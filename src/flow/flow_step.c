@@ -1,4 +1,4 @@
-// One step of a definition.
+// Reads one step of a definition.
 #include <stdlib.h>
 
 #include "flow_private.h"
@@ -8,7 +8,7 @@
 #include "rfc3339.h"
 #include "vote_rule.h"
 
-// Where a field is allowed: a set.
+// The places where a field is allowed: a set.
 enum { ON_ANY = 1, ON_CALL = 2, ON_UNDO = 4, ON_WAIT = 8, ON_SIGNAL = 16, ON_DEFAULT = 32 };
 
 static const struct {
@@ -50,6 +50,7 @@ static const struct {
     {"on", ON_UNDO},
 };
 
+// The places where a field is allowed; 0: there is no such field.
 static int field_places (const char *name)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -88,7 +89,7 @@ bool flow_is_call_field (const char *name)
     return field_places (name) & (ON_CALL | ON_UNDO);
 }
 
-// Add the fields of the kind that a call names, unless the call has them.
+// Add the fields of the kind that a call names, except those that the call itself has.
 static void add_kind_fields (const struct flow_reader *self, json_t *json, int on)
 {
     const char *name;
@@ -135,7 +136,7 @@ static void check_text_size (struct flow_reader *self, const json_t *json, const
         flow_add_error (self, where, "must be a text of at most %zu bytes", max);
 }
 
-// Copy the fields of a call that are fields of its plan; the rules of plans apply to them.
+// Copy the fields of a call that are fields of its plan, and check them as those of a plan.
 static void read_plan_fields (struct flow_reader *self, struct flow_call *call, const json_t *json,
                               const char *path)
 {
@@ -157,7 +158,7 @@ static void read_plan_fields (struct flow_reader *self, struct flow_call *call, 
         json_object_set (alone, name, value);
         struct policy *policy = policy_read (alone, &reason);
         snprintf (where, sizeof where, "%s.%s", path, name);
-        size_t size = strlen (name); // `where` contains the name already
+        size_t size = strlen (name); // drop the name from the reason, as `where` ends with it
         bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
         if (!policy)
             flow_add_error (self, where, "%s", reason.text + (named ? size + 2 : 0));
@@ -258,7 +259,7 @@ static void read_undo (struct flow_reader *self, struct flow_step *step, const c
         flow_add_error (self, where, "must be an object, or inner if the target is a flow");
         return;
     }
-    undo = json_copy (undo); // do not change the definition
+    undo = json_copy (undo); // a copy, as the definition must not change
     json_object_set_new (step->json, "undo", undo);
     add_kind_fields (self, undo, ON_UNDO);
     check_step_fields (self, undo, where, ON_UNDO);
@@ -437,8 +438,9 @@ void flow_read_step (struct flow_reader *self, struct flow_step *step)
 {
     char path[FLOW_STEP_PATH_SIZE], where[FLOW_PATH_SIZE];
     snprintf (path, sizeof path, "steps.%.64s", step->name);
-    add_kind_fields (self, step->json,
-                     ON_CALL); // the kind of the step itself precedes the defaults
+    add_kind_fields (
+        self, step->json,
+        ON_CALL); // the step's own kind precedes the defaults; then they may name a kind
     add_default_fields (self, step);
     add_kind_fields (self, step->json, ON_CALL);
     const json_t *json = step->json;

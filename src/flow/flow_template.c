@@ -4,16 +4,16 @@
 
 #include "memory.h"
 
-enum { PLAIN_MAX = 80 }; // a longer path is quoted
+enum { PLAIN_MAX = 80 }; // bytes; a longer path is quoted
 
 struct flow_template {
-    json_t *literal;   // a value without expressions in it
-    size_t bytes;      // its size as JSON, if it is a list or an object
-    struct expr *expr; // or an expression
-    const char *text;  // its text, borrowed from `source`
+    json_t *literal;   // a value without expressions; NULL: one of the other forms
+    size_t bytes;      // bytes of `literal` as JSON, if it is a list or an object
+    struct expr *expr; // an expression; NULL: a list or object with expressions
+    const char *text;  // text of the expression, borrowed from `source`
     json_t *source;
-    size_t count;       // or the size of a list or object
-    const char **names; // NULL: a list
+    size_t count;       // number of `items`, the parts of a list or object
+    const char **names; // names of the members; NULL: it is a list
     struct flow_template **items;
 };
 
@@ -32,10 +32,10 @@ void flow_template_destroy (struct flow_template **self)
     *self = NULL;
 }
 
-// The place of a part: its parent, and its name or index. A path is built only for an error.
+// The place of a part: its parent, and its name or index. The path is written only for an error.
 struct template_path {
-    const struct template_path *above; // NULL: `name` is the path of the whole
-    const char *name;                  // NULL: an item
+    const struct template_path *above; // the parent; NULL: `name` is the path of the whole template
+    const char *name;                  // NULL: the part is an item, see `index`
     size_t index;
 };
 
@@ -60,7 +60,7 @@ static size_t write_template_path (const struct template_path *place, char *out,
     return used < size ? used : size - 1;
 }
 
-// Prefix a reason with the path of the part that failed. A path with unusual characters is quoted.
+// Prefix a reason with the path of the part that failed; an unusual path is quoted.
 static void prefix_with_path (const struct template_path *place, struct reason *reason)
 {
     char path[FLOW_PATH_SIZE];
@@ -142,7 +142,8 @@ static void make_string_template (struct flow_template *self, enum flow_template
     self->literal = json_null ();
 }
 
-// Recursive: the JSON parser limits the depth.
+// Make a template of the JSON at this place. The recursion is bounded, as the JSON parser limits
+// the depth.
 static struct flow_template *make_template (const json_t *json, enum flow_template_mode mode,
                                             const struct template_reader *reader,
                                             const struct template_path *place)

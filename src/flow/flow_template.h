@@ -1,5 +1,5 @@
-// JSON whose strings may be expressions: a string that begins with = is one; a string that begins
-// with == is text that begins with a single =.
+// JSON whose strings may be expressions: a string that begins with = is an expression; a string
+// that begins with == is text that begins with a single =.
 #pragma once
 
 #include "expr.h"
@@ -8,20 +8,20 @@ enum { FLOW_TEMPLATE_SCALAR_MAX = 4096, FLOW_PATH_SIZE = 256 };
 
 struct flow_template;
 
-// FLOW_TEMPLATE_ALWAYS: a string at the top is an expression with or without a =.
+// FLOW_TEMPLATE_ALWAYS: if the whole template is a string, it is an expression with or without =.
 enum flow_template_mode { FLOW_TEMPLATE_MARKED, FLOW_TEMPLATE_ALWAYS };
 
 // Called for an expression that is not valid, with its JSON path.
 typedef void flow_template_error_fn (void *context, const char *path, const char *reason);
 
-// A new template of the JSON at this path; it keeps a reference to it. Expressions that are not
-// valid are reported, and are null in the template.
+// Make a template of the JSON at this path, and keep a reference to the JSON. An expression that is
+// not valid is passed to the callback, and is null in the template.
 struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
                                          const char *path, flow_template_error_fn *wrong,
                                          void *context);
 void flow_template_destroy (struct flow_template **self);
 
-// Call for every expression of the template, with its JSON path below `path`.
+// Call `visit` for every expression of the template, with its JSON path below `path`.
 typedef void flow_template_visitor (void *context, const struct expr *expr, const char *text,
                                     const char *path);
 void flow_template_visit (const struct flow_template *self, const char *path,
@@ -30,13 +30,14 @@ void flow_template_visit (const struct flow_template *self, const char *path,
 // Whether the template contains an expression.
 bool flow_template_has_expression (const struct flow_template *self);
 
-// Evaluate: a new reference to a value of at most `max` bytes as text, or NULL with a reason that
-// begins with `path` and the path of the part that failed.
+// Evaluate the template. Returns a new reference to a value of at most `max` bytes as JSON, or NULL
+// with a reason that begins with `path` and the path of the part that failed.
 json_t *flow_template_evaluate (const struct flow_template *self, const char *path,
                                 const struct expr_env *env, size_t max, struct reason *reason);
 
-// The same, but a template that is one expression may return a time, in seconds on the wall clock.
-// 1: `ret_local` is a time, 0: `ret` is JSON, -1: a reason.
+// Like flow_template_evaluate, but a template that is one expression may return a time. Returns 1:
+// `ret_local` is a time, in seconds on the wall clock; 0: `ret` is JSON, a new reference; -1:
+// failed, with the reason.
 int flow_template_evaluate_time (const struct flow_template *self, const char *path,
                                  const struct expr_env *env, int64_t *ret_local, json_t **ret,
                                  struct reason *reason);

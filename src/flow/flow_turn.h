@@ -1,4 +1,4 @@
-// One call of flow_step, shared by the files of the engine.
+// The state of one call of flow_step, and the internals that the engine's files share.
 #pragma once
 
 #include "flow_heap.h"
@@ -13,32 +13,44 @@ struct flow_turn {
 
 // -- state
 
+// The data of a step; created if it has none.
 struct flow_data *flow_data_of (struct flow_run *run, uint32_t step);
+// Add a step to effects.changed, and mark its row.
 void flow_add_changed_step (struct flow_turn *turn, uint32_t step);
 
-// Mark the row of a node to be written; with these parts of its data; these parts of an item.
+// Mark the row of a node to be written to Redis.
 void flow_touch (struct flow_run *run, uint32_t step);
+// Mark parts of a step's data, FLOW_TOUCHED_..., and its row to be written.
 void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what);
+// Mark parts of an item, FLOW_TOUCHED_..., and its step's row to be written.
 void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t item, unsigned what);
 
-// Set the error of a step to a copy of the text; NULL: none.
+// Set the error of a step to a copy of the text; NULL: no error.
 void flow_set_step_error (struct flow_run *run, uint32_t step, const char *text);
-// The same for an item. flow_adopt_item_error takes over a text from malloc; NULL: the item has no
-// error.
+// Set the error of an item to a text from malloc, which the item then owns; NULL: no error. The
+// rows are not marked.
 void flow_adopt_item_error (struct flow_run *run, struct flow_item *item, char *text);
+// Set the error of an item to a copy of the text; NULL: no error.
 void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t item, const char *text);
+// Drop the data that a restart does not keep: all but the list of a for_each and a recorded time.
 void flow_clear_data (struct flow_run *run, uint32_t step);
+// Drop the signals of a step.
 void flow_clear_signals (struct flow_run *run, uint32_t step);
+// Make the items of a for_each.
 struct flow_items *flow_items_new (uint32_t count);
+// Free the items of a step, and mark their rows to be deleted.
 void flow_items_free (struct flow_run *run, uint32_t step);
 
-// Store a value and take over its reference; NULL: none. False: it was too large, and is dropped.
+// Replace the value in `slot`, and take over the reference; NULL: no value. Counts its bytes in
+// data_size. False: it was larger than `max` bytes, and is dropped.
 bool flow_store_value (struct flow_run *run, json_t **slot, json_t *value, size_t max);
 
-// The size of a value as JSON, 0 for NULL; the size of the signals that a step has not taken.
+// The bytes of a value as JSON; 0 for NULL.
 size_t flow_json_size (const json_t *value);
+// The bytes of the signals that a step has not used yet.
 size_t flow_signals_size (const struct flow_data *data);
 
+// Whether the end of a node is known: it has ended or is blocked.
 static inline bool flow_node_is_decided (const struct flow_node *node)
 {
     return node->state >= FLOW_FINISHED || node->flags & FLOW_BLOCKED;
@@ -46,94 +58,119 @@ static inline bool flow_node_is_decided (const struct flow_node *node)
 
 // -- decisions: flow_decide.c
 
-// The kind of an edge once its source is decided.
+// The kind of an edge once its source is decided: live, dead if its branch is not taken, broken if
+// a failure stops it.
 enum flow_edge_kind { FLOW_EDGE_LIVE, FLOW_EDGE_DEAD, FLOW_EDGE_BROKEN };
 enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_run *run,
                                     uint32_t source, uint8_t on);
 
-// Whether the run continues after a failure of the step: by its on_error, or by the default of the
-// run for steps without one.
+// Whether the run continues after a failure of the step: as its on_error or, if it has none, the
+// run's default says.
 bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t step);
 
-// End the step in this state; its targets are decided next.
+// End the step in this state, and queue the count of its end at its targets.
 void flow_end_step (struct flow_turn *turn, uint32_t step, enum flow_state state,
                     const char *error);
 
-// Make the targets of a step no longer count its end.
+// Remove the end of a step from the edge counters of its targets.
 void flow_uncount_end (struct flow_turn *turn, uint32_t step);
 
-// Note that the join of a step must be decided.
+// Queue the decision about the join of a step.
 void flow_queue_join (struct flow_turn *turn, uint32_t step);
 
-// Make all decisions that are due, within the budget.
+// Make all decisions that are due, within the limits of one call.
 void flow_make_decisions (struct flow_turn *turn);
 
-// Recompute from the nodes which decisions are due, and the counts of edges.
+// Recompute from the nodes which decisions are due.
 void flow_rebuild_todo (const struct flow *flow, struct flow_run *run);
+// Recompute the edge counters of all nodes.
 void flow_count_edges (const struct flow *flow, struct flow_run *run);
 
-// The join of a step has passed.
+// Let the join of a step pass: evaluate its condition, and make the step ready, or skip it.
 void flow_pass_join (struct flow_turn *turn, uint32_t step);
 
 // -- starts: flow_start.c
 
+// Put a step into run.ready, unless it is there.
 void flow_make_ready (struct flow_turn *turn, uint32_t step);
+// Recompute run.ready from the flags of the nodes.
 void flow_rebuild_ready (const struct flow *flow, struct flow_run *run);
+// Start ready steps within the limits of one call, each after all decisions that are due.
 void flow_start_ready_steps (struct flow_turn *turn);
 
-// Place the call of an undo.
+// Place the call of an undo; if its frames cannot be evaluated, park it.
 void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo);
 
 // -- ends: flow_items.c, flow_finish.c
 
+// Handle FLOW_CALL_ENDED: end the step, item or undo of the call.
 void flow_handle_call_end (struct flow_turn *turn, const struct flow_event *event);
 // Whether more items have failed than the step tolerates.
 bool flow_exceeds_tolerance (const struct flow_step *step, const struct flow_items *items);
+// Continue a for_each: make it ready for its next item, or end it.
 void flow_continue_for_each (struct flow_turn *turn, uint32_t step);
-// The value of a for_each that has finished. flow_value_is_collected: whether the value of a step
-// is that one, not one that an operator set.
+// The value of a for_each that has finished, a new reference.
 json_t *flow_collect_items (const struct flow_step *step, const struct flow_items *items);
+// Whether the value of a step was collected from its items, not set by an operator.
 bool flow_value_is_collected (const struct flow_run *run, uint32_t step);
+// Handle a signal or a rejection: store it, and end its step if it was the last one needed.
 void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event);
+// End the step if a signal rejects it, or enough signals have arrived. Returns whether it has
+// ended.
 bool flow_end_if_signalled (struct flow_turn *turn, uint32_t step);
+// End a wait with its value.
 void flow_end_wait (struct flow_turn *turn, uint32_t step);
+// Handle FLOW_TIMER_DUE: a wait, a signal's timeout or a call's total_timeout has expired.
 void flow_handle_timer (struct flow_turn *turn, const struct flow_event *event);
 
-// A call is no longer in flight: stop its timer. True: its total_timeout ended it.
+// A call is no longer in flight: release its slot and remove its timer. Returns whether its
+// total_timeout had expired.
 bool flow_release_call_slot (struct flow_turn *turn, uint32_t step, int64_t item);
 
-// The next item of a for_each to start: if more have failed than is tolerated, only an item that a
-// retry has named. items->count: there is none.
+// The next item of a for_each to start; items->count: there is none. If more items have failed than
+// is tolerated, only those that a retry named are started.
 uint32_t flow_next_item (const struct flow_step *step, struct flow_items *items);
 
-// Cancel what a step has in flight; waits end at once.
+// Request the cancel of the calls of a step; a wait ends at once.
 void flow_stop_step (struct flow_turn *turn, uint32_t step);
+// Request the cancel of the call of an item, if it is in flight.
 void flow_stop_item (struct flow_turn *turn, uint32_t step, uint32_t item);
+// Cancel all steps that have begun and not ended.
 void flow_stop_all_steps (struct flow_turn *turn);
 
-// End the run, phase by phase, if there is nothing else to do.
+// Advance the run phase by phase while nothing is in flight or due: undos, `finally`, end.
 void flow_advance_phases (struct flow_turn *turn);
+// List the undos of a run, in reverse order of ends.
 void flow_list_undos (const struct flow *flow, struct flow_run *run);
+// Begin to undo a run that has ended. Its outcome does not change, and `finally` does not run
+// again.
 void flow_undo_run (struct flow_turn *turn);
+// Handle the end of the undo in flight: continue with the next one, or park it if it failed.
 void flow_handle_undo_end (struct flow_turn *turn, const struct flow_event *event);
 
-// Steps with a failure that nothing handles, as a list of names.
+// The names of the steps with a failure that nothing handles, a new list.
 json_t *flow_uncaught_steps (const struct flow *flow, const struct flow_run *run);
 
 // -- retries and skips: flow_retry_skip.c
 
+// Handle FLOW_RETRY: reset the named or failed steps and all later ones.
 void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event);
+// Handle FLOW_SKIP: an operator skips a step or an item.
 void flow_skip_step (struct flow_turn *turn, const struct flow_event *event);
+// Reset a step, so that it runs again: none of its calls may be in flight, and its end must not be
+// counted at its targets.
 void flow_reset_step (struct flow_turn *turn, uint32_t step);
 
 // -- another version: flow_version.c
 
-// Whether the flow of this call has the same steps and edges as the former one; else reject it.
+// Whether the flow of this call has the same steps and edges as the former one. If not, the event
+// is rejected.
 bool flow_same_steps_and_edges (struct flow_turn *turn, const struct flow *was);
+// Whether a step differs from that of the former version.
 bool flow_step_differs (const struct flow *flow, const struct flow *was, uint32_t step);
 
-// Renew the params for a retry: recorded ones are kept unless it is fresh, new ones are evaluated.
-// False: the retry is rejected, and nothing has changed.
+// Evaluate the params for a retry. Recorded ones are kept unless the retry is fresh. False: the
+// retry is rejected, and nothing has changed.
 bool flow_reevaluate_params (struct flow_turn *turn, const struct flow_event *event);
 
 // -- values: flow_scope.c
@@ -145,27 +182,35 @@ struct flow_scope {
     int64_t item;
     struct flow_value *lets;
     size_t let_count;
-    json_t *result, *self; // borrowed
-    json_t *made;          // values created for references; freed with the scope
+    json_t *result, *self; // the values of `result` and `self`; borrowed
+    json_t *made;          // values created for references, owned
     uint32_t steps;
 };
 
+// The scope of a step or item (-1: no item), for flow_scope_clear.
 struct flow_scope flow_scope_of (const struct flow_turn *turn, uint32_t step, int64_t item);
+// Free what the scope owns, and count its steps in the effects.
 void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn);
+// The environment of expressions in the scope, which it borrows.
 struct expr_env flow_scope_env (struct flow_scope *self);
-// The value of an expression; a time is not converted to JSON.
+// Evaluate an expression; the caller frees ret->json. A time is not converted to JSON. False:
+// failed, with the reason.
 bool flow_scope_evaluate (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
                           struct reason *reason);
+// Evaluate the lets of the step into the scope. False: failed, with the reason.
 bool flow_scope_evaluate_lets (struct flow_scope *self, struct reason *reason);
-// Evaluate the params that have no value: flow_params.c.
+// Evaluate the params that have no value yet: flow_params.c. False: failed, with the reason.
 bool flow_evaluate_params (struct flow_turn *turn, const struct flow_event *event,
                            struct reason *reason);
 
-// Evaluate a condition: 1, 0, or -1 with a reason.
+// Evaluate a condition. Returns 1: true, 0: false, -1: failed, with the reason.
 int flow_scope_test_condition (struct flow_scope *self, const struct expr *expr,
                                struct reason *reason);
 
+// The name of an outcome: "running", "finished", "failed", "cancelled", "timeout".
 const char *flow_outcome_name (enum flow_outcome outcome);
 
+// Append an effect; it takes over the frames.
 void flow_effect (struct flow_turn *turn, struct flow_effect effect);
+// Set the error of the run to a copy of the text.
 void flow_set_run_error (struct flow_run *run, const char *text);

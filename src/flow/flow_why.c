@@ -13,7 +13,7 @@ void flow_call_name (const struct flow *flow, uint32_t step, int64_t item,
         snprintf (text, FLOW_CALL_NAME_SIZE, "%s.%" PRId64, name, item);
 }
 
-// The source that ended last, for which the step waited.
+// The source of a step that ended last; -1: none has ended.
 static int64_t last_ended_source (const struct flow *flow, const struct flow_run *run,
                                   uint32_t step)
 {
@@ -56,7 +56,7 @@ void flow_why_blocked (const struct flow *flow, const struct flow_run *run, uint
     }
 }
 
-// Append a text, cut to the size of the buffer.
+// Append `before` and a name, cut to the size of the buffer; NULL: nothing.
 static void append_cut_text (char *text, size_t size, const char *before, const char *name)
 {
     size_t used = strlen (text);

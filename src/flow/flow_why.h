@@ -5,18 +5,19 @@
 
 enum { FLOW_CALL_NAME_SIZE = FLOW_NAME_MAX + 24 };
 
-// "extract", or for an item "resize.3".
+// Write the name of a call: "extract", or for an item "resize.3".
 void flow_call_name (const struct flow *flow, uint32_t step, int64_t item,
                      char text[FLOW_CALL_NAME_SIZE]);
 
-// "after extract": the source that ended last. Empty if there is none.
+// Write why a step starts: "after extract", the source that ended last. `text` is unchanged if it
+// has none.
 void flow_why_starts (const struct flow *flow, const struct flow_run *run, uint32_t step,
                       char *text, size_t size);
 
-// "extract failed: disk full", of a blocked step.
+// Write why a step is blocked: "extract failed: disk full".
 void flow_why_blocked (const struct flow *flow, const struct flow_run *run, uint32_t step,
                        char *text, size_t size);
 
-// "for 2 signals of lead, head-*, 1 so far (lead)".
+// Write what a signal step waits for: "for 2 signals of lead, head-*, 1 so far (lead)".
 void flow_why_waits (const struct flow *flow, const struct flow_run *run, uint32_t step, char *text,
                      size_t size);

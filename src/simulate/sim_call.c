@@ -1,5 +1,4 @@
-// A call of a step: a plan of the station, whose attempts behave as guessed, or a run of a
-// sub-flow.
+// Calls of steps: a plan of the station whose attempts behave as guessed, or a run of a sub-flow.
 #include "sim_run.h"
 
 #include <stdio.h>
@@ -42,6 +41,7 @@ void sim_call_destroy (struct sim_call *call)
         free (call);
 }
 
+// End a call: remove it, and apply its end to the run.
 static void end_sim_call (struct sim_call *call)
 {
     struct sim_run *run = call->run;
@@ -65,7 +65,7 @@ static void on_end_timer (struct sim_timer *timer)
     end_sim_call (call_of_timer (timer, offsetof (struct sim_call, end)));
 }
 
-// Add the time for which the plan of a call has waited, if it waits. Returns that time.
+// Add the time for which the plan of a call has waited, if it waits. Returns that time, in ms.
 static int64_t add_blocked_time (struct sim_call *call)
 {
     const struct sim_plan *plan = call->plan;
@@ -80,7 +80,7 @@ static int64_t add_blocked_time (struct sim_call *call)
     return blocked_ms;
 }
 
-// End the call at the present time, but after the present decisions were carried out.
+// End the call at the current time, after the current effects are carried out.
 static void schedule_call_end (struct sim_call *call, enum flow_status status, const char *text)
 {
     add_blocked_time (call);
@@ -101,7 +101,7 @@ static uint64_t hash_of_call (uint32_t step, int64_t item)
     return table_hash_number ((uint64_t)step << 32 | (uint32_t)(item + 1));
 }
 
-// The call that an effect names, which is not an undo; NULL: it has ended.
+// The call that an effect names, except an undo; NULL: it has ended.
 static struct sim_call *find_effect_call (const struct sim_run *run,
                                           const struct flow_effect *effect)
 {
@@ -183,7 +183,7 @@ static void add_wait_over_event (struct sim_call *call)
     sim_add_event (call->run, call->step, call->item, "running", why);
 }
 
-// The number of attempts of this call in its run, including this one.
+// Count one more attempt of this call in its run. Returns the number of attempts.
 static uint32_t count_attempt (const struct sim_call *call)
 {
     struct sim_attempts *tries = &call->run->tries[call->step];
@@ -197,6 +197,7 @@ static uint32_t count_attempt (const struct sim_call *call)
     return ++tries->counts[place];
 }
 
+// An attempt begins: return its guessed duration and outcome.
 static struct sim_result on_attempt_sent (struct sim_plan *plan)
 {
     struct sim_call *call = plan->owner;
@@ -269,7 +270,7 @@ const struct sim_plan_events sim_call_events = {on_attempt_sent, on_plan_waits, 
 
 // -- its begin
 
-// The plan fields of a step. The timeout of a sub-flow applies to its run instead.
+// The plan fields of a call, a new object. The timeout of a sub-flow applies to its run instead.
 static json_t *call_plan_fields (const struct sim_call *call, const struct flow_call *what)
 {
     static const char *const names[] = {"retry",    "timeout", "workers",
@@ -311,8 +312,8 @@ static void add_start_event (const struct sim_call *call)
     sim_add_event (run, call->step, call->item, call->undo ? "undo" : "start", why);
 }
 
-// Find the run of the sub-flow that the call continues, or whose steps it undoes. A new call of the
-// step begins a new run.
+// Find the run of the sub-flow that the call continues or undoes. For a new run, make sure that the
+// former run is no longer found.
 static void find_inner_run (struct sim_call *call, const struct flow_effect *effect)
 {
     const struct flow_guesses *guesses = call->run->simulation->guesses;

@@ -1,4 +1,4 @@
-// A plan at the station: the engine decides what happens to it, the core when.
+// Plans at the simulated station: the engine decides what happens to a plan, the core when.
 #include <stdlib.h>
 
 #include "codes.h"
@@ -6,7 +6,9 @@
 #include "plan_json.h"
 #include "sim_station.h"
 
-enum { ATTEMPTS_MAX = 1000 }; // of a plan that fails for ever: further ones would be the same
+enum {
+    ATTEMPTS_MAX = 1000
+}; // attempts of a plan that fails for ever: further ones would be the same
 
 struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id)
 {
@@ -21,6 +23,7 @@ static struct sim_plan *plan_of_due_timer (struct sim_timer *timer)
     return (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, due));
 }
 
+// Queue a plan for the report of why it waits.
 static void queue_examination (struct sim_plan *self)
 {
     if (self->to_examine)
@@ -149,6 +152,7 @@ void sim_plan_destroy (struct sim_plan **plan)
 
 // -- the end of a run
 
+// Commit a decision of the engine to the core, and queue the plan if it says so.
 static void commit_decision (struct sim_plan *self, const struct decision *decision)
 {
     static const enum core_end ends[COMMITS] = {
@@ -182,6 +186,8 @@ static void commit_decision (struct sim_plan *self, const struct decision *decis
         queue_sim_plan (self, row.due_us);
 }
 
+// Whether a plan that is retried without limit can only fail, so that the simulation stops retrying
+// it.
 static bool fails_forever (const struct sim_plan *self)
 {
     const struct policy *policy = self->plan->policy;

@@ -28,7 +28,6 @@ void sim_span_clear (struct sim_span *span)
     *span = (struct sim_span){.ready = -1, .begin = -1, .end = -1};
 }
 
-// Note that the next undo, or an expression of it, has failed.
 void sim_add_parked_event (const struct sim_run *self)
 {
     const struct flow_undo *undo = &self->run->undos[self->run->undo_at];
@@ -101,7 +100,8 @@ static json_t *critical_path_row (const struct sim_run *self, uint32_t step)
     return row;
 }
 
-// From the step that ended last back to a root, each time by the source that ended last.
+// The critical path: from the step that ended last back to a root, each time by the source that
+// ended last.
 static json_t *critical_path (const struct sim_run *self)
 {
     const struct flow *flow = self->flow;

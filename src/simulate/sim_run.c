@@ -1,4 +1,4 @@
-// A run of a flow: pass events to it, and carry out its effects.
+// Runs of flows: applies events to them, and carries out the effects.
 #include "sim_run.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void destroy_step_waits (struct sim_run *self, uint32_t step)
             at = &(*at)->next;
 }
 
-// Send as many signals as the step needs, each from another allowed sender.
+// Send as many signals as the step needs, each by another allowed sender.
 static void send_step_signals (struct sim_run *self, uint32_t step)
 {
     const struct flow_step *step_def = &self->flow->steps[step];
@@ -46,7 +46,7 @@ static void send_step_signals (struct sim_run *self, uint32_t step)
         const char *name =
             json_string_value (json_array_get (step_def->signal_who, i % (names + !names)));
         size_t size = name ? strlen (name) : 0, room = size + 16;
-        char *key = memory_new (room); // names of keys have no bound here
+        char *key = memory_new (room); // a buffer of its own, as names of keys have no limit here
         bool prefix = size && name[size - 1] == '*';
         if (prefix || i >= names)
             snprintf (key, room, "%.*s%u", (int)(prefix ? size - 1 : size), name ? name : "",
@@ -89,7 +89,7 @@ static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool sign
     sim_timer_set (self->station, &wait->timer, at, on_wait_timer);
 }
 
-// A signal arrives when its step has waited for the guessed time.
+// Let a signal arrive when its step has waited for the guessed time.
 static void schedule_signal (struct sim_run *self, uint32_t step)
 {
     const struct flow_guess *guess = sim_guess_of (self, step);
@@ -115,7 +115,7 @@ static void on_run_timeout (struct sim_timer *timer)
                    &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
 }
 
-// Carry out effects. A retry resets steps, and may start them at once.
+// Carry out effects. A retry resets steps, and may start them in the same call.
 static void apply_effects (struct sim_run *self, const struct flow_event *event,
                            const struct flow_effects *effects)
 {
@@ -135,7 +135,8 @@ static void apply_effects (struct sim_run *self, const struct flow_event *event,
             sim_call_cancel (self, effect);
         } else if (self->flow->steps[effect->step].kind == FLOW_CALL) {
             if (effect->kind == FLOW_TIMER)
-                sim_call_start_total_timeout (self, effect); // it is removed with the call
+                sim_call_start_total_timeout (
+                    self, effect); // the timer of a total_timeout is removed with its call
         } else if (effect->kind == FLOW_TIMER) {
             add_wait (self, effect->step, effect->at, false);
         } else {
@@ -169,6 +170,7 @@ bool sim_run_apply (struct sim_run *self, const struct flow_event *event)
 
 // -- life
 
+// Make the run of a call of a flow.
 static struct sim_run *new_sim_run (struct sim_call *call)
 {
     struct sim_run *self = memory_new (sizeof *self), *outer = call->run;
@@ -241,6 +243,7 @@ struct sim_run *sim_run_find_sub (const struct sim_run *self, uint32_t step, int
     return sub;
 }
 
+// Remove a run from the runs of its outer run.
 static void unlink_run (struct sim_run *self)
 {
     struct sim_run *outer = self->caller->run;
@@ -251,8 +254,8 @@ static void unlink_run (struct sim_run *self)
         }
 }
 
-// Retry a run under the same id: reset what failed, or everything if it was undone. False: nothing
-// can be retried, as when its params failed.
+// Retry a run under the same id: reset what failed, or everything if the run was undone. False:
+// nothing can be retried, as when its params failed.
 static bool retry_run (struct sim_run *self)
 {
     return sim_run_apply (

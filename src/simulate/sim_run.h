@@ -5,14 +5,14 @@
 
 struct sim_run;
 
-// A call of a step; or, without `run`, the flow plan of the outermost run.
+// A call of a step; if `run` is NULL, the flow plan of the outermost run.
 struct sim_call {
-    struct table_node node; // first; among those in flight, by step and item
+    struct table_node node; // first member; in run.calls, by step and item
     struct sim_run *run;
-    struct simulation *simulation; // of the flow plan
+    struct simulation *simulation; // set for the flow plan only
     struct sim_station *station;
-    struct sim_plan *plan;   // NULL: it needs none, or no longer
-    const struct flow *flow; // of a sub-flow that is known; NULL: an ordinary call
+    struct sim_plan *plan;   // plan of the call; NULL: it has none or has ended
+    const struct flow *flow; // the sub-flow that is called; NULL: an ordinary call
     struct sim_run *inner;   // the run of that sub-flow
     uint32_t step;
     int64_t item; // -1: none
@@ -20,27 +20,29 @@ struct sim_call {
     bool undo;
     int64_t timeout_s;
     enum flow_status status;
-    const char *text; // why it failed
+    const char *text; // why the call failed
     json_t *value, *input;
-    int64_t blocked_ms[SIM_BLOCKS]; // ms for which its plan was due and did not run
+    int64_t blocked_ms[SIM_BLOCKS]; // ms for which its plan was due and did not run, by cause
+    // Timers: start of the sub-flow's run, end of the call, its total_timeout.
     struct sim_timer start, end, total;
 };
 
-// A timer of a step, or a signal that arrives.
+// The timer of a step, or of a signal that will arrive.
 struct sim_wait {
-    struct sim_timer timer; // first
+    struct sim_timer timer; // first member
     struct sim_run *run;
     uint32_t step;
-    bool signal;
+    bool signal; // a signal arrives; false: the timer of the step rings
     struct sim_wait *next;
 };
 
+// The times of a step, for the critical path.
 struct sim_span {
-    int64_t ready, begin, end;      // ms; -1: not yet
-    int64_t blocked_ms[SIM_BLOCKS]; // of the call that waited longest
+    int64_t ready, begin, end;      // times in ms; -1: not yet
+    int64_t blocked_ms[SIM_BLOCKS]; // those of the call that waited longest
 };
 
-// Attempts of a step by item, from item -1 on.
+// Numbers of attempts of a step, by item; the first is that of item -1.
 struct sim_attempts {
     uint32_t *counts;
     size_t room;
@@ -52,17 +54,17 @@ struct sim_run {
     struct sim_call *caller;
     const struct flow *flow;
     struct flow_run *run;
-    char *path; // "" or "STEP/"
+    char *path; // prefix of step names: "" or "STEP/" for each level
     unsigned depth;
     int64_t began;
     struct sim_span *spans;
     struct sim_attempts *tries;
     struct table calls; // in flight
     struct sim_wait *waits;
-    struct sim_timer limit, done;
-    struct sim_run *subs, *next; // kept runs of its sub-flows
-    uint32_t sub_step;           // the step of the outer run that calls it
-    int64_t sub_item;
+    struct sim_timer limit, done; // timeout of the run; its end, to be handled by the caller
+    struct sim_run *subs, *next;  // runs of its sub-flows, kept for retries; next sibling
+    uint32_t sub_step;            // the step of the outer run that calls it
+    int64_t sub_item; // the item of that step; -1: none, -2: the run is not used any more
 };
 
 struct simulation {
@@ -71,52 +73,61 @@ struct simulation {
     const struct flow *flow;
     struct sim_call root;
     json_t *input, *events;
-    int64_t created, fire; // ms: of the flow plan, nominal of its occurrence
-    int64_t last_event_ms; // of the last event
+    int64_t created, fire; // ms: submission of the flow plan, nominal time of its occurrence
+    int64_t last_event_ms; // time of the last event, ms
     int64_t rows;          // occurrences that were reported
     void (*report) (void *owner, json_t *row);
     void *owner;
     bool over;
-    bool stopped; // at FLOW_SIMULATED_MAX events
+    bool stopped; // the simulation stopped at FLOW_SIMULATED_MAX events
 };
 
 // -- runs: sim_run.c
 
-// The first attempt of a call begins a run of its flow, a later one continues it.
+// Start an attempt of a call of a flow: the first attempt begins a run, a later one continues it.
 void sim_run_start (struct sim_call *call);
-// False: the event was rejected.
+// Apply an event to a run and its effects to the station. Returns whether the event was accepted.
 bool sim_run_apply (struct sim_run *self, const struct flow_event *event);
 void sim_run_destroy (struct sim_run **self);
 
-// The run of a sub-flow that an earlier call of this step or item had, or NULL.
+// Find the run of a sub-flow that an earlier call of this step or item had; NULL: none.
 struct sim_run *sim_run_find_sub (const struct sim_run *self, uint32_t step, int64_t item);
 
 // -- calls: sim_call.c
 
+// The guess for a step of a run; NULL: none.
 const struct flow_guess *sim_guess_of (const struct sim_run *self, uint32_t step);
 extern const struct sim_plan_events sim_call_events;
+// Begin the call that an effect places.
 void sim_call_begin (struct sim_run *run, const struct flow_effect *effect);
 
-// Cancel the call that this effect names, or start the timer of its total_timeout.
+// Cancel the call that this effect names.
 void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect);
+// Start the timer of the total_timeout of the call that this effect names.
 void sim_call_start_total_timeout (struct sim_run *run, const struct flow_effect *effect);
 
-// The run of the sub-flow has ended.
+// End the call whose sub-flow's run has ended.
 void sim_call_end_inner (struct sim_call *call);
 void sim_call_destroy (struct sim_call *call);
 
 // -- occurrences of the flow plan: simulation.c
 
+// An attempt of the flow plan begins: if it is the first one, begin the report of the occurrence.
 void sim_occurrence_begins (struct sim_call *root);
+// An occurrence of the flow plan is over: report it.
 void sim_occurrence_ends (struct sim_call *root, const struct decision *decision);
 
 // -- reports: sim_report.c
 
+// Add an event to the report; `step` -1: about the run; `item` -1: about no item.
 void sim_add_event (const struct sim_run *self, int64_t step, int64_t item, const char *what,
                     const char *why);
+// Add the events about the new state of a step.
 void sim_add_change_events (struct sim_run *self, uint32_t step);
+// Add the event that the next undo, or an expression of it, has failed.
 void sim_add_parked_event (const struct sim_run *self);
+// Set all times of a span to not yet.
 void sim_span_clear (struct sim_span *span);
 
-// The row of the outermost run: {"flow", "began", ...}.
+// Make the row of the outermost run: {"flow", "began", ...}.
 json_t *sim_run_report (const struct sim_run *self);

@@ -1,4 +1,4 @@
-// The clock, the core, and targets that are away.
+// The clock, the core, and the outages of targets.
 #include "sim_station.h"
 
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static int64_t instant_ms_of (const struct sim_station *self, int64_t local)
     return zone_instant (self->zone, local) * 1000;
 }
 
-// When the outage at this instant ends; the instant itself if there is none.
+// When an outage that covers this instant ends, in ms; the instant itself if it is outside.
 static int64_t outage_end (const struct sim_station *self, const struct flow_outage *outage,
                            int64_t at)
 {
@@ -107,6 +107,7 @@ static void add_plan_to_page (struct table_node *node, void *owner)
         plan_page->plans[plan_page->count++] = plan;
 }
 
+// Pass the next queued plans to the core, as a page of Redis.
 static void pass_page_to_core (struct sim_station *self, const struct core_cursor *cursor)
 {
     struct plan_page plan_page = {
@@ -133,7 +134,7 @@ static void pass_page_to_core (struct sim_station *self, const struct core_curso
     free (classes);
 }
 
-// Write decisions at once: the simulated Redis has no latency.
+// Write the rows of the core at once: the simulated Redis has no latency.
 static void write_core_rows (struct sim_station *self)
 {
     if (!core_has_rows (self->core))
@@ -159,6 +160,7 @@ static size_t collect_free_slots (const struct sim_station *self, struct core_sl
     return count;
 }
 
+// Let the core claim a run that it has chosen, and start it.
 static void claim_choice (struct sim_station *self, const struct core_choice *choice,
                           const struct core_wish *wish)
 {
@@ -176,6 +178,7 @@ static void claim_choice (struct sim_station *self, const struct core_choice *ch
         sim_plan_claimed (plan, &taken);
 }
 
+// Claim and start all plans that are due, as far as there are free slots.
 static void claim_due_plans (struct sim_station *self)
 {
     struct core_slots targets[TARGETS_MAX];
@@ -200,6 +203,7 @@ static void claim_due_plans (struct sim_station *self)
 
 // -- who waits
 
+// Whether a limit allows no further run now.
 static bool is_limited (const struct sim_station *self, char kind, const char *name)
 {
     char full[LIMIT_NAME_MAX + 1];
@@ -209,6 +213,7 @@ static bool is_limited (const struct sim_station *self, char kind, const char *n
     return limit && limit_left (limit, self->now * 1000, &wake_us) == 0;
 }
 
+// Find what keeps a due plan from running, as text in `why`.
 static enum sim_block find_block (const struct sim_station *self, const struct sim_plan *plan,
                                   char *why, size_t size)
 {
@@ -237,7 +242,7 @@ static bool lacks_workers (const struct sim_station *self, const struct sim_plan
     return team && come < (want ? want : 1);
 }
 
-// Report why plans that became due wait, unless they run.
+// Report why plans that became due wait, except those that run.
 static void report_waits (struct sim_station *self)
 {
     char why[160];
@@ -269,7 +274,8 @@ static void take_earlier_wake (void *owner, const char *name, int64_t left, int6
         *next = (wake_us + 999) / 1000;
 }
 
-// When a rate allows a run, or a target that plans wait for is back.
+// The next time at which a rate allows a run, or a target that plans wait for is available;
+// SIM_NEVER: none.
 static int64_t next_wake_ms (const struct sim_station *self)
 {
     int64_t next = SIM_NEVER;

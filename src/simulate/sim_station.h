@@ -1,5 +1,5 @@
-// A station in virtual time, shared by the files of a simulation: a clock, a core, targets that
-// behave as guessed, and plans that the engine decides on.
+// A simulated station in virtual time, shared by the files of a simulation: a clock, a core,
+// targets that behave as guessed, and plans that the engine decides on.
 #pragma once
 
 #include "core_pull.h"
@@ -14,27 +14,27 @@
 struct sim_station;
 struct sim_plan;
 
-// An event at a time. Timers of equal times ring in the order in which they were set.
+// A timer on the virtual clock. Timers of equal times ring in the order in which they were set.
 struct sim_timer {
     struct heap_node node; // first
     void (*ring) (struct sim_timer *self);
 };
 
-// Why a plan that is due does not run.
+// Why a plan that is due does not run: its target is away, a limit, or no free worker.
 enum sim_block { SIM_NOT_BLOCKED, SIM_AWAY, SIM_LIMIT, SIM_WORKERS, SIM_BLOCKS };
 
-// When a run ends without intervention, and how.
+// When a run ends if it is not cancelled, and how.
 struct sim_result {
-    int64_t after_ms; // SIM_NEVER: it does not end
+    int64_t after_ms; // ms after its start; SIM_NEVER: it does not end
     bool ok;
-    bool same; // all later runs end the same way
+    bool same; // all later runs of the plan end the same way
 };
 
-// Callbacks to the submitter of a plan. Only `over` may destroy it.
+// Callbacks to the submitter of a plan. Only `over` may destroy the plan.
 struct sim_plan_events {
-    // A run begins now.
+    // A run begins now. Returns when and how it ends.
     struct sim_result (*sent) (struct sim_plan *plan);
-    // The plan is due, and waits.
+    // The plan is due, but cannot run yet.
     void (*waits) (struct sim_plan *plan, const char *why);
     // A run failed, and another follows.
     void (*retries) (struct sim_plan *plan, int64_t delay_ms);
@@ -50,38 +50,40 @@ struct sim_plan {
     const char *target; // borrowed
     struct plan *plan;
     struct run run;
-    struct sim_result result; // of the run in flight
-    bool queued;              // it waits for its time or its turn
-    bool offered;             // its run waits for workers, or some are at work
-    bool begun;               // its run has begun
+    struct sim_result result; // result of the run in flight
+    bool queued;              // the plan waits for its due time, or to be claimed
+    bool offered;             // its run was offered to workers, of whom some may work
+    bool begun;               // its run has begun at a target or worker
     bool gone;                // the core has deleted it
-    int64_t due_us;           // when it is queued
-    int64_t end_ms;           // of the run in flight
+    int64_t due_us;           // due time, if it is queued
+    int64_t end_ms;           // end of the run in flight
     enum sim_block block;
-    int64_t blocked_since_ms; // since when
-    struct sim_timer due, deadline;
+    int64_t blocked_since_ms;       // when `block` was set, ms
+    struct sim_timer due, deadline; // the due time; the end or timeout of the run
     struct sim_plan *next_to_examine;
     bool to_examine;
-    struct sim_field *team; // fields of its team, as in Redis
+    struct sim_field *team; // fields of its team of workers, as in Redis
 };
 
+// A worker that fetches plans of a target.
 struct sim_worker {
     struct sim_timer timer; // first
     struct sim_station *station;
     struct sim_team *team;
     char name[64 + 1];
-    struct sim_plan *plan; // NULL: it is idle
+    struct sim_plan *plan; // the plan it works on; NULL: it is idle
     uint64_t exec_id;
-    int64_t taken_ms, end_ms;
-    bool beats; // its work never ends; the timer is for heartbeats only
+    int64_t taken_ms, end_ms; // when it fetched the plan, and when its work ends
+    bool beats;               // its work never ends: the timer is for heartbeats only
 };
 
+// The workers of a target.
 struct sim_team {
     const char *target;
     struct sim_worker *workers;
     size_t count;
-    struct sim_timer poll;
-    size_t polls; // since the last offer
+    struct sim_timer poll; // makes the station look at an unfetched offer
+    size_t polls;          // number of polls since the last offer
 };
 
 struct sim_station {
@@ -93,41 +95,48 @@ struct sim_station {
     struct core *core;
     struct table plans;
     uint64_t ids;
-    struct sim_plan *examine, **examine_end; // plans that became due, and are examined next
+    // Plans that became due, whose waits are reported next.
+    struct sim_plan *examine, **examine_end;
     struct sim_team *teams;
-    size_t beats; // timers that are for heartbeats only
+    size_t beats; // number of timers that are for heartbeats only
 };
 
+// Make a station that starts at `now`, in ms.
 void sim_station_begin (struct sim_station *self, const struct flow_guesses *guesses, int64_t now);
+// Free what the station owns.
 void sim_station_end (struct sim_station *self);
 
-// Advance to the next event. False: there is none.
+// Start what is due, and advance to the next event. False: there is none.
 bool sim_station_step (struct sim_station *self);
 
+// Set a timer to ring at `at`, in ms; SIM_NEVER: it is not set.
 void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t at,
                     void (*ring) (struct sim_timer *self));
 void sim_timer_stop (struct sim_station *self, struct sim_timer *timer);
 
 // The first time from `at` on at which the target takes calls; SIM_NEVER: its outages never end.
 int64_t sim_target_available_ms (const struct sim_station *self, const char *target, int64_t at);
+// The team of workers of a target; NULL: it has none.
 struct sim_team *sim_team_of (const struct sim_station *self, const char *target);
+// The plan with this id; NULL: none.
 struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id);
 
 // -- plans
 
-// Submit a plan with these fields of a PLAN frame; the target is borrowed. NULL with a reason.
+// Submit a plan with these fields of a PLAN frame; the target is borrowed. NULL: not valid, with
+// the reason.
 struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, json_t *fields,
                                const struct sim_plan_events *events, void *owner,
                                struct reason *reason);
 void sim_plan_destroy (struct sim_plan **self);
 
-// The core has begun a run of the plan.
+// Start the run of a plan that the core has claimed.
 void sim_plan_claimed (struct sim_plan *self, const struct core_taken *taken);
 
-// The run begins at its target, or with its first worker.
+// Begin the run of a plan at its target, or with its first worker.
 void sim_plan_begin_run (struct sim_plan *self);
 
-// The run in flight ends with this status.
+// End the run in flight with this status.
 void sim_plan_end_run (struct sim_plan *self, uint8_t status);
 
 // -- workers: sim_workers.c
@@ -135,15 +144,17 @@ void sim_plan_end_run (struct sim_plan *self, uint8_t status);
 void sim_workers_begin (struct sim_station *self);
 void sim_workers_end (struct sim_station *self);
 
-// Idle workers take offered runs.
+// Let idle workers fetch offered runs.
 void sim_workers_fetch (struct sim_station *self);
 
-// The run is over: its workers become idle.
+// Make the workers of a run that is over idle.
 void sim_workers_release (struct sim_station *self, const struct sim_plan *plan);
 
 // -- teams as Redis would store them: sim_teams.c
 
+// Apply the rows of the core to the teams of plans.
 void sim_teams_write (struct sim_station *self, const struct rows *rows);
+// Free the fields of a plan's team.
 void sim_team_clear (struct sim_plan *plan);
 
 // Call core_pull_offer, with the team as Redis would have it.

@@ -9,7 +9,7 @@
 
 struct sim_field {
     struct sim_field *next;
-    struct span name, value; // in the same block, after the struct
+    struct span name, value; // views of `bytes`
     uint8_t bytes[];
 };
 
@@ -91,7 +91,7 @@ enum core_result sim_team_offer (struct sim_plan *plan, struct core_offer *offer
         fields[count++] = field->value;
     }
     const struct core_found found = {.target = span_text (plan->target),
-                                     .score_us = -1, // the core has taken it
+                                     .score_us = -1, // the core has claimed the plan
                                      .team = fields,
                                      .team_count = count,
                                      .report = -1};

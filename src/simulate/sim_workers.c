@@ -1,4 +1,4 @@
-// Workers that fetch plans: each takes one at a time, and works for the guessed time.
+// Workers that fetch plans: each fetches one at a time, and works for the guessed time.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,12 +7,13 @@
 #include "sim_station.h"
 
 enum {
-    BEAT_MS = 12 * 3600 * 1000, // more often than the worker_timeout of a simulated plan
-    ALONE_MS = 60000            // a worker is alone if no other has asked for this time (proto 7.9)
+    BEAT_MS =
+        12 * 3600 * 1000, // time between heartbeats, below the worker_timeout of a simulated plan
+    ALONE_MS = 60000      // a worker is alone if no other has asked for this time (proto 7.9)
 };
 
-// When to examine an untaken offer again: a worker that failed may take the next try 5 s after the
-// offer if it is alone.
+// When to look at an unfetched offer once more: a worker that failed may fetch the next attempt 5 s
+// after the offer if it is alone.
 static const int64_t polls_ms[] = {6000, ALONE_MS + 6000};
 
 struct sim_team *sim_team_of (const struct sim_station *self, const char *target)
@@ -42,6 +43,7 @@ static void make_worker_idle (struct sim_worker *self)
 
 static void on_worker_timer (struct sim_timer *timer);
 
+// Set the timer to the end of the work or the next heartbeat.
 static void set_worker_timer (struct sim_worker *self)
 {
     int64_t beat = self->station->now + BEAT_MS;
@@ -51,6 +53,7 @@ static void set_worker_timer (struct sim_worker *self)
                    on_worker_timer);
 }
 
+// Report the result of a worker, which becomes idle.
 static void report_result (struct sim_worker *self)
 {
     struct sim_plan *plan = self->plan;
@@ -80,13 +83,13 @@ static void on_worker_timer (struct sim_timer *timer)
     set_worker_timer (self);
 }
 
-// Nothing to do: offers are examined again after every timer.
+// Do nothing: the timer only makes the station look at the offers.
 static void on_poll (struct sim_timer *timer)
 {
     (void)timer;
 }
 
-// Whether no other worker has asked for ALONE_MS. Idle workers ask all the time.
+// Whether no other worker of the team has asked for ALONE_MS. Idle workers ask all the time.
 static bool is_alone_in_team (const struct sim_station *self, const struct sim_worker *worker)
 {
     const struct sim_team *team = worker->team;
@@ -98,6 +101,7 @@ static bool is_alone_in_team (const struct sim_station *self, const struct sim_w
     return true;
 }
 
+// Look at the offers once more later.
 static void schedule_poll (struct sim_station *self, struct sim_team *team, int64_t wait_ms)
 {
     if (!wait_ms && team->polls == sizeof polls_ms / sizeof *polls_ms)
@@ -108,6 +112,7 @@ static void schedule_poll (struct sim_station *self, struct sim_team *team, int6
         sim_timer_set (self, &team->poll, self->now + wait_ms, on_poll);
 }
 
+// Let a worker fetch a plan, if the core gives it one.
 static void fetch_plan (struct sim_station *self, struct sim_worker *worker)
 {
     struct sim_team *team = worker->team;

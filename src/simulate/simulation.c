@@ -25,7 +25,7 @@ static void report_occurrence (struct simulation *self)
     self->events = NULL;
 }
 
-// Report the missed occurrences: each one of a cron plan, else only the first.
+// Report the missed occurrences: all of a cron plan, of other plans only the first.
 static void report_missed_occurrences (struct simulation *self, const struct plan *plan,
                                        const struct misses *misses)
 {
@@ -96,7 +96,7 @@ bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses,
             break;
     self->stopped = json_array_size (self->events) >= FLOW_SIMULATED_MAX;
     if (self->rows < guesses->runs)
-        report_occurrence (self); // it waits for ever, or has too many events
+        report_occurrence (self); // the run waits for ever, or has too many events
     sim_run_destroy (&self->root.inner);
     sim_call_destroy (&self->root);
     sim_station_end (&self->station);

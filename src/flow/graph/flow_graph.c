@@ -11,7 +11,7 @@
 enum {
     NODES_MAX = 10000,
     EDGES_MAX = 50000,
-    NODE_TEXT_SIZE = 64 // size of the text after a name, and of the words of an edge
+    NODE_TEXT_SIZE = 64 // bytes of the text after a name, and of an edge's `on`
 };
 
 struct node_texts {
@@ -22,9 +22,9 @@ struct flow_graph {
     struct graph graph;
     const json_t *definition, *steps;
     struct graph_node *nodes;
-    struct node_texts *texts; // of the nodes
+    struct node_texts *texts; // one for each node
     struct graph_edge *edges;
-    char (*edge_ons)[NODE_TEXT_SIZE]; // of the edges
+    char (*edge_ons)[NODE_TEXT_SIZE]; // the `on` of each edge
     flow_graph_is_flow *is_flow;
     const void *context;
     struct reason *reason;
@@ -32,7 +32,7 @@ struct flow_graph {
 
 // -- steps
 
-// A field of a step, or of `defaults` if the step has none.
+// The field of a step; if the step has none, that of `defaults`.
 static const json_t *step_field_or_default (const struct flow_graph *self, const json_t *step,
                                             const char *name)
 {
@@ -40,7 +40,8 @@ static const json_t *step_field_or_default (const struct flow_graph *self, const
     return own ? own : json_object_get (json_object_get (self->definition, "defaults"), name);
 }
 
-// The target of a step. A default target applies only to steps that call something.
+// The target of a step; NULL: it calls nothing. A target in `defaults` applies only to steps with
+// fields of a call.
 static const char *step_call_target (const struct flow_graph *self, const json_t *step)
 {
     static const char *const fields[] = {"target", "command", "args", "json", "text", "for_each"};
@@ -130,7 +131,7 @@ static bool reject_definition (struct flow_graph *self, const char *rule, const 
     return false;
 }
 
-// The words of an edge, as "failed,ended"; NULL if it waits only for the default.
+// Write the `on` of an edge as "failed,ended". NULL: it is the default, finished.
 static const char *describe_edge_on (const json_t *on, char out[NODE_TEXT_SIZE])
 {
     size_t i, size = 0;
@@ -147,7 +148,8 @@ static const char *describe_edge_on (const json_t *on, char out[NODE_TEXT_SIZE])
     return *out && strcmp (out, "finished") != 0 ? out : NULL;
 }
 
-// The position of a step in the definition, by `places`, as jansson does not provide it.
+// Find the position of a step in the definition, in `places`, as jansson does not provide it.
+// False: there is no such step.
 static bool find_step_position (const json_t *places, const char *name, uint32_t *ret)
 {
     const json_t *place = name ? json_object_get (places, name) : NULL;
@@ -170,6 +172,7 @@ static bool add_graph_edge (struct flow_graph *self, const json_t *places, const
            reject_definition (self, "on: want finished, failed, caught, ended or skipped", target);
 }
 
+// Add the edges of the `after` of all steps. False: rejected, with the reason.
 static bool add_after_edges (struct flow_graph *self, const json_t *places)
 {
     for (uint32_t node = 0; node < self->graph.node_count; node++) {
@@ -187,6 +190,7 @@ static bool add_after_edges (struct flow_graph *self, const json_t *places)
     return true;
 }
 
+// Add the edges of the `edges` of the flow. False: rejected, with the reason.
 static bool add_listed_edges (struct flow_graph *self, const json_t *places)
 {
     const json_t *one;
@@ -211,7 +215,7 @@ static bool is_step_name (const char *text)
                size;
 }
 
-// A default join applies only to steps with edges.
+// Drop the joins of steps without edges: a join in `defaults` does not apply to them.
 static void drop_default_joins (struct flow_graph *self)
 {
     bool *joined = memory_new (self->graph.node_count + 1);

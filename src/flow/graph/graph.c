@@ -27,7 +27,7 @@ __attribute__ ((format (printf, 2, 3))) static void write_formatted (struct json
 static const struct {
     const char *state;
     char letter;
-    const char *fill; // for Graphviz and Mermaid
+    const char *fill; // fill color for Graphviz and Mermaid
 } states[] = {
     {"none", '.', "#ffffff"},      {"new", 'N', "#e8f0ff"},      {"accepted", 'A', "#bfd7ff"},
     {"running", 'R', "#8fbcff"},   {"finished", 'F', "#b9e6b3"}, {"failed", 'X', "#f5a3a3"},
@@ -35,6 +35,7 @@ static const struct {
 
 enum { STATES = sizeof states / sizeof *states };
 
+// The index of a state in `states`; STATES: there is no such state.
 static size_t find_state_index (const char *state)
 {
     size_t i = 0;
@@ -76,7 +77,7 @@ static void write_legend (struct json_text *out, const struct graph *graph)
 
 // The edges into, or out of, each node, in their given order.
 struct incident {
-    uint32_t *first; // where the edges of each node begin in `edges`; one more for the end
+    uint32_t *first; // where the edges of each node begin in `edges`; one more entry for the end
     uint32_t *edges;
 };
 
@@ -99,8 +100,8 @@ static void incident_free (struct incident *self)
     free (self->edges);
 }
 
-// The layer of each node, from 1: the length of its longest path from a root. `finally` follows all
-// others. NULL: there is a cycle.
+// The layer of each node, from 1: the length of its longest path from a root. `finally` is below
+// all others. A new array; NULL: there is a cycle.
 static uint32_t *node_layers_new (const struct graph *graph, uint32_t *ret_count)
 {
     uint32_t *layers = memory_new ((graph->node_count + 1) * sizeof *layers);
@@ -147,7 +148,8 @@ bool graph_has_cycle (const struct graph *graph)
     return !layers;
 }
 
-// The nodes sorted by layer, and within a layer in their given order: a counting sort.
+// The indices of the nodes sorted by layer, and within a layer in their given order, as a new
+// array.
 static uint32_t *sort_by_layer (const struct graph *graph, const uint32_t *layers, uint32_t count)
 {
     uint32_t *first = memory_new ((count + 2) * sizeof *first);
@@ -162,7 +164,7 @@ static uint32_t *sort_by_layer (const struct graph *graph, const uint32_t *layer
     return order;
 }
 
-// "jobs, each item", "flow etl", "wait 1 h"
+// Write what a node does: "jobs, each item", "flow etl", "wait 1 h".
 static void describe_node (const struct graph_node *node, char out[LINE_PART_MAX])
 {
     static const char *const words[] = {
@@ -173,7 +175,8 @@ static void describe_node (const struct graph_node *node, char out[LINE_PART_MAX
               node->kind == GRAPH_EACH ? ", each item" : "");
 }
 
-// The widths of the columns. They are limited: a longer text shifts only its own line.
+// The widths of the columns of names and texts. They are limited: a longer text shifts only its own
+// line.
 static void column_widths (const struct graph *graph, int *ret_name, int *ret_what)
 {
     enum { NAME_MAX_WIDTH = 32, WHAT_MAX_WIDTH = 28 };
@@ -255,7 +258,8 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
 
 // -- for programs that draw
 
-// A text inside quotes: DOT and Mermaid share no escapes, and allow no control characters.
+// Make a text safe inside quotes. DOT and Mermaid have different escapes, so special and control
+// characters are replaced by '.
 static const char *quoted_label (const char *text, char out[LINE_PART_MAX])
 {
     size_t size = 0;
@@ -267,7 +271,7 @@ static const char *quoted_label (const char *text, char out[LINE_PART_MAX])
     return out;
 }
 
-// Mermaid's labels are HTML.
+// Make a text safe for a label of Mermaid, which is HTML.
 static const char *escaped_label (const char *text, char out[LINE_PART_MAX])
 {
     static const char *const marks[] = {['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;"};

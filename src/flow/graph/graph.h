@@ -8,7 +8,7 @@
 enum graph_kind {
     GRAPH_CALL,
     GRAPH_EACH, // a call for each item
-    GRAPH_FLOW, // a flow of its own
+    GRAPH_FLOW, // a run of another flow
     GRAPH_WAIT,
     GRAPH_SIGNAL,
     GRAPH_COMPUTE
@@ -21,16 +21,17 @@ struct graph_node {
     const char *what; // shown after the name: a target, a waiting time; NULL: nothing
     const char *join; // "any", "majority", a number; NULL: all
     bool is_finally;
-    const char *state; // of the step in a run, or "blocked"; NULL: not a run
+    const char *state; // state of the step in a run, or "blocked"; NULL: this is not a run
 };
 
-// The letter of a state in graph_layers, and the state of a letter; '\0' and NULL: not valid.
+// The letter of a state in graph_layers; '\0': there is no such state.
 char graph_state_letter (const char *state);
+// The state of a letter of graph_layers; NULL: there is no such letter.
 const char *graph_state_of (char letter);
 
 struct graph_edge {
     uint32_t source, target; // indices of nodes
-    const char *on;          // "failed,ended"; NULL: finished
+    const char *on;          // states of the source, as "failed,ended"; NULL: finished
 };
 
 // At most 10000 nodes and 50000 edges. Only graph_has_cycle accepts a cycle.
@@ -44,11 +45,12 @@ struct graph {
 
 bool graph_has_cycle (const struct graph *graph);
 
-// One line per step, by layers: a step is one layer below the lowest of its sources. For a run each
-// name has the letter of its state in front, and the letters are explained at the end. The text is
-// NUL-terminated; release it with free ().
+// Write one line per step, by layers: a step is one layer below the lowest of its sources. For a
+// run, each name follows the letter of its state, and the letters are explained at the end. The
+// text is NUL-terminated; release it with free ().
 char *graph_layers (const struct graph *graph, size_t *ret_size);
 
-// The graph for Graphviz, and for Mermaid.
+// Write the graph for Graphviz; release the text with free ().
 char *graph_dot (const struct graph *graph, size_t *ret_size);
+// Write the graph for Mermaid; release the text with free ().
 char *graph_mermaid (const struct graph *graph, size_t *ret_size);

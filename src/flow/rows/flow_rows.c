@@ -1,5 +1,5 @@
-// A run as rows. The engine marks each part of a run that it changes (flow_touch); this file writes
-// rows for the marked parts, and clears the marks.
+// Writes a run as rows. The engine marks each part of a run that it changes (flow_touch); this file
+// writes rows for the marked parts, and clears the marks.
 #include "flow_rows.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct rows_writer {
     struct flow_run *run;
     flow_row_fn *put;
     void *owner;
-    struct json_text *text; // of the value that is being written
+    struct json_text *text; // buffer for the value that is being written
 };
 
 static void put_field (const struct rows_writer *self, enum flow_key key, const char *field,
@@ -75,7 +75,7 @@ static void put_json_field (const struct rows_writer *self, enum flow_key key, c
     put_field (self, key, field, span_of (self->text->bytes, self->text->size));
 }
 
-// An entry is an object with the members that have a value; without members the field is deleted.
+// Begin an entry: an object of the members that have a value. An entry without members is deleted.
 static void entry_begin (const struct rows_writer *self)
 {
     json_text_clear (self->text);
@@ -224,7 +224,7 @@ static void encode_node (const struct flow_run *run, uint32_t step, uint8_t out[
     put_u32 (out + 12, node->ended);
 }
 
-// Write the bytes of touched nodes or items; adjacent ones share one range.
+// Write the bytes of touched nodes or items, `size` bytes each; adjacent ones share one range.
 static void put_joined_ranges (const struct rows_writer *self, enum flow_key key, uint32_t step,
                                const uint32_t *list, uint32_t count, const uint8_t *bytes,
                                uint32_t size)
@@ -359,7 +359,7 @@ static void put_step_data (const struct rows_writer *self, uint32_t step)
     }
     if (data->touched & FLOW_TOUCHED_ENTRY) {
         entry_begin (self);
-        // A list collected from the items is stored in their fields.
+        // A value collected from the items is stored in their fields.
         if (!flow_value_is_collected (self->run, step))
             entry_add (self, &name_value, data->value);
         if (data->not_kept)

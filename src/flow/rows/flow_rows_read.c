@@ -1,5 +1,5 @@
-// A run from its rows. They may have been edited by hand, so each row is validated here, and the
-// run as a whole in flow_rows_whole.c.
+// Reads a run from its rows. They may have been edited by hand, so each row is validated here, and
+// the run as a whole in flow_rows_whole.c.
 #include <stdlib.h>
 
 #include "flow_rows_private.h"
@@ -12,12 +12,12 @@ struct rows_reader {
     const struct flow_stored *stored;
     struct flow_run *run;
     struct reason *reason;
-    bool undo_placed; // the next undo is in flight
+    bool undo_placed; // the undo number undo_at is in flight
 };
 
 // -- texts
 
-// The text up to the next blank; `rest` is moved beyond the blank.
+// Return the text up to the next blank, and move `rest` after the blank.
 static struct span next_word (struct span *rest)
 {
     const uint8_t *blank = rest->size ? memchr (rest->data, ' ', rest->size) : NULL;
@@ -27,7 +27,7 @@ static struct span next_word (struct span *rest)
     return word;
 }
 
-// A decimal without leading zeros.
+// Parse a decimal number without leading zeros, at most `max`.
 static bool read_number (struct span text, uint64_t max, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -80,6 +80,7 @@ static json_t *read_json (struct rows_reader *self, struct span field, struct sp
 
 // -- the run
 
+// Read the field run.head.
 static bool read_run_head (struct rows_reader *self, struct span text)
 {
     struct flow_run *run = self->run;
@@ -114,6 +115,7 @@ static bool read_run_flags (struct rows_reader *self, struct span text)
     return true;
 }
 
+// Read the field run.state.
 static bool read_run_state (struct rows_reader *self, struct span text)
 {
     static const char *const outcomes[] = {"running", "finished", "failed", "cancelled", "timeout"};
@@ -171,7 +173,7 @@ static char *copy_field_text (struct span text)
     return copy;
 }
 
-// Read a field. A former value is released, though a hash has each field only once.
+// Read a JSON field. A former value is released, though a hash has each field only once.
 static bool read_json_field (struct rows_reader *self, struct span field, struct span text,
                              json_t **slot)
 {
@@ -192,7 +194,7 @@ static bool read_run_fields (struct rows_reader *self)
             ok = state = read_run_state (self, text);
         } else if (span_is (field, "run.params")) {
             ok = read_params (self, field, text);
-        } else if (span_is (field, "run.input")) { // written before the input had its own key
+        } else if (span_is (field, "run.input")) { // runs of older stations have the input here
             ok = read_json_field (self, field, text, &run->input);
         } else if (span_is (field, "run.output")) {
             ok = read_json_field (self, field, text, &run->output);
@@ -249,7 +251,8 @@ static bool read_nodes (struct rows_reader *self)
 
 enum field_kind { KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
 
-// INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
+// Parse the name of a data field: INDEX, INDEX.ITEM, INDEX.list, INDEX.error or
+// INDEX.signal.NUMBER.
 static enum field_kind parse_data_field (struct span field, uint32_t *step, uint32_t *number)
 {
     const uint8_t *dot = field.size ? memchr (field.data, '.', field.size) : NULL;
@@ -288,10 +291,12 @@ static struct span find_map (const struct flow_stored *stored, uint32_t step)
     return span_of (NULL, 0);
 }
 
+// Read the bytes of a map: the states of all items.
 static bool read_map (struct rows_reader *self, uint32_t step, struct span map)
 {
     struct flow_items *items = self->run->data[step]->items;
-    for (uint32_t i = 0; map.data && i < items->count; i++) { // as long as it has items
+    for (uint32_t i = 0; map.data && i < items->count;
+         i++) { // checked before: the map has `count` bytes
         struct flow_item *item = &items->item[i];
         item->state = map.data[i] & (FLOW_MAP_DISPATCHED - 1);
         item->timer = map.data[i] / FLOW_MAP_TIMER;
@@ -349,6 +354,7 @@ static bool read_entry_integer (const json_t *entry, const char *name, json_int_
     return !value || (json_is_integer (value) && *ret >= 0 && *ret <= max);
 }
 
+// Read the entry of a step: value and time.
 static bool read_entry (struct rows_reader *self, uint32_t step, const json_t *entry)
 {
     struct flow_data *data = flow_data_of (self->run, step);
@@ -362,6 +368,7 @@ static bool read_entry (struct rows_reader *self, uint32_t step, const json_t *e
     return true;
 }
 
+// Read the entry of an item.
 static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
                        const json_t *entry)
 {
@@ -385,7 +392,8 @@ static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
     return ok;
 }
 
-// Signals arrive in any order: null stands for those that have not been read yet.
+// Store signal number `number`. Fields come in any order: null stands for signals that have not
+// been read yet.
 static bool read_signal (struct rows_reader *self, uint32_t step, uint32_t number, json_t *signal)
 {
     struct flow_data *data = flow_data_of (self->run, step);
@@ -425,7 +433,7 @@ static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t
     return ok;
 }
 
-// Read lists first, as they contain the items.
+// Read the lists first: their items must exist before the other fields are read.
 static bool read_all_data (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;

@@ -1,10 +1,10 @@
-// Validation of a run that was read, as a whole: the engine can continue any run that passes. What
-// is not stored is computed here.
+// Validates a run that was read as a whole, so that the engine can continue it, and computes what
+// is not stored.
 
 #include "flow_rows_private.h"
 #include "flow_turn.h"
 
-// Why the state of a node is not valid; NULL: it is.
+// Return why a node is not valid; NULL: it is valid.
 static const char *node_fault (const struct flow_run *run, const struct flow_step *step,
                                uint32_t index)
 {
@@ -43,7 +43,8 @@ static const char *node_fault (const struct flow_run *run, const struct flow_ste
     return NULL;
 }
 
-// Compute what is not stored of a step, and check that its parts match.
+// Compute what is not stored about a step, and check that its parts match. False: not valid, with
+// the reason.
 static bool complete_step (const struct flow *flow, struct flow_run *run, uint32_t index,
                            struct reason *reason)
 {

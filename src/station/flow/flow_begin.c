@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "zones.h"
 
-// Falls back to the station's zone if this machine no longer has that of the run.
+// The zone of the run, or that of the station if this machine does not have it.
 const struct zone *flow_live_zone (const struct flow_live *live)
 {
     struct reason reason;
@@ -20,7 +20,7 @@ static int64_t local_seconds_of (const struct zone *zone, int64_t unix_s)
     return unix_s + zone_offset (zone, unix_s);
 }
 
-// The values given to a run outside the schedule override those of its plan.
+// Let the values that were given to a run outside its schedule override those of its plan.
 static void merge_run_values (struct flow_live *live, const struct plan *plan)
 {
     struct reason ignored;
@@ -37,7 +37,8 @@ static void merge_run_values (struct flow_live *live, const struct plan *plan)
     json_decref (with);
 }
 
-// A run without a schedule, or started by an operator, takes its batch as its nominal time.
+// Set the batch of the run. A run without a schedule, or started by an operator, takes it as its
+// nominal time.
 static void use_batch_time (struct flow_live *live, const struct plan *plan,
                             const struct zone *zone)
 {
@@ -105,7 +106,8 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->began_ms = now_us / 1000;
     flow_live_time (live, plan);
     live->unwritten = true;
-    live->never_retried = begin->exec_id == begin->run; // else a retry restarts the run
+    live->never_retried =
+        begin->exec_id == begin->run; // false: a retry of the flow plan restarts the run
     if (former)
         flow_live_forget (former);
     flow_live_add (self, live);

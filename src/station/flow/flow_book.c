@@ -94,10 +94,12 @@ static void add_stored_name (struct flow_names *names, const struct store_flow_h
 
 static void on_repaired (void *owner, const struct flow *flow, int version, const char *reason)
 {
-    (void)owner, (void)flow, (void)version, (void)reason; // facts are set, or the error is logged
+    (void)owner, (void)flow, (void)version,
+        (void)reason; // nothing to do: the facts are set, or the error is logged
 }
 
-// Recompile entries that were edited by hand: some now, the others when they are requested.
+// Recompile flows without facts, as their entries were edited by hand: some now, the others when
+// they are requested.
 static void repair_flows (struct station *self)
 {
     enum { REPAIRED_MAX = 100 };
@@ -114,6 +116,7 @@ static void repair_flows (struct station *self)
 
 static void read_flow_names (struct station *self);
 
+// The names and versions of all flows have arrived.
 static void on_flow_names (void *owner, const struct store_flow_heads *answer)
 {
     struct station *self = owner;
@@ -141,6 +144,7 @@ static void on_flow_names (void *owner, const struct store_flow_heads *answer)
     }
 }
 
+// Read the names and versions of all flows, unless that is in progress.
 static void read_flow_names (struct station *self)
 {
     struct flow_book *book = self->flows;
@@ -165,6 +169,7 @@ void flow_book_reload (struct station *self)
 
 // -- definitions that are not in memory
 
+// Reply to a caller, and free its entry.
 static void reply_to_waiter (struct flow_wait *wait, const struct flow *flow, const char *reason)
 {
     wait->reply (wait->owner, flow, wait->version, reason);
@@ -190,7 +195,7 @@ static void end_load (struct flow_load *load, const struct flow *flow, const cha
     free (load);
 }
 
-// Build the reason from the first error.
+// Set the reason that a version cannot be read, from the first of the errors.
 static void set_unreadable (struct reason *reason, const struct flow_load *load,
                             const json_t *errors)
 {
@@ -201,6 +206,7 @@ static void set_unreadable (struct reason *reason, const struct flow_load *load,
                 path ? path : "", path && *path ? ": " : "", why ? why : "the station stops");
 }
 
+// A definition is parsed: put it into the cache, and reply to the callers.
 static void on_parsed (void *owner, struct flow *flow, json_t *errors)
 {
     struct flow_load *load = owner;
@@ -230,6 +236,7 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     station_resume (self);
 }
 
+// The stored text of a definition has arrived: parse it.
 static void on_definition_text (void *owner, const struct store_flow *answer)
 {
     struct flow_load *load = owner;
@@ -255,6 +262,7 @@ static void on_definition_text (void *owner, const struct store_flow *answer)
     flow_parser_ask (self->flows->parser, answer->text, &known, FLOW_PARSE_FIRST, on_parsed, load);
 }
 
+// Let a caller wait for a definition; the first one starts the read.
 static void load_definition (struct station *self, struct flow_wait *wait)
 {
     struct flow_load *load = self->flows->loads;
@@ -301,7 +309,7 @@ static void reply_to_ready_waiters (void *owner)
         if (flow || !wait->version || !book->parser)
             reply_to_waiter (wait, flow, reason.text);
         else
-            load_definition (self, wait); // it was evicted meanwhile
+            load_definition (self, wait); // the definition was evicted meanwhile
         if (flow)
             flow_book_release (self, flow);
         wait = next;

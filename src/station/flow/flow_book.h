@@ -1,6 +1,6 @@
 // Definitions of flows in the station: the names of all flows, and compiled definitions on demand.
-// The names are loaded when the station becomes the owner of the plans, a text when it is needed.
-// Commands change both (flow_change.h). proto/flows.md 18.17.
+// The names are loaded when the station becomes the owner of the plans, a definition when it is
+// needed. Commands change both (flow_change.h). proto/flows.md 18.17.
 #pragma once
 
 #include "station_state.h"
@@ -8,9 +8,10 @@
 #include "flow_names.h"
 #include "flow_parser.h"
 
+// Create station->flows, without names.
 void flow_book_start (struct station *self);
 
-// Stop reading, and answer all waiting callers. Call it before the store ends.
+// Stop reading, and answer all waiting callers. Call this before the store ends.
 void flow_book_quit (struct station *self);
 
 // Free everything, including held definitions.
@@ -19,34 +20,38 @@ void flow_book_stop (struct station *self);
 // Read the names from Redis, then call `then`.
 void flow_book_load (struct station *self, void (*then) (struct station *self));
 
-// Read the names again, after a write whose outcome is unknown.
+// Read the names once more, after a write whose outcome is unknown.
 void flow_book_reload (struct station *self);
 
-// Whether plans for this name are flow plans. A target hides a flow of the same name.
+// Whether plans for this name are flow plans: it is a flow, and no target has this name, which
+// would hide the flow.
 bool flow_book_has (const struct station *self, struct span name);
 
-// Whether a plan for this name may be submitted: it is a flow that is not being removed.
+// Whether a plan for this name may be submitted: it is a flow, and no command is removing it.
 bool flow_book_takes (const struct station *self, struct span name);
 
-// Whether a flow has this name or is about to get it, so that no target may have it.
+// Whether a flow has this name or is about to get it: then no target may have it.
 bool flow_book_claims (const struct station *self, struct span name);
 
-// The version in use; 0 = none.
+// The version in use of this flow; 0: no such flow.
 int flow_book_version (const struct station *self, struct span name);
 
-// Receives the definition, which is valid during the call only, unless the callee holds it. NULL:
-// `reason` says why. While Redis is away, the request waits instead of failing.
+// Receives the definition, which is valid during the call only, unless the callee holds it. `flow`
+// NULL: failed, `reason` says why. While Redis is away, the request waits instead of failing.
 typedef void flow_book_fn (void *owner, const struct flow *flow, int version, const char *reason);
 
-// Get a version, 0 = the one in use. `reply` is called once, and never before this returns.
+// Get the definition of a version; 0: the one in use. `reply` is called once, and never before this
+// returns.
 void flow_book_get (struct station *self, const char *name, int version, flow_book_fn *reply,
                     void *owner);
 
-// Find a definition in memory; NULL: use flow_book_get. Version 0 = the one in use.
+// Find the definition of a version in memory; 0: the one in use. NULL: not in memory, use
+// flow_book_get.
 const struct flow *flow_book_find (struct station *self, struct span name, int version);
 
-// Keep a definition, which never changes, until each hold is released. Returns it.
+// Keep a definition in memory until this hold is released. Returns it. Definitions never change.
 const struct flow *flow_book_hold (struct station *self, const struct flow *flow);
+// Release one hold of a definition.
 void flow_book_release (struct station *self, const struct flow *flow);
 
 // -- for the commands
@@ -58,27 +63,27 @@ struct flow_book {
     struct flow_parser *parser; // NULL: the station is stopping
     struct flow_load *loads;    // definitions that are being read
     struct flow_wait *ready, **last_ready;
-    struct task answer; // answers the ready waits
+    struct task answer; // answers the callers in `ready`
     bool loading;       // the names are being read
-    bool load_again;    // read them once more: they may have changed since
+    bool load_again;    // when `loading` ends, read the names once more: they may have changed
     void (*then) (struct station *self);
-    char claimed[FLOW_NAME_MAX + 1];   // the name of a flow that is about to be put; "" = none
-    char removing[FLOW_NAME_MAX + 1];  // the flow that is about to be removed; "" = none
-    struct flow_change *first, **last; // pending changes; only the first is in progress
+    char claimed[FLOW_NAME_MAX + 1];   // the flow that a pending put creates; "": none
+    char removing[FLOW_NAME_MAX + 1];  // the flow that a pending command removes; "": none
+    struct flow_change *first, **last; // queued changes; only the first can be in progress
     bool changing;                     // the first change has begun
     struct task change;                // begins the first change
 };
 
-// The names that a definition may refer to now.
+// Copy the names that a definition may refer to now; free them with flow_known_clear.
 void flow_book_copy_names (const struct station *self, struct flow_known *ret);
 
-// Enter the flow as `entry` describes it. Takes ownership of the entry's facts and of `flow`, the
-// compiled `version`, which may be NULL.
+// Enter or replace the flow that `entry` describes. Takes over the facts of `entry`, and `flow`,
+// the compiled `version`, which may be NULL.
 void flow_book_put (struct station *self, struct flow_entry *entry, struct flow *flow, int version,
                     size_t text_size);
 
-// Drop a flow that was removed.
+// Remove a flow from the names and the cache.
 void flow_book_remove (struct station *self, const char *name);
 
-// Drop a version that Redis no longer stores.
+// Remove a version that Redis no longer stores from the cache.
 void flow_book_forget (struct station *self, const char *name, int version);

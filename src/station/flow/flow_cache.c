@@ -107,6 +107,7 @@ const struct flow *flow_cache_find (struct flow_cache *self, struct span name, i
     return entry ? entry->flow : NULL;
 }
 
+// Hide a definition from flow_cache_find; free it now or at its last release.
 static void cache_hide (struct flow_cache *self, struct flow_cache_entry *entry)
 {
     if (entry->holders == 0) {
@@ -136,7 +137,7 @@ const struct flow *flow_cache_put (struct flow_cache *self, const char *name, in
     table_add (&self->by_name, &entry->by_name, table_hash (span_text (entry->name)));
     table_add (&self->by_flow, &entry->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
     self->size += entry->size;
-    cache_trim (self); // before the new one is listed, so that it is not evicted
+    cache_trim (self); // before the new definition is listed, so that it is not evicted
     unused_list_add (self, entry);
     return flow;
 }

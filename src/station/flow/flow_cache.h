@@ -5,7 +5,7 @@
 #include "flow.h"
 #include "table.h"
 
-// A definition.
+// A definition in the cache.
 struct flow_cache_entry {
     struct table_node by_name, by_flow;
     struct flow_cache_entry *older, *newer; // in the list of unused definitions
@@ -14,12 +14,12 @@ struct flow_cache_entry {
     struct flow *flow;
     size_t size; // bytes, approximately
     size_t holders;
-    bool found; // can be found by name; else it is freed at its last release
+    bool found; // flow_cache_find finds it; else it is freed at its last release
 };
 
 struct flow_cache {
     struct table by_name, by_flow;
-    struct flow_cache_entry *oldest, *newest;      // of unused definitions
+    struct flow_cache_entry *oldest, *newest;      // list of definitions that nobody holds
     size_t size, max;                              // bytes of all definitions
     void (*gone) (void *owner, struct flow *flow); // frees a dropped definition; NULL: flow_destroy
     void *owner;
@@ -28,19 +28,20 @@ struct flow_cache {
 // Free all definitions, held or not, with flow_destroy.
 void flow_cache_clear (struct flow_cache *self);
 
-// NULL: not in the cache.
+// Find a definition; NULL: it is not in the cache.
 const struct flow *flow_cache_find (struct flow_cache *self, struct span name, int version);
 
-// Add a definition that was compiled from `text_size` bytes; the cache takes ownership. Holders of
-// an earlier definition of this name and version keep theirs.
+// Add a definition that was compiled from `text_size` bytes; the cache takes ownership. Returns it.
+// Holders of an earlier definition of this name and version keep theirs.
 const struct flow *flow_cache_put (struct flow_cache *self, const char *name, int version,
                                    struct flow *flow, size_t text_size);
 
-// Make this version, or with 0 all versions, unavailable to flow_cache_find.
+// Make this version, or all versions if 0, unavailable to flow_cache_find.
 void flow_cache_forget (struct flow_cache *self, struct span name, int version);
 
+// Keep a definition in memory until it is released as often.
 void flow_cache_hold (struct flow_cache *self, const struct flow *flow);
 void flow_cache_release (struct flow_cache *self, const struct flow *flow);
 
-// Whether this version is in use.
+// Whether somebody holds this version.
 bool flow_cache_is_held (const struct flow_cache *self, struct span name, int version);

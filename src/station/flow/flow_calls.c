@@ -1,5 +1,5 @@
 // Calls of steps as plans of the station: places them and takes them back. The plan id is a digest
-// of the run, step, item and generation, so that it need not be stored.
+// of run, step, item and generation, so that it need not be stored.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,7 +15,8 @@
 #include "sha1.h"
 #include "zones.h"
 
-// The part of a call that a plan is for. PART_CALL is also the timer of a wait or a signal.
+// The part of a call that a plan is for. The timer of a wait or a signal is PART_CALL, PART_TIMER
+// is that of a total_timeout.
 enum part { PART_CALL, PART_UNDO, PART_TIMER };
 
 static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned generation,
@@ -49,7 +50,7 @@ static void copy_members (json_t *to, const json_t *from, const char *const *nam
     }
 }
 
-// A PLAN frame of a plan that runs once, at once.
+// Make the PLAN frame of a plan that runs once, at once.
 static json_t *plan_frame_once (const char *description)
 {
     json_t *frame = json_object ();
@@ -78,13 +79,14 @@ static json_t *call_plan_frame (const struct flow_live *live, const struct flow_
         json_object_set_new (
             frame, "retry",
             json_pack ("{s:s, s:i, s:i}", "strategy", "exponential", "interval", 1, "max", 10));
-    if (call->total_timeout_s && effect->undo) // for other calls, a timer limits it
+    if (call->total_timeout_s && effect->undo) // an undo has no timer for its total_timeout
         json_object_set_new (frame, "end_time",
                              json_integer (station_now (live->station) + call->total_timeout_s));
     return frame;
 }
 
-// An evaluated frame as text: strings as they are, other values as JSON.
+// The text of an evaluated frame: a string itself, other values as JSON in `made`, which the caller
+// frees.
 static struct span evaluated_frame_text (const json_t *value, char **made)
 {
     if (json_is_string (value))
@@ -129,7 +131,7 @@ static void make_call_frames (struct call_frames *self, const struct flow_live *
     else // a pub target gets the description as its title
         add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
                   json_object_get (fields, "description"));
-    enum { OTHERS = 8 }; // frames that are not arguments, including those added later
+    enum { OTHERS = 8 }; // frames that are not arguments: those above and below
     json_array_foreach (json_object_get (frames, "args"), index, arg)
     {
         if (index < DESC_FRAMES_MAX - OTHERS)
@@ -161,8 +163,7 @@ static enum part part_of_plan_step (const struct flow_live *live, const struct p
                                                : PART_CALL;
 }
 
-// Make the plan of a call or timer, or with `step` NULL a flow plan. NULL: rejected, with the
-// reason.
+// Make the plan of a call or timer; `step` NULL: a flow plan. NULL: rejected, with the reason.
 static struct plan *make_call_plan (const struct flow_live *live, const struct flow_effect *effect,
                                     const struct plan_step *step, struct span station,
                                     json_t *fields, struct reason *reason)
@@ -215,7 +216,8 @@ static struct plan_step plan_step_of_effect (const struct flow_live *live,
                               .depth = live->depth + 1};
 }
 
-// A retried call reuses its plan id: the store may have data of the former plan.
+// Store the plan of a call. A repeated call reuses its plan id: the store may have data of the
+// former plan.
 static void store_call_plan (const struct flow_live *live, const struct plan *plan)
 {
     bool first = live->never_retried && live->run->phase != FLOW_UNDOING;
@@ -233,7 +235,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
     json_decref (fields);
     if (!plan)
         return false;
-    if (inner) { // continue the run of the sub-flow, or undo it
+    if (inner) { // the plan continues the former run of the sub-flow, or undoes it
         plan->flow_run = inner;
         plan->state = PLAN_RETRY;
     }
@@ -244,7 +246,8 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
     return true;
 }
 
-// A timer is a plan whose target is the flow itself; its claim is the timer's expiry.
+// Place a timer: a plan whose target is the flow itself. The timer expires when the plan is
+// claimed.
 void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 {
     struct plan_step step = plan_step_of_effect (live, effect);
@@ -263,7 +266,7 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
     plan_destroy (&plan);
 }
 
-// This removes even a claimed timer; flow_fire.c checks for that.
+// Remove the plan of a timer, even if it was claimed; flow_fire.c handles that case.
 void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect)
 {
     struct plan_step step = plan_step_of_effect (live, effect);
@@ -279,13 +282,14 @@ uint64_t flow_timer_call (const struct plan_step *step)
     return id_of_call (step->run, step->step, step->item, step->generation, PART_CALL);
 }
 
-// Place a flow plan that runs once, for a run that continues after its own plan has ended.
+// Place a flow plan that runs once, if the run continues after its own flow plan has ended.
 void flow_live_reopen (struct flow_live *live)
 {
     struct reason reason;
     uint64_t exec_id = store_exec_id (live->station->store, live->plan_id);
     if (exec_id && (!live->exec_id || exec_id == live->exec_id)) {
-        flow_live_due (live, flow_live_next_us (live)); // its own flow plan is still in progress
+        flow_live_due (live,
+                       flow_live_next_us (live)); // the run's own flow plan is still in progress
         return;
     }
     json_t *fields = plan_frame_once (live->flow_name);
@@ -373,8 +377,8 @@ struct call_check {
     bool stopping;
 };
 
-// Whether the checked call is still the one in flight: meanwhile it may have ended and been
-// replaced by a new call or an undo.
+// Whether the checked call is still in flight: it may have ended meanwhile, and have been replaced
+// by a new call or an undo.
 static bool is_current_call (const struct flow_live *live, const struct call_check *check)
 {
     const struct plan_step *step = &check->step;
@@ -424,7 +428,7 @@ static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item
     struct station *self = live->station;
     uint64_t id = flow_call_id (live, step, item);
     uint64_t exec_id = store_exec_id (self->store, id);
-    if (stopping) // repeat the check until the call has ended
+    if (stopping) // check once more later, until the call has ended
         flow_live_due (live, store_now_us (self->store) + CANCEL_US);
     if (exec_id) {
         if (stopping)
@@ -457,7 +461,7 @@ bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
     return placed;
 }
 
-// If the plan of a timer was deleted, end the wait when it is late.
+// End a wait that is long overdue: the plan of its timer was deleted.
 static void end_overdue_wait (struct flow_live *live, uint32_t step)
 {
     enum { LATE_MS = 5000 };

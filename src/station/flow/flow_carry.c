@@ -1,4 +1,5 @@
-// Events of runs: flow_step processes each, and its effects are part of the same batch.
+// Applies events to runs: flow_step processes each event, and its effects are part of the same
+// batch.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -10,9 +11,10 @@
 
 enum {
     FOLLOW_UPS_MAX = 16
-}; // extra flow_step calls in a turn; the flow plan, due at once, resumes
+}; // flow_step calls in a turn after the first; later ones wait for the flow plan, which becomes
+   // due at once
 
-// Further events that the effects of an event cause at once, mostly ends of calls.
+// Events that the effects of an event cause at once, mostly ends of calls.
 struct follow_ups {
     struct flow_event *at;
     char **texts;
@@ -70,8 +72,8 @@ static void apply_effect (struct flow_live *live, const struct flow_effect *effe
             follow_ups_add (follow_ups, end, NULL);
         } else if (exec_id) {
             flow_queue_cancel (live, id, exec_id);
-            // If this owner fails before the cancel, the next one does it: at the claim of this
-            // flow plan or, if that was removed, of the sub-flow's.
+            // If this owner fails before the cancel, the next owner does it: at the claim of this
+            // flow plan or, if that was removed, of the sub-flow's plan.
             int64_t due_us = store_now_us (live->station->store) + CANCEL_US;
             flow_live_due (live, due_us);
             const struct flow_step *step = &live->flow->steps[effect->step];
@@ -83,7 +85,7 @@ static void apply_effect (struct flow_live *live, const struct flow_effect *effe
     }
 }
 
-// The run has ended: make its flow plan due, which then ends as well.
+// Record that the run has ended, and make its flow plan due, which then ends as well.
 static void record_end (struct flow_live *live)
 {
     struct station *self = live->station;
@@ -98,7 +100,7 @@ static void record_end (struct flow_live *live)
     flow_live_due (live, store_now_us (self->store));
 }
 
-// A command has reopened an ended run: the sweep must not remove it.
+// Record that a command has reopened an ended run, so that the sweep does not remove it.
 static void record_reopening (struct flow_live *live)
 {
     const struct span words[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
@@ -107,13 +109,14 @@ static void record_reopening (struct flow_live *live)
     store_put (live->station->store, words, 3);
 }
 
+// Whether this event never makes a step call once more with the same plan id.
 static bool never_repeats_call (enum flow_event_kind kind)
 {
     return kind == FLOW_BEGIN || kind == FLOW_CALL_ENDED || kind == FLOW_TIMER_DUE ||
            kind == FLOW_SIGNALLED || kind == FLOW_CHECK;
 }
 
-// Call flow_step once, and carry out its effects.
+// Apply one event, and carry out its effects. False: rejected, with the reason.
 static bool apply_event (struct flow_live *live, const struct flow_event *event,
                          struct follow_ups *follow_ups, struct reason *reason)
 {
@@ -126,10 +129,11 @@ static bool apply_event (struct flow_live *live, const struct flow_event *event,
     bool more = effects.more, event_accepted = !effects.rejected.text[0];
     if (!event_accepted)
         *reason = effects.rejected;
-    if (!event_accepted && event->was) // rejected: the run keeps the former definition
+    if (!event_accepted &&
+        event->was) // a rejected change of the version: the run keeps its former definition
         live->flow = event->was;
-    // A retry may fail at once, a skip may leave nothing to do, an undo may find nothing to undo:
-    // then the run was reopened and has ended again.
+    // A retry may fail at once, a skip or an undo may find nothing to do: then the run was reopened
+    // and has ended in this call.
     if (event_accepted && effects.run_changed &&
         (event->kind == FLOW_RETRY || event->kind == FLOW_SKIP || event->kind == FLOW_UNDO))
         had_ended = had_ended && live->run->phase != FLOW_ENDED;
@@ -161,11 +165,11 @@ bool flow_live_carry (struct flow_live *live, const struct flow_event *event, st
     bool event_accepted = apply_event (live, event, &follow_ups, reason);
     size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : FOLLOW_UPS_MAX;
     for (; at < follow_ups.count && at < max; at++) {
-        struct flow_event next = follow_ups.at[at]; // a copy: the list may be reallocated
+        struct flow_event next = follow_ups.at[at]; // a copy, as the list may be reallocated
         apply_event (live, &next, &follow_ups, &ignored);
     }
-    // FLOW_CHECK events can wait for the next claim of the flow plan, even by another owner. Ends
-    // of calls cannot: their plans are gone.
+    // FLOW_CHECK can wait for the next claim of the flow plan, even by another owner. Ends of calls
+    // cannot, as the plans of the calls are deleted.
     bool has_check = false;
     for (; at < follow_ups.count; at++) {
         struct flow_event next = follow_ups.at[at];

@@ -20,12 +20,12 @@ struct flow_change {
     struct peer *peer;
     enum flow_change_kind kind;
     char name[FLOW_NAME_MAX + 1];
-    int version; // as in flow_wanted; later the version that is put or used
+    int version; // first that of flow_wanted, then the version that is put or used
     char *text;
     size_t size;
     struct flow *flow;
-    bool resolved;           // the text contains its kinds
-    struct flow_entry entry; // the new entry of the flow
+    bool resolved;           // `text` contains the kinds that it names
+    struct flow_entry entry; // the entry that the flow gets
     json_t *check;
     bool unchanged;
     int dropped[2 * STORE_FLOW_VERSIONS];
@@ -65,7 +65,7 @@ static void reject_change (struct flow_change *self, enum wire_error error, cons
     end_change (self);
 }
 
-// Reject with an error of Redis. If the outcome of a write is unknown, read the names again.
+// Reject with an error of Redis. After a write of unknown outcome, read the names once more.
 static void reject_store (struct flow_change *self, enum store_result result, const char *error)
 {
     struct station *station = self->station;
@@ -76,7 +76,7 @@ static void reject_store (struct flow_change *self, enum store_result result, co
     end_change (self);
 }
 
-// Reject with all errors and their paths.
+// Reject the change with all errors and their paths; takes over `errors`.
 static void reject_with_errors (struct flow_change *self, json_t *errors, enum wire_error class)
 {
     struct reason reason;
@@ -109,7 +109,7 @@ static void reply_with_version (struct flow_change *self)
 
 // -- checks against the station, and the rights of the key
 
-// False: the change was rejected.
+// Check the definition against the station and the key's rights. False: rejected, and freed.
 static bool check_change (struct flow_change *self)
 {
     struct station *station = self->station;
@@ -173,7 +173,7 @@ static void write_change (struct flow_change *self)
 {
     bool put = self->kind == FLOW_CHANGE_PUT;
     const struct flow_entry *entry = current_entry (self);
-    // A pinned flow keeps its version in use, and the facts about that.
+    // A pinned flow keeps its version in use, and the facts about that version.
     if (put && self->entry.use != self->version) {
         struct flow_facts *facts = entry ? entry->facts : NULL;
         if (facts)
@@ -198,7 +198,7 @@ static void write_change (struct flow_change *self)
 
 // -- put
 
-// When there are too many versions, the oldest may be dropped, except the last and the one in use.
+// If there are too many versions, choose those to drop: never the last and the one in use.
 static void choose_droppable (struct flow_change *self, const struct store_flow *answer)
 {
     size_t left = answer->version_count + 1;
@@ -210,7 +210,7 @@ static void choose_droppable (struct flow_change *self, const struct store_flow 
     }
 }
 
-// Drop only those that no run uses, in memory or in Redis.
+// Keep the versions that a run uses, in memory or in Redis, and drop the other chosen ones.
 static void on_uses (void *owner, const struct flow_uses *uses)
 {
     struct flow_change *self = owner;
@@ -223,6 +223,7 @@ static void on_uses (void *owner, const struct flow_uses *uses)
     write_change (self);
 }
 
+// Choose the number of the new version, and write it, unless nothing changes.
 static void choose_new_version (struct flow_change *self, const struct store_flow *answer)
 {
     const struct flow_entry *entry = current_entry (self);
@@ -343,7 +344,7 @@ static void parse_change (struct flow_change *self)
 {
     struct flow_known known;
     flow_book_copy_names (self->station, &known);
-    // Do not reveal which targets exist to a key that may not use all: flow_check_targets reports.
+    // A key with limited rights must not learn which targets exist: flow_check_targets reports.
     known.any_target = !permits_all_stations (self->station, self->peer->user);
     flow_parser_ask (self->station->flows->parser, span_of (self->text, self->size), &known,
                      FLOW_PARSE_LAST, on_parsed, self);
@@ -390,7 +391,7 @@ static void on_plan_count (void *owner, const struct store_flow *answer)
     }
 }
 
-// No further plan is accepted for the flow, and all accepted ones are in Redis.
+// Continue a removal: no new plan of the flow is accepted, and accepted ones are in Redis.
 static void on_plans_written (void *owner, enum store_result result, const char *error)
 {
     struct flow_change *self = owner;
@@ -465,7 +466,7 @@ void flow_change_ask (struct station *self, struct request *request,
     change->peer = peer_keep (self, request);
     change->kind = wanted->kind;
     change->version = wanted->version;
-    if (wanted->name.size) // already checked
+    if (wanted->name.size) // the caller has checked the size of the name
         memcpy (change->name, wanted->name.data, wanted->name.size);
     memcpy (change->entry.name, change->name, sizeof change->name);
     if (wanted->text.size) {

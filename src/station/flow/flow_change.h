@@ -1,4 +1,4 @@
-// Changes of definitions by commands: one at a time, as each is checked against all existing flows.
+// Changes of definitions by commands, one at a time, as each is checked against all existing flows.
 // A definition is parsed, checked and written; it takes effect when Redis has acknowledged it.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include "request.h"
 
 enum flow_change_kind {
-    FLOW_CHANGE_CHECK, // dry run: answers what a put would answer
+    FLOW_CHANGE_CHECK, // dry run: replies as a put would, and changes nothing
     FLOW_CHANGE_PUT,
     FLOW_CHANGE_USE,
     FLOW_CHANGE_REMOVE
@@ -18,14 +18,15 @@ struct flow_wanted {
     enum flow_change_kind kind;
     struct span name; // for use and remove
     struct span text; // for check and put
-    int version;      // use: this one; put: the expected last version, 0 = none may exist
+    int version; // use: the version to use; put: the expected last version, 0: the flow must be new
 };
 
+// Prepare the queue of changes. Call it after flow_book_start.
 void flow_change_start (struct station *self);
 
-// Queue the change; the request is answered when it is done. `wanted` is copied.
+// Queue a change; the request is answered when the change is done. `wanted` is copied.
 void flow_change_ask (struct station *self, struct request *request,
                       const struct flow_wanted *wanted);
 
-// Reject all pending changes. Call it after flow_book_quit.
+// Reject all queued changes that have not begun. Call this after flow_book_quit.
 void flow_change_quit (struct station *self);

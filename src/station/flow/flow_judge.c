@@ -20,7 +20,8 @@ void flow_errors_summarize (const json_t *errors, struct reason *ret)
     reason_set (ret, "flow: %s%s%.180s%s", path, *path ? ": " : "", why, more);
 }
 
-// False: the key may not use the target. `ret` is empty if there is no error.
+// Whether the key may use the target. `ret`: why not, or that the target does not exist; else
+// empty.
 static bool check_target_permission (struct station *station, const char *user, const char *target,
                                      struct reason *ret)
 {

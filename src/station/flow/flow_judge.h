@@ -4,12 +4,13 @@
 
 #include "flow_book.h"
 
-// Append {"path", "reason"} to the list of errors, unless it is full.
+// Append an error, {"path", "reason"}, to the list, unless it is full.
 void flow_errors_add (json_t *errors, const char *path, const char *reason);
 
-// Summarize the list: the first error, and the number of further ones.
+// Set `ret` to the first error and the number of further ones.
 void flow_errors_summarize (const json_t *errors, struct reason *ret);
 
-// Add the errors of the targets of its calls. Returns whether the key may use all of them.
+// Add an error for each target of a call that does not exist or that the key may not use. Returns
+// whether the key may use all of them.
 bool flow_check_targets (struct station *station, const char *user, const struct flow *flow,
                          json_t *errors);

@@ -12,9 +12,9 @@
 
 enum {
     LIVES_MAX = 4096,      // runs in memory; the least recently used are evicted first
-    BYTES_MAX = 268435456, // of all runs in memory, approximately
-    KEEP_US = 5000000,     // evict a run unused for this time if there are too many
-    IDLE_US = 30000000,    // and for this time if not
+    BYTES_MAX = 268435456, // approximate bytes of all runs in memory
+    KEEP_US = 5000000,     // a run that is unused for this time is evicted if there are too many
+    IDLE_US = 30000000,    // a run that is unused for this time is evicted in any case
     CANCELS_TURN = 256     // plans cancelled in one turn
 };
 
@@ -26,16 +26,16 @@ struct run_waiter {
 };
 
 struct run_load {
-    struct table_node node; // by the number of the run
+    struct table_node node; // in flow_runs.wanted, by the number of the run
     uint64_t run;
     struct run_waiter *first, **last;
 };
 
 struct flow_runs {
     struct table lives, loads;
-    struct flow_live *oldest, *newest; // by their last use
-    size_t bytes;                      // of all runs
-    uint64_t resets;                   // store_resets when the runs were read
+    struct flow_live *oldest, *newest; // list of `lives` by last use
+    size_t bytes;                      // bytes of all runs
+    uint64_t resets;                   // store_resets () when the runs were read
     flow_cancel_fn *cancel;
     struct flow_cancel *cancels; // pending cancels of runs
     size_t cancel_count, cancel_room;
@@ -68,6 +68,7 @@ void flow_live_update_size (struct flow_live *live)
     live->bytes = bytes;
 }
 
+// Free a run that is not in memory's lists.
 static void free_live (struct flow_live *live)
 {
     flow_run_destroy (&live->run, live->flow);
@@ -94,7 +95,8 @@ static void forget_all_runs (struct flow_runs *runs)
     runs->cancel_count = 0;
 }
 
-// After a reset of the store, forget all runs: they are read again.
+// Return the runs in memory. After a reset of the store they are forgotten, and read from Redis
+// when needed.
 static struct flow_runs *current_runs (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
@@ -123,14 +125,14 @@ bool flow_runs_has (struct station *self, uint64_t run)
     return flow_live_find (self, run);
 }
 
-// Whether all changes of the run are in Redis, so that it can be evicted.
+// Whether all changes of the run are in Redis, so that it may be evicted.
 static bool run_is_written (const struct station *self, const struct flow_live *live)
 {
     return store_batch (self->store) > live->batch + 1 || store_is_settled (self->store);
 }
 
-// Evict idle runs, the least recently used first; sooner if there are too many, and then at once
-// those that only wait.
+// Evict idle runs, the least recently used first. If there are too many, they are evicted sooner,
+// and runs that only wait at once.
 static void evict_idle_runs (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
@@ -175,18 +177,19 @@ static struct run_load *find_run_load (const struct flow_runs *runs, uint64_t ru
     return (struct run_load *)node;
 }
 
+// A run was read, or could not be: keep it, and call all callers that wait for it.
 static void on_live_read (struct station *self, uint64_t run, struct flow_live *live, bool lost,
                           const char *damage)
 {
     struct flow_runs *runs = self->flow_runs;
     struct run_load *load = find_run_load (runs, run);
     struct flow_live *present = flow_live_find (self, run);
-    bool found = live || present || lost; // lost: the caller has to retry
+    bool found = live || present || lost; // `lost` counts as found: the caller has to retry
     if (live)
         FAILPOINT ("flow_read");
     if (live && !present)
         flow_live_add (self, live);
-    else if (live) // it was restarted meanwhile
+    else if (live) // the run was restarted meanwhile: keep the new one
         free_live (live);
     table_remove (&runs->loads, &load->node);
     for (struct run_waiter *one = load->first, *next; one; one = next) {
@@ -236,6 +239,7 @@ int64_t flow_live_next_us (const struct flow_live *live)
 
 // -- cancelling runs of calls
 
+// Carry out the queued cancels, at most CANCELS_TURN in a turn.
 static void cancel_queued_runs (void *owner)
 {
     struct station *self = owner;

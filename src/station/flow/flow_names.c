@@ -117,6 +117,7 @@ void flow_facts_release (struct flow_facts **self)
     free (facts);
 }
 
+// Add calls of a flow, which may be called by several steps.
 static void add_called_flow (struct flow_facts *self, const char *name, uint64_t times)
 {
     size_t at = 0;
@@ -171,6 +172,7 @@ char *flow_facts_text (const struct flow_facts *self)
     return text;
 }
 
+// Read the texts of `because`. False: not valid.
 static bool read_because (struct flow_facts *self, const json_t *list)
 {
     self->report.because = json_array ();
@@ -183,6 +185,7 @@ static bool read_because (struct flow_facts *self, const json_t *list)
     return true;
 }
 
+// Read the called flows, name -> maximum calls. False: not valid.
 static bool read_calls (struct flow_facts *self, const json_t *calls)
 {
     const char *name;
@@ -232,7 +235,7 @@ struct call_sum {
 
 struct summation {
     const struct flow_names *names;
-    struct span changed; // the flow with other facts than in `names`; empty = none
+    struct span changed; // the flow that has `facts` instead of those in `names`; empty: none
     const struct flow_facts *facts;
     struct call_sum *sums;
 };
@@ -244,6 +247,7 @@ static const struct flow_facts *facts_of_entry (const struct summation *self, si
     return other ? self->facts : entry->facts;
 }
 
+// Compute the maximum calls and the depth of an entry and of all flows that it calls.
 static const struct call_sum *sum_entry (struct summation *self, size_t at, unsigned level)
 {
     struct call_sum *call_sum = &self->sums[at];

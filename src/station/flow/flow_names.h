@@ -6,11 +6,13 @@
 
 enum { FLOW_NAMES_MAX = 10000, FLOW_INFO_BECAUSE_MAX = 10 };
 
-// Facts about the version in use, and the flows that it calls. Immutable: a thread may read it.
+// Facts about the version of a flow that is in use, and the flows that it calls. Immutable: other
+// threads may read it.
 struct flow_facts {
     size_t holders;
-    struct flow_report report; // `because` is truncated, there are no warnings
-    uint64_t own_calls;        // calls, without those of sub-flows
+    struct flow_report
+        report; // with at most FLOW_INFO_BECAUSE_MAX texts in `because`, and without warnings
+    uint64_t own_calls; // maximum calls of a run, without those of sub-flows
     uint32_t steps;
     struct flow_calls {
         char name[FLOW_NAME_MAX + 1];
@@ -23,7 +25,7 @@ struct flow_entry {
     char name[FLOW_NAME_MAX + 1];
     int use, last;
     int64_t updated;          // Unix seconds
-    struct flow_facts *facts; // NULL: unknown, as the flow was edited by hand
+    struct flow_facts *facts; // NULL: unknown, as the stored flow was edited by hand
 };
 
 struct flow_names {
@@ -31,10 +33,12 @@ struct flow_names {
     size_t count, room;
 };
 
-// Make a copy that a thread may read while the original changes; both share the facts.
+// Copy the names for another thread, which may read the copy while the original changes; both share
+// the facts.
 void flow_names_copy (struct flow_names *self, const struct flow_names *from);
 void flow_names_clear (struct flow_names *self);
 
+// Find the entry of this name; NULL: none. Valid until an entry is added or removed.
 struct flow_entry *flow_names_find (const struct flow_names *self, struct span name);
 
 // The index of the first name that sorts after this one.
@@ -44,27 +48,29 @@ size_t flow_names_after (const struct flow_names *self, struct span name);
 struct flow_entry *flow_names_add (struct flow_names *self, struct span name);
 void flow_names_remove (struct flow_names *self, struct span name);
 
-// Replace the facts of the entry, which takes ownership; NULL: unknown.
+// Replace the facts of the entry; takes over this hold of them. NULL: unknown.
 void flow_entry_set_facts (struct flow_entry *self, struct flow_facts *facts);
 
+// Make the facts about a definition, with one hold.
 struct flow_facts *flow_facts_of (const struct flow *flow);
 
-// Convert to and from the stored JSON. Free the text. flow_facts_read returns NULL if it is
-// invalid.
+// Write the facts as the JSON that Redis stores; free the text.
 char *flow_facts_text (const struct flow_facts *self);
+// Read facts from the stored JSON, with one hold; NULL: not valid.
 struct flow_facts *flow_facts_read (struct span text);
+// Release one hold of the facts; the last one frees them.
 void flow_facts_release (struct flow_facts **self);
 
-// Whether runs of `from` lead to runs of `to`.
+// Whether a run of `from` may call `to`, directly or through other flows.
 bool flow_names_lead_to (const struct flow_names *self, struct span from, struct span to);
 
-// Whether all flows that lead to this one stay within their limits if it has these facts. False:
-// one does not, with the reason.
+// Whether all flows that call this one, directly or not, stay within their limits if it has these
+// facts. False: one does not, which the reason names.
 bool flow_names_check_limits (const struct flow_names *self, const char *name,
                               const struct flow_facts *facts, struct reason *reason);
 
-// Another flow that calls this one; NULL = none.
+// Find another flow that calls this one; NULL: none.
 const struct flow_entry *flow_names_caller (const struct flow_names *self, struct span name);
 
-// Recompute the numbers of calls and the depths of all flows, after a change of any of them.
+// Recompute the maximum calls and depths of all flows, after a change of any flow.
 void flow_names_recompute (struct flow_names *self);

@@ -1,5 +1,6 @@
 // Events about runs of flows: plans of steps that are added and removed, and plan.flow.NAME
-// (proto/subscribers.md 8.2). They are published once the decision that caused them is written.
+// (proto/subscribers.md 8.2). They are queued, and published once the decision that caused them is
+// written.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,19 +12,20 @@
 
 struct queued_event {
     struct queued_event *next;
-    struct plan *placed; // a reference; NULL = the event below
+    struct plan *placed; // the plan of an added event, held; NULL: the event below
     enum zplan_event_code event;
     uint64_t plan_id;
     char station[STATION_NAME_MAX + 1];
-    char *json; // NULL = there is no subscriber
+    char *json; // NULL: nobody subscribes
 };
 
-// The events of a turn.
+// The queued events of a run in one turn.
 struct flow_event_queue {
     struct station *station;
     struct queued_event *first, **last;
 };
 
+// Append an empty event to the queue of the run.
 static struct queued_event *queue_event (struct flow_live *live)
 {
     struct flow_event_queue *queue = live->event_queue;
@@ -94,7 +96,7 @@ void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t
 
 // -- the run and its steps
 
-// Add a plan.flow event. `more`: further members of its JSON, taken over.
+// Queue a plan.flow event. `members`: further members of its JSON, taken over.
 static void queue_flow_event (struct flow_live *live, const char *event, const char *step,
                               json_t *members)
 {
@@ -131,8 +133,8 @@ static void queue_end_event (struct flow_live *live)
     queue_flow_event (live, "end", NULL, members);
 }
 
-// Report a skipped or blocked step, which has no plan to report it. `skip`: the command that
-// skipped it, or NULL.
+// Queue the event of a skipped or blocked step, which has no plan to report it. `skip`: the command
+// that skipped it, or NULL.
 static void queue_step_event (struct flow_live *live, uint32_t step, const struct flow_event *skip)
 {
     const struct flow_node *node = &live->run->nodes[step];
@@ -153,7 +155,7 @@ static void queue_step_event (struct flow_live *live, uint32_t step, const struc
     }
 }
 
-// The name of the event, if it adds to the reports of the steps; else NULL.
+// The name under which an event is published; NULL: other events report it already.
 static const char *published_name (const struct flow_event *event)
 {
     bool item = event->item >= 0;
@@ -166,11 +168,11 @@ static const char *published_name (const struct flow_event *event)
         return "suspended";
     case FLOW_RESUME:
         return "resumed";
-    case FLOW_RETRY: // a retry of its flow plan publishes exec
+    case FLOW_RETRY: // a retry by the flow plan is published as exec, not here
         return event->key ? "retried" : NULL;
-    case FLOW_CANCEL: // a cancel of the parent run also cancels a sub-flow
+    case FLOW_CANCEL: // without a key, the parent run has cancelled this sub-flow
         return event->key ? "cancelled" : NULL;
-    case FLOW_SKIP: // queue_step_event reports a whole step
+    case FLOW_SKIP: // queue_step_event handles the skip of a whole step
         return item ? "skipped" : NULL;
     case FLOW_CALL_ENDED:
         return event->undo && event->status == FLOW_OK ? "undone" : NULL;
@@ -179,6 +181,7 @@ static const char *published_name (const struct flow_event *event)
     }
 }
 
+// Queue the event of a command, a signal or an undo.
 static void queue_command_event (struct flow_live *live, const struct flow_event *event,
                                  const char *published_as)
 {
@@ -204,7 +207,7 @@ void flow_news_carried (struct flow_live *live, const struct flow_event *event,
     const char *published_as = effects->dropped ? NULL : published_name (event);
     if (event->kind == FLOW_BEGIN)
         queue_flow_event (live, "begin", NULL, json_object ());
-    else if (had_ended && !ended) // by a skip or a retry
+    else if (had_ended && !ended) // a skip or a retry has reopened the run
         queue_flow_event (live, "resumed", NULL, json_object ());
     if (published_as)
         queue_command_event (live, event, published_as);

@@ -14,7 +14,7 @@ struct parse {
     char *text;
     size_t size;
     struct flow_known known;
-    const char *name; // of the flow, once its JSON is read
+    const char *name; // name of the flow, while its JSON is checked; NULL: not known
     int done_fd;
     struct flow *flow;
     json_t *errors;
@@ -26,7 +26,7 @@ struct flow_parser {
     struct reactor *reactor;
     struct source source;
     int done_fd;           // -1: not created yet
-    struct parse *running; // on the thread
+    struct parse *running; // the parse on the thread; NULL: none
     pthread_t thread;
     struct parse *first; // pending parses
 };
@@ -45,6 +45,7 @@ static int compare_known_targets (const void *one, const void *other)
     return strcmp (one, other);
 }
 
+// Whether a name is a target; `ret`: what is known of it.
 static bool look_up_target (void *context, const char *name, struct flow_target *ret)
 {
     const struct parse *parse = context;
@@ -65,6 +66,7 @@ static bool look_up_target (void *context, const char *name, struct flow_target 
 
 // -- one definition
 
+// Parse the text, or destroy the flow of a reap. It may run on the thread.
 static void run_parse (struct parse *self)
 {
     struct reason reason;
@@ -101,6 +103,7 @@ static void *run_on_thread (void *context)
     return NULL;
 }
 
+// Call the caller of a parse that has ended, and free it.
 static void end_parse (struct parse *self)
 {
     struct parse parse = *self;
@@ -110,9 +113,10 @@ static void end_parse (struct parse *self)
     if (parse.parsed)
         parse.parsed (parse.owner, parse.flow, parse.errors);
     else
-        flow_destroy (&parse.flow); // the parse was abandoned before it could destroy the flow
+        flow_destroy (&parse.flow); // a reap that was abandoned before it ran
 }
 
+// Start the next pending parse on the thread, unless it is busy.
 static void start_next_parse (struct flow_parser *self)
 {
     struct parse *parse = self->first;
@@ -177,7 +181,8 @@ void flow_parser_destroy (struct flow_parser **self_p)
     free (self);
 }
 
-// The thread reports through a descriptor: without one, parse on the main thread.
+// Create the descriptor through which the thread reports. False: none can be created, so parse on
+// the main thread.
 static bool ensure_done_fd (struct flow_parser *self)
 {
     if (self->done_fd >= 0)

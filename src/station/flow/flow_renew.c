@@ -2,7 +2,8 @@
 #include "flow_book.h"
 #include "flow_runs_private.h"
 
-// Whether no target changes while calls are in flight: their plans stay with the old target.
+// Whether the steps keep their targets, if calls are in flight: the plans of these calls stay with
+// the old target.
 static bool check_same_targets (const struct flow_live *live, const struct flow *flow,
                                 struct reason *reason)
 {

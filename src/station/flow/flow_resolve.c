@@ -10,12 +10,13 @@
 
 struct kind_lookup {
     const struct flow *flow;
-    json_t *named; // kind -> those of its fields that calls may use; until resolved, the path
-                   // that names it
+    json_t *named; // kind -> path of a call that names it; once it is resolved: those of its fields
+                   // that calls may have
     flow_resolved_fn *reply;
     void *owner;
 };
 
+// Resolve the kinds that the station knows.
 static void add_known_kinds (json_t *named, const struct store_kinds *answer)
 {
     struct span name, text;
@@ -31,6 +32,7 @@ static void add_known_kinds (json_t *named, const struct store_kinds *answer)
     }
 }
 
+// Resolve the other kinds from the definition itself; unknown ones are errors.
 static void add_own_kinds (json_t *named, const json_t *brought, json_t *errors)
 {
     const char *name;

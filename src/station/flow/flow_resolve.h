@@ -8,14 +8,15 @@ struct flow;
 
 struct flow_resolved {
     enum store_result result;
-    const char *error; // of Redis
-    json_t *errors;    // a list of {"path", "reason"}: unknown kinds; NULL: none
-    char *text;        // the definition with its kinds, free it; NULL: it is unchanged
+    const char *error; // the error of Redis, if `result` is one
+    json_t *errors;    // unknown kinds as a list of {"path", "reason"}; NULL: none
+    char *text;        // the definition with its kinds; NULL: it has them already
 };
 
 typedef void flow_resolved_fn (void *owner, const struct flow_resolved *answer);
 
-// `flow` must stay valid until `reply` is called, once. A kind that the station does not know is
-// taken from the definition itself. The callee owns the answer's errors and text.
+// Copy the kinds into the text of `flow`, which must stay valid until `reply` is called, once. A
+// kind that the station does not know is taken from the definition itself. The callee owns the
+// answer's errors and text.
 void flow_resolve_kinds (struct station *self, const struct flow *flow, flow_resolved_fn *reply,
                          void *owner);

@@ -28,7 +28,8 @@ struct log_writer {
     int64_t lines;
 };
 
-// `detail`: an error, NULL = none. A line about a command also has the caller's key and reason.
+// Append a line to the log. `detail`: an error, or NULL. A line about a command also has the
+// caller's key and reason.
 static void log_line (struct log_writer *self, uint32_t step, int64_t item, const char *state,
                       const char *detail)
 {
@@ -83,7 +84,8 @@ static void log_items (struct log_writer *self, uint32_t step)
     }
 }
 
-// Log the new state of a step. With items, it keeps the state running until the last one ends.
+// Log the new state of a step. A step with items stays running until the last one ends, which is
+// logged once.
 static void log_step (struct log_writer *self, uint32_t step)
 {
     struct flow_node *node = &self->live->run->nodes[step];
@@ -97,7 +99,7 @@ static void log_step (struct log_writer *self, uint32_t step)
                   data && has_failed (node->state) ? data->error : NULL);
 }
 
-// Log undos that have begun, ended or been parked.
+// Log the undos that this event has begun, ended or parked.
 static void log_undos (struct log_writer *self, const struct flow_effects *effects)
 {
     const struct flow_run *run = self->live->run;

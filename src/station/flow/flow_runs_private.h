@@ -7,42 +7,41 @@
 #include "table.h"
 
 enum {
-    FLOW_CHECK_S = 3600,
+    FLOW_CHECK_S = 3600, // seconds between checks of a run without events
     FLOW_KEY_SIZE = 80,
     FLOW_LOG_MAX = 1000,    // lines kept in the log of a run
     FLOW_FAILED_SHOWN = 10, // failed items of a step that the log and `show` list
-    CANCEL_US = 2000000     // when to check whether a cancelled call has ended
+    CANCEL_US = 2000000     // time until the check whether a cancelled call has ended
 };
 
 // A run in memory.
 struct flow_live {
-    struct table_node node; // by its number
+    struct table_node node; // in flow_runs.lives, by its number
     struct station *station;
     uint64_t id;
-    char name[IDENT_SIZE];   // the number as text
-    const struct flow *flow; // held
+    char name[IDENT_SIZE];   // `id` as text
+    const struct flow *flow; // held in the flow book
     int version;
     struct flow_run *run;
-    uint64_t plan_id, exec_id; // its flow plan and that plan's run: see flow_live_await_plan
+    uint64_t plan_id, exec_id; // its flow plan, and the run of that plan: see flow_live_await_plan
     char flow_name[STATION_NAME_MAX + 1]; // the target of the flow plan
     char parent[PLAN_STEP_SIZE];          // the call that started this sub-flow, "" = none
-    char timezone[ZONE_NAME_MAX + 1];     // that of the root's flow plan, "" = the station's
-    char *caller;                         // who submitted the flow plan
-    json_t *inherit;                      // fields of the flow plan that the plans of calls inherit
-    json_t *subs;                         // runs of sub-flows, by their call
+    char timezone[ZONE_NAME_MAX + 1]; // zone of the outermost run's flow plan; "": the station's
+    char *caller;                     // who submitted the flow plan
+    json_t *inherit;                  // fields of the flow plan that the plans of calls inherit
+    json_t *subs;                     // ids of the runs of sub-flows, by the call that started them
     int depth;
-    int64_t log_room; // lines until the log is trimmed
+    int64_t log_room; // lines to append until the log is trimmed
     int64_t began_ms, ended_ms, updated_ms;
-    int64_t timeout_ms;              // when it times out, 0 = never
-    int64_t used_us;                 // monotonic
-    int64_t batch;                   // the last batch of the store that wrote a part of it
-    size_t bytes;                    // in memory, approximately
-    struct flow_live *older, *newer; // by their last use
+    int64_t timeout_ms;              // when the run times out; 0: never
+    int64_t used_us;                 // last use, monotonic
+    int64_t batch;                   // number of the last batch of the store with rows of the run
+    size_t bytes;                    // approximate bytes in memory
+    struct flow_live *older, *newer; // list of runs by last use
     const char *shown;               // the state that Redis has for lists; NULL = unknown
-    bool unwritten;                  // nothing of it is in Redis
-    bool never_retried; // began in this process, was never retried: no id of a call is used twice
-    struct flow_event_queue
-        *event_queue; // events to publish when this turn is written; NULL = none
+    bool unwritten;                  // no row of the run is in Redis
+    bool never_retried; // since it began in this process: no plan id of a call was used twice
+    struct flow_event_queue *event_queue; // events to publish when this turn is written; NULL: none
 };
 
 // Whether a command concerns a step rather than the run.
@@ -51,7 +50,7 @@ static inline bool flow_command_has_step (enum flow_event_kind kind)
     return kind == FLOW_SIGNALLED || kind == FLOW_REJECTED || kind == FLOW_SKIP;
 }
 
-// A run to begin, as its flow plan describes it.
+// What flow_live_begin needs to begin a run.
 struct flow_begin {
     uint64_t run, plan_id, exec_id;
     const struct plan *plan;
@@ -62,11 +61,13 @@ struct flow_begin {
 // Create a run in memory, without writing anything. It replaces a run of the same number.
 struct flow_live *flow_live_begin (struct station *self, const struct flow_begin *begin);
 
+// Find a run in memory and mark it as used; NULL: it is not in memory.
 struct flow_live *flow_live_find (struct station *self, uint64_t run);
 // Keep the run in memory; this may evict others.
 void flow_live_add (struct station *self, struct flow_live *live);
+// Remove a run from memory, and free it.
 void flow_live_forget (struct flow_live *live);
-void flow_live_update_size (struct flow_live *live); // update its size after a change
+void flow_live_update_size (struct flow_live *live); // Update the size of a run after a change.
 
 // -- events: flow_carry.c
 
@@ -74,33 +75,35 @@ void flow_live_update_size (struct flow_live *live); // update its size after a 
 bool flow_live_carry (struct flow_live *live, const struct flow_event *event,
                       struct reason *reason);
 
-// The same for a retry that continues with `flow`, another version of the run's definition.
+// Like flow_live_carry, for a retry that continues with `flow`, another version of the run's
+// definition.
 bool flow_live_carry_version (struct flow_live *live, const struct flow_event *event,
                               const struct flow *flow, int version, struct reason *reason);
 
 // Continue a run that had ended: place a new flow plan, unless its own is still in progress.
 void flow_live_reopen (struct flow_live *live);
 
-// Make this the flow plan of the run; live->exec_id is the run of that plan.
+// Set the flow plan of the run; live->exec_id must be the run of that plan.
 void flow_live_adopt (struct flow_live *live, uint64_t plan_id);
 
-// The same when a command has reopened the run: exec_id is 0 until the plan is claimed. If the run
-// has ended again by then, the plan ends with it.
+// Set the flow plan of a run that a command has reopened: exec_id is 0 until the plan is claimed.
+// If the run has ended by then, the plan ends with it.
 void flow_live_await_plan (struct flow_live *live, uint64_t plan_id);
 
-// The time zone of its local times.
+// The time zone of the run's local times.
 const struct zone *flow_live_zone (const struct flow_live *live);
 
-// "running", "suspended", "undoing", "finished", "failed", "cancelled", "timeout".
+// The state of a run as commands show it: "running", "suspended", "undoing", "finished", "failed",
+// "cancelled" or "timeout".
 const char *flow_live_state (const struct flow_live *live);
 
 // The state of a step or item as commands show it; for a call in flight, the state of its plan.
 const char *flow_live_step_state (const struct flow_live *live, uint32_t step, int64_t item);
 
-// Start the timeout of the run, which the flow plan or else the definition sets.
+// Start the timeout of the run, which its flow plan or else its definition sets.
 void flow_live_time (struct flow_live *live, const struct plan *plan);
 
-// Check the run at this time: its flow plan is claimed then.
+// Make the flow plan of the run due at this time: the run is checked when the plan is claimed.
 void flow_live_due (struct flow_live *live, int64_t due_us);
 // When to check the run if no event comes: at its timeout, or after FLOW_CHECK_S.
 int64_t flow_live_next_us (const struct flow_live *live);
@@ -113,52 +116,61 @@ void flow_queue_cancel (const struct flow_live *live, uint64_t plan_id, uint64_t
 // Place the plan of a call. False: the plan was rejected, with the reason.
 bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
                       struct reason *reason);
+// Place the plan of a timer.
 void flow_timer_place (struct flow_live *live, const struct flow_effect *effect);
+// Remove the plan of a timer.
 void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect);
 
-// The plan of the call that a total_timeout timer limits; for a wait, the timer itself.
+// The id of the plan that a timer belongs to: for a total_timeout the plan of the call, for a wait
+// the timer itself.
 uint64_t flow_timer_call (const struct plan_step *step);
 
-// Check the calls in flight: fail those whose plan is gone, take back those being cancelled.
+// Check the calls in flight: fail those whose plan is lost, take back those that are being
+// cancelled.
 void flow_calls_check (struct flow_live *live);
 
-// Check one call. False: it is not in flight.
+// Check one call. Returns whether it is in flight.
 bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item);
 
 // Take back a placed call. True: its plan is removed, and the caller must report its end. False:
-// the run `ret_exec_id` of the plan `ret_id` must be cancelled; 0: nothing is left to do.
+// the plan `ret_id` is running, and the caller must cancel its run `ret_exec_id`; 0: nothing is
+// left to do.
 bool flow_call_withdraw (struct flow_live *live, const struct flow_effect *effect, uint64_t *ret_id,
                          uint64_t *ret_exec_id);
-// The plan of the current call, or of its undo while the run is undone.
+// The id of the plan of the current call, or of its undo while the run is undone.
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item);
-// Whether its call was placed and has not ended; while the run is undone, the same of its undo.
+// Whether the call of a step or item is in flight; while the run is undone, whether its undo is in
+// flight or parked.
 bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item);
-// The target of its call or undo.
+// The target of a step's call or undo.
 const char *flow_call_target (const struct flow_step *step, bool undo);
-// Whether its undo has failed permanently and needs an operator.
+// Whether the undo of a step or item has failed permanently and needs an operator.
 bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item);
+// The generation of a step or item, which is part of the plan id of its call.
 unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item);
 
 // The run of the sub-flow that the call started; 0 = none.
 uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item);
+// Set the run of the sub-flow that the call started, and write it.
 void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run);
 
 // -- events for subscribers: flow_news.c
 
-// Add the event that a plan of the run was placed, or taken back.
+// Queue the event that a plan of the run was placed.
 void flow_news_placed (struct flow_live *live, struct plan *plan);
+// Queue the event that a plan of the run was taken back.
 void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t plan_id);
 
-// Add the events for the outcome of flow_step with this event.
+// Queue the events for the outcome of flow_step with this event.
 void flow_news_carried (struct flow_live *live, const struct flow_event *event,
                         const struct flow_effects *effects, bool had_ended);
 
-// Publish the added events when the current batch is written. Call it after the last addition.
+// Publish the queued events when the current batch is written. Call this after the last addition.
 void flow_news_send (struct flow_live *live);
 
 // -- rows: flow_stored.c
 
-// Write the new version of its definition.
+// Write the version of the definition that the run uses now.
 void flow_live_write_version (struct flow_live *live);
 
 // Append the outcome of flow_step with this event to the log of the run. Call it before the rows
@@ -170,8 +182,9 @@ void flow_live_log (struct flow_live *live, const struct flow_event *event,
 void flow_live_write (struct flow_live *live, const struct flow_event *event,
                       const struct flow_effects *effects);
 
-// Read a run from Redis. `call` gets NULL if there is none, if Redis was lost (`lost`), or if the
-// stored run is damaged (`damage` says why).
+// Receives a run, or NULL: there is none, Redis was lost (`lost`), or the stored run is damaged
+// (`damage` says why).
 typedef void flow_read_fn (struct station *self, uint64_t run, struct flow_live *live, bool lost,
                            const char *damage);
+// Read a run from Redis, without keeping it in memory: `call` decides.
 void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call);

@@ -1,5 +1,5 @@
-// A run of a flow in Redis: keys plan:flow:run:RUN, :node:, :data:, :input:, :map:RUN:STEP and
-// :log: (proto/redis.md).
+// Writes and reads a run of a flow in Redis: keys plan:flow:run:RUN, :node:, :data:, :input:,
+// :map:RUN:STEP and :log: (proto/redis.md).
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -73,7 +73,8 @@ static void put_number (struct flow_live *live, const char *name, int64_t value)
     put_field (live, name, span_of (text, decimal_text (value, text)));
 }
 
-// Write the fields of a new run that flow_rows_write does not.
+// Write the fields of a new run that flow_rows_write does not write, after deleting all keys of a
+// former one.
 static void write_new_run (struct flow_live *live)
 {
     char plan[IDENT_SIZE];
@@ -90,9 +91,10 @@ static void write_new_run (struct flow_live *live)
     put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
     const struct span reopened[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
                                     span_text (live->name)};
-    if (strcmp (plan, live->name) != 0) // a retry of its flow plan restarts it
+    if (strcmp (plan, live->name) !=
+        0) // a retry of the flow plan restarts the run, which may have ended
         store_put (live->station->store, reopened, 3);
-    else // a restarted run keeps its log
+    else // a new run has an empty log; a restarted one keeps its log
         live->log_room = FLOW_LOG_MAX;
     put_field (live, "flow", span_text (live->flow_name));
     put_number (live, "version", live->version);
@@ -161,12 +163,12 @@ void flow_live_await_plan (struct flow_live *live, uint64_t plan_id)
 struct run_read {
     struct station *station;
     uint64_t id;
-    uint64_t resets; // store_resets when the read began
+    uint64_t resets; // store_resets () when the read began
     char name[IDENT_SIZE];
     flow_read_fn *call;
-    struct flow_live *live;      // what is read so far
-    struct frames *run, *data;   // fields and values
-    struct frames *node, *input; // one span each; NULL = none
+    struct flow_live *live;      // the run, as far as it is read
+    struct frames *run, *data;   // hashes: fields and values
+    struct frames *node, *input; // strings: one span each; NULL: none
     struct frames **map_bytes;   // the bytes of the maps, one span each
     struct flow_stored_map *maps;
     size_t map_count, maps_left;
@@ -185,6 +187,7 @@ static void run_read_destroy (struct run_read *self)
     free (self);
 }
 
+// End the read: there is no run, or it cannot be read now.
 static void end_without_run (struct run_read *self, bool lost, const char *damage)
 {
     struct flow_live *live = self->live;
@@ -200,6 +203,7 @@ static void end_without_run (struct run_read *self, bool lost, const char *damag
     run_read_destroy (self);
 }
 
+// End the read: the stored run is damaged.
 static void end_damaged (struct run_read *self, const char *reason)
 {
     log_event (LEVEL_ERROR, "flow.damaged", "run=%s reason=%s", self->name,
@@ -207,7 +211,7 @@ static void end_damaged (struct run_read *self, const char *reason)
     end_without_run (self, false, reason);
 }
 
-// A copy of a string reply; NULL: it is not a string.
+// Copy a string reply; NULL: it is not a string.
 static struct frames *copy_string_reply (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_STRING)
@@ -216,7 +220,7 @@ static struct frames *copy_string_reply (const redisReply *reply)
     return frames_copy (&text, 1);
 }
 
-// A copy of a reply that is an array of strings; NULL: it is not an array.
+// Copy a reply that is an array of strings; NULL: it is not an array.
 static struct frames *copy_array_reply (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ARRAY)
@@ -248,13 +252,15 @@ static int64_t hash_field_number (const struct frames *fields, const char *name)
     return strtoll (text, NULL, 10);
 }
 
+// Make the run of the replies and its definition, and pass it to the caller.
 static void on_definition (void *owner, const struct flow *flow, int version, const char *why)
 {
     struct run_read *self = owner;
     struct flow_live *live = self->live;
     struct reason reason = {""};
     (void)version;
-    if (self->resets != store_resets (self->station->store)) { // another owner may have changed it
+    if (self->resets !=
+        store_resets (self->station->store)) { // another owner may have changed the run
         end_without_run (self, true, NULL);
         return;
     }
@@ -281,11 +287,13 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     run_read_destroy (self);
 }
 
+// Get the definition of the run's version.
 static void read_definition (struct run_read *self)
 {
     flow_book_get (self->station, self->live->flow_name, self->live->version, on_definition, self);
 }
 
+// The reply with a map; after the last one the definition is read.
 static void on_map (void *owner, const redisReply *reply)
 {
     struct run_read *self = owner;
@@ -301,6 +309,7 @@ static void on_map (void *owner, const redisReply *reply)
         end_without_run (self, true, NULL);
 }
 
+// Read the maps of all steps with a list.
 static void read_maps (struct run_read *self)
 {
     char key[FLOW_KEY_SIZE];
@@ -323,6 +332,7 @@ static void read_maps (struct run_read *self)
     }
 }
 
+// Read the fields that flow_rows_read does not read. False: not those of a run.
 static bool read_station_fields (struct run_read *self)
 {
     struct flow_live *live = self->live = memory_new (sizeof *live);
@@ -372,6 +382,7 @@ static bool read_station_fields (struct run_read *self)
     return true;
 }
 
+// The last reply: all hashes and strings of the run are here, except the maps.
 static void on_data (void *owner, const redisReply *reply)
 {
     struct run_read *self = owner;

@@ -31,8 +31,8 @@ struct run_sweep {
     char run[IDENT_SIZE];
 };
 
-// Whether a command has reopened the run since it ended. If not, forget it in memory before it is
-// removed: otherwise parts of it could be written again.
+// Whether a command has reopened the run since it ended. If not, remove it from memory before it is
+// deleted: otherwise parts of it could be written once more.
 static bool was_reopened (struct station *self, uint64_t run)
 {
     struct flow_live *live = flow_live_find (self, run);
@@ -43,7 +43,8 @@ static bool was_reopened (struct station *self, uint64_t run)
     return false;
 }
 
-// Fields "INDEX.list" of the run's data name the steps that have a map under a key of their own.
+// Delete all keys of a run. Fields "INDEX.list" of its data name the steps that have a map under a
+// key of their own.
 static void on_data_fields (void *owner, const redisReply *reply)
 {
     struct run_sweep *self = owner;
@@ -70,6 +71,7 @@ static void on_data_fields (void *owner, const redisReply *reply)
     free (self);
 }
 
+// Delete a run: read which maps it has, then delete all its keys.
 static void delete_run (struct run_sweep *self)
 {
     char key[KEY_SIZE];
@@ -78,7 +80,7 @@ static void delete_run (struct run_sweep *self)
     store_get (self->station->store, words, 2, on_data_fields, self);
 }
 
-// Read a field of run `run` for this sweep.
+// Read a field of a run, which may be the parent of the swept one.
 static void read_run_field (struct run_sweep *self, uint64_t run, const char *field,
                             void (*reply) (void *owner, const redisReply *reply))
 {
@@ -88,8 +90,8 @@ static void read_run_field (struct run_sweep *self, uint64_t run, const char *fi
     store_get (self->station->store, words, 3, reply, self);
 }
 
-// While its parent run is in progress, the run of a sub-flow may still have to be undone: move it
-// to the end of the queue of ended runs.
+// Delete the run of a sub-flow, unless its parent run is in progress and may still undo it: then
+// move it to the end of the queue of ended runs.
 static void on_parent_ended (void *owner, const redisReply *reply)
 {
     struct run_sweep *self = owner;
@@ -107,6 +109,7 @@ static void on_parent_ended (void *owner, const redisReply *reply)
     free (self);
 }
 
+// The field `parent` of the swept run: if it has a parent, read whether that has ended.
 static void on_parent (void *owner, const redisReply *reply)
 {
     struct run_sweep *self = owner;
@@ -120,6 +123,7 @@ static void on_parent (void *owner, const redisReply *reply)
         delete_run (self);
 }
 
+// Begin to delete a run.
 static void sweep_run (struct station *self, const redisReply *run)
 {
     struct run_sweep *sweeping = memory_new (sizeof *sweeping);
@@ -157,7 +161,7 @@ void flow_sweep_tick (struct station *self)
                                span_text ("0"),
                                span_text (page)};
     store_get (self->store, old, 7, on_runs_to_sweep, self);
-    // Runs beyond the newest flow_count, newest first.
+    // The runs after the newest flow_count ones, newest first.
     snprintf (first, sizeof first, "%" PRId64, self->settings->flow_count);
     snprintf (page, sizeof page, "%" PRId64, self->settings->flow_count + PAGE - 1);
     const struct span many[] = {span_text ("ZREVRANGE"), span_text (KEY_FLOW_ENDED),

@@ -3,5 +3,6 @@
 
 #include "station_state.h"
 
-// Call about once a second. Settings: flow_count, flow_age.
+// Delete some of the runs that exceed the settings flow_count and flow_age. Call this about once a
+// second.
 void flow_sweep_tick (struct station *self);

@@ -16,7 +16,7 @@ struct uses_search {
     int versions[2 * STORE_FLOW_VERSIONS]; // the requested versions
     size_t count;
     struct flow_uses found;
-    char cursor[CURSOR_SIZE]; // of the current page
+    char cursor[CURSOR_SIZE]; // ZSCAN cursor of the current page
     size_t left;              // pending replies of the page
     bool lost;
     flow_uses_fn *reply;
@@ -45,7 +45,7 @@ size_t flow_uses_filter_unused (const struct flow_uses *self, int *versions, siz
 
 static void read_uses_page (struct uses_search *self);
 
-// All replies of a page have arrived.
+// Read the next page, or reply: all replies of a page have arrived.
 static void end_uses_page (struct uses_search *self)
 {
     bool more = strcmp (self->cursor, "0") != 0 && self->found.count < self->count;
@@ -57,12 +57,14 @@ static void end_uses_page (struct uses_search *self)
     free (self);
 }
 
+// Count a reply; the last one ends the page.
 static void count_uses_reply (struct uses_search *self)
 {
     if (--self->left == 0)
         end_uses_page (self);
 }
 
+// Add a version to those found, if it is a requested one.
 static void add_used_version (struct uses_search *self, int version)
 {
     for (size_t i = 0; i < self->count; i++)
@@ -83,6 +85,7 @@ static void on_run_version (void *owner, const redisReply *reply)
     count_uses_reply (self);
 }
 
+// Read the flow and version of a run.
 static void read_run_version (struct uses_search *self, const redisReply *run)
 {
     char key[KEY_SIZE];
@@ -101,7 +104,7 @@ static void on_uses_page (void *owner, const redisReply *reply)
     bool well_formed = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                        reply->element[0]->type == REDIS_REPLY_STRING &&
                        reply->element[1]->type == REDIS_REPLY_ARRAY;
-    self->left = 1; // the page itself: released below
+    self->left = 1; // the page itself counts as a pending reply until the end of this function
     self->lost = !well_formed;
     snprintf (self->cursor, sizeof self->cursor, "%s", well_formed ? reply->element[0]->str : "0");
     // Members alternate with their scores.
@@ -111,6 +114,7 @@ static void on_uses_page (void *owner, const redisReply *reply)
     count_uses_reply (self);
 }
 
+// Read the next page of the list of runs.
 static void read_uses_page (struct uses_search *self)
 {
     const struct span words[] = {span_text ("ZSCAN"), span_text (KEY_FLOW_RUNS),
