@@ -14,7 +14,7 @@
 #include "turn.h"
 
 enum {
-    KEPT_BYTES_MAX = 64 << 20, // of requests that wait for Redis
+    KEPT_BYTES_MAX = 64 << 20, // held by requests that wait for Redis
     DRAIN_MAX = 100000         // messages discarded at the end
 };
 
@@ -118,7 +118,7 @@ static void take_request (struct station *self, const struct packet *packet)
     run_command (self, &request);
 }
 
-// False: there is no message.
+// Receive and handle one message. False: there is none.
 static bool receive_request (struct station *self)
 {
     struct packet packet;

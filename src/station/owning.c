@@ -63,7 +63,8 @@ static void on_redis_up (struct station *self)
         notify_status ("standby");
 }
 
-// The data have been converted to the previous version: there is nothing to serve.
+// Handle the end of the conversion of the data to the previous version: stop, as there is nothing
+// to serve.
 static void on_gone_back (void *owner, enum store_result result, const char *error)
 {
     struct station *self = owner;
@@ -77,7 +78,7 @@ static void on_gone_back (void *owner, enum store_result result, const char *err
     reactor_stop (self->reactor);
 }
 
-// This station owns the plans and has loaded all that it needs of them.
+// Start to serve: this station owns the plans and has loaded what it needs to know about them.
 static void on_owned (struct station *self)
 {
     if (!self->owner_since) {
@@ -101,7 +102,7 @@ static void on_owned (struct station *self)
     notify_status ("serving");
 }
 
-// Another station owns the plans, or may take them over.
+// Stop serving: another station owns the plans, or may take them over.
 static void on_fenced (struct station *self)
 {
     log_event (

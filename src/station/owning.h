@@ -5,14 +5,15 @@
 
 #include "station_state.h"
 
-// The state of the store has changed.
+// Handle a changed state of the store.
 void owning_changed (void *owner, enum store_state state);
 
 // Bind the request socket and print `ready`. While the endpoint is in use nothing happens, and the
 // caller retries.
 void owning_serve (struct station *self);
 
-// Log why Redis is down: once, and again when the reason changes. Called several times a second.
+// Log why Redis is down, and show it in systemd's status. Does nothing while the reason is
+// unchanged, as it is called several times a second.
 void owning_note_down (struct station *self, const char *trouble);
 
 // Called with each tick. A station that served and finds that another one owns the plans drops its

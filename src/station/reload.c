@@ -11,6 +11,7 @@
 #include "targets.h"
 #include "zones.h"
 
+// Keep the old values of the settings that only a restart can change, and log those that differ.
 static void keep_fixed (const struct station_settings *old, struct station_settings *fresh)
 {
     for (size_t i = 0; i < station_setting_table.count; i++) {
@@ -37,7 +38,7 @@ static void apply_settings (struct station *self)
         targets_load (self); // an added target may have the name that was removed from the settings
 }
 
-// A target with the name of a flow would get the plans of the flow.
+// Whether a target has the name of a flow, whose plans it would get.
 static bool names_flow (const struct station *self, const struct station_settings *fresh,
                         struct reason *reason)
 {

@@ -52,8 +52,8 @@
 
 enum {
     TICK_MS = 100,
-    GIVEN_REDIS_WAIT_US = 2000000, // before serving without it
-    LOG_WAIT_US = 2000000,         // between two log lines while waiting
+    GIVEN_REDIS_WAIT_US = 2000000, // wait for an external Redis before serving without it
+    LOG_WAIT_US = 2000000,         // between two log lines while waiting for Redis
     STOP_WAIT_US = 5000000,        // for the last writes
     FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are released
 };
@@ -103,7 +103,8 @@ void station_hand_over (struct station *self)
 
 // -- the reactor
 
-// Not during the start, while the station loads its data: the reload follows then.
+// Reload the settings if SIGHUP has come; during the start that waits, as the station loads its
+// data.
 static void reload_if_wanted (struct station *self)
 {
     bool ready = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
@@ -179,6 +180,8 @@ static void tick_starting (struct station *self, int64_t now_us)
     }
 }
 
+// Whether the station has stopped: its writes are done or have timed out, and the plans are
+// released. Also true after a failure.
 static bool has_ended (struct station *self, int64_t now_us)
 {
     bool settled = store_pending (self->store) == 0 && self->prefetched.count == 0;
@@ -232,9 +235,9 @@ static void on_tick (void *owner)
     link_flush (store_link (self->store));
 }
 
-// -- making it
+// -- construction
 
-// Check what the settings refer to; an error here fails at the next start too.
+// Load and check what the settings refer to; an error here fails at the next start too.
 static int take_settings (struct station *self, struct link_config *config, struct reason *reason)
 {
     const struct station_settings *settings = self->settings;

@@ -9,7 +9,7 @@ struct station;
 struct station_config {
     struct station_settings *settings; // borrowed; changed on SIGHUP
     station_read_fn *read_settings;
-    int signal_fd;           // of process_prepare
+    int signal_fd;           // made by process_prepare
     bool yields;             // this process has just released the plans: let others take over first
     struct forward *forward; // borrowed: forward_life.h
 };
@@ -20,8 +20,8 @@ enum station_end {
     STATION_FENCED   // another station owns the plans: create it again, as a standby
 };
 
-// Create the station: bind its sockets, start the embedded Redis or begin to connect to the given
-// one. NULL on failure, with the fault and a reason.
+// Create the station: bind its sockets, start the embedded Redis or begin to connect to the
+// external one. NULL on failure, with the fault and a reason.
 struct station *station_new (const struct station_config *config, enum station_fault *ret_fault,
                              struct reason *reason);
 

@@ -44,7 +44,8 @@ static void on_removed (void *owner, const struct store_removed *answer)
     inquiry_end (inquiry, result, answer->error);
 }
 
-// If the plan is a callback, stop sending it.
+// Called when the removal is being written: if the plan is a callback, record that it is not sent
+// any more.
 static void on_remove_decided (void *owner, const struct store_loaded *found)
 {
     const struct inquiry *inquiry = owner;
@@ -67,7 +68,7 @@ static void remove_now (struct inquiry *inquiry, const char *station)
     link_flush (store_link (inquiry->station->store));
 }
 
-// Check the right to its target; plans of flows have a path of their own.
+// Remove the plan if the peer may touch its target; a flow plan or a step by way of its run.
 static void on_remove_loaded (void *owner, const struct store_loaded *answer)
 {
     struct inquiry *inquiry = owner;
@@ -230,7 +231,7 @@ static void command_run (struct station *self, struct request *request,
     command->run (self, request, &arguments);
 }
 
-// Case is ignored, as everywhere in MicroZero.
+// Whether `name` is this command. Case is ignored, as everywhere in MicroZero.
 static bool is_named (struct span name, const char *command)
 {
     return name.size == strlen (command) && name.size &&

@@ -15,7 +15,7 @@
 #include "target_names.h"
 #include "targets.h"
 
-enum { BETWEEN_US = 1000000 };
+enum { BETWEEN_US = 1000000 }; // at least between two tests
 
 struct trying {
     struct station *station;
@@ -38,7 +38,8 @@ static void on_written (void *owner, enum store_result result, const char *error
     station_resume (station);
 }
 
-// A plan of the target with nothing but this callback. It is never stored.
+// A plan of the target with nothing but this callback, which is never stored. The caller owns it;
+// NULL: invalid, with a reason.
 static struct plan *plan_of (struct span target, json_t *callback, struct reason *reason)
 {
     json_t *fields = json_pack ("{s:O}", "callback", callback);
@@ -54,7 +55,7 @@ static struct plan *plan_of (struct span target, json_t *callback, struct reason
     return plan;
 }
 
-// 0, or the error with its reason.
+// Check whether a test may be sent for this target now. 0, or the error with its reason.
 static int check_callback_target (struct station *self, const struct request *request,
                                   struct span target, struct reason *reason)
 {
@@ -77,7 +78,7 @@ static int check_callback_target (struct station *self, const struct request *re
     return 0;
 }
 
-// Only ids of callbacks are accepted.
+// Resend a callback, which must be named by its id.
 static void redeliver (struct station *self, struct request *request,
                        const struct arguments *arguments, const struct admin_subcommand *word)
 {

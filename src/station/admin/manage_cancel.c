@@ -79,7 +79,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (station);
 }
 
-// Cancel the plan of the step, if a call is in flight.
+// Cancel the plan of the step if its call is in flight, else refuse.
 static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
     struct cancel *self = owner;

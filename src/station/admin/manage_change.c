@@ -30,9 +30,9 @@
 struct plan_change {
     struct inquiry inquiry;
     enum manage_command command;
-    int64_t count;       // skip
-    struct frames *text; // update, done, run: one span
-    bool flow_asked;     // its flow was requested
+    int64_t count;       // occurrences to skip
+    struct frames *text; // one span, the argument of update, done or run; NULL = none
+    bool flow_asked;     // the definition of its flow was requested
     int tries;
 
     struct plan *plan;    // the changed plan, while it is stored
@@ -75,7 +75,8 @@ static void replace_messages (char **text, json_t *messages)
     json_decref (object);
 }
 
-// A copy of the plan; `messages`, unless NULL, replaces the frames that it sends.
+// A copy of the plan, owned by the caller; `messages`, unless NULL, replaces the frames that it
+// sends.
 static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct reason *reason)
 {
     size_t size;
@@ -87,7 +88,7 @@ static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct
     return changed;
 }
 
-// The checks are those of a submission.
+// Check the frames as those of a submission.
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason)
 {
@@ -182,7 +183,8 @@ static int read_run_with (struct plan_change *self, const struct plan *plan, jso
     return *ret ? 0 : ZPLAN_EARGUMENT;
 }
 
-// Whether the definition of its flow must be read first.
+// Whether the definition of the plan's flow must be read before the change, as its params are
+// checked.
 static bool needs_flow (const struct plan_change *self, const struct plan *plan)
 {
     struct station *station = self->inquiry.station;

@@ -18,7 +18,7 @@
 
 enum { RECENT_US = 60000000 }; // older rejections are not reported
 
-// Findings: texts of problems and warnings for people, and all of them with advice.
+// What was found: the texts of problems and warnings for people, and all of them with advice.
 struct findings {
     json_t *problems, *warnings, *all;
 };
@@ -27,7 +27,7 @@ enum { STRANGERS_NAMED = 5 }; // unknown targets that are listed by name
 
 enum { FINDING_PROBLEM, FINDING_WARNING };
 
-// `advice`: what to do, a string constant.
+// Add a problem or warning. `advice`: what to do, a string constant.
 static void add_finding (struct findings *self, int level, const char *advice, const char *format,
                          ...) __attribute__ ((format (printf, 4, 5)));
 
@@ -56,7 +56,7 @@ static size_t count_connected (const struct station *self)
     return connected;
 }
 
-// Find what keeps the station from working.
+// Add what keeps the station from working.
 static void find_problems (const struct station *self, struct findings *list)
 {
     const struct link *link = store_link (self->store);
@@ -95,7 +95,7 @@ static void find_problems (const struct station *self, struct findings *list)
                      (long long)self->settings->limits.memory_mib);
 }
 
-// Find risks to the data in Redis.
+// Add risks to the data in Redis.
 static void find_redis (const struct station *self, struct findings *list)
 {
     enum { CLOCK_MS = 1000, FULL_PERCENT = 90 };
@@ -128,7 +128,7 @@ static void find_redis (const struct station *self, struct findings *list)
                      facts->clock_ahead_ms > 0 ? "ahead of" : "behind");
 }
 
-// Find settings and entries of the allow-list that are not in effect.
+// Add settings and entries of the allow-list that are not in effect.
 static void find_settings (const struct station *self, struct findings *list)
 {
     if (self->reload_trouble.text[0])
@@ -145,7 +145,8 @@ static void find_settings (const struct station *self, struct findings *list)
                      "the list of allowed keys is unchanged: %s", self->access_trouble.text);
 }
 
-// Report a center that does not answer or denies access. Stations it listed before stay.
+// Add a center that does not answer or denies access. The stations that it listed before stay
+// targets.
 static void find_center (const struct station *self, struct findings *list)
 {
     const char *trouble = self->center ? center_trouble (self->center) : "";
@@ -233,7 +234,7 @@ static void find_strangers (struct station *self, const struct peer *peer, struc
             "targets that this station does not know have plans: %s", names);
 }
 
-// Find what an operator should know about.
+// Add what an operator should know about.
 static void find_warnings (struct station *self, const struct peer *peer, struct findings *list)
 {
     if (station_store_up (self))

@@ -22,14 +22,14 @@ struct history_question {
     char plan[PLAN_TEXT_SIZE]; // as the requester named it; "" = any
     bool since_given, after_given;
     int64_t since;
-    char statuses[STATUSES + 1]; // for the filter of the store
+    char statuses[STATUSES + 1]; // one for each status, '1' = wanted; for the store
 };
 
 struct historian {
     struct station *station;
     struct peer *peer;
     struct history_question question;
-    json_t *answer; // kept while the states of callbacks are read
+    json_t *answer; // owned while the states of callbacks are read
 };
 
 // -- the filter
@@ -164,7 +164,8 @@ static bool read_question (const struct arguments *arguments, struct history_que
 
 // -- the answer
 
-// Whether outcomes after `since` were removed, or its sequence numbers are obsolete.
+// Whether the requester has missed outcomes: some after `since` were removed, or `since` is of
+// obsolete sequence numbers.
 static bool is_missed (const struct history_question *question, const struct store_history *answer)
 {
     if (!question->since_given)
@@ -306,9 +307,10 @@ enum { ENTRIES_MAX = 1000, ENTRY_TEXT_MAX = 64 };
 struct forgetting {
     struct station *station;
     struct peer *peer;
-    char epoch[EPOCH_MAX + 1], only[STATION_NAME_MAX + 1]; // "" = any station
+    char epoch[EPOCH_MAX + 1];
+    char only[STATION_NAME_MAX + 1]; // station of the outcomes; "" = any
     bool epoch_given;
-    char *entries; // for store_forget; NULL: not given
+    char *entries; // as text for store_forget; NULL: not given
     size_t size;
 };
 
@@ -399,7 +401,8 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
     station_resume (self);
 }
 
-// A key that is bound to targets must name one of them. False: the request was rejected.
+// Whether the key may forget outcomes of the station `only`, "" = of all. A key that is bound to
+// targets must name one of them. False: the request was rejected.
 static bool may_forget (struct station *self, struct request *request, const char *only)
 {
     if (only[0])

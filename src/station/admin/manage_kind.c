@@ -73,8 +73,8 @@ static void list_go (void *owner)
     store_kinds (self->station->store, KIND_LIST, (struct span){0}, NULL, on_kinds, self);
 }
 
-// The JSON to store. Its size is limited, which bounds the list of all kinds. Free it; NULL with a
-// reason.
+// The JSON of a kind to store. Its size is limited, which bounds the list of all kinds. The caller
+// frees it; NULL: invalid, with a reason.
 static char *read_fields (struct station *self, const char *user, struct span text,
                           struct reason *reason)
 {

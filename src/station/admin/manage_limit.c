@@ -10,7 +10,7 @@
 #include "reply.h"
 #include "due.h"
 
-enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // names of targets are no longer than those of groups
+enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // prefix and name; names of targets are no longer
 
 _Static_assert((int)POLICY_NAME_MAX >= (int)STATION_NAME_MAX, "names of stations fit as well");
 
@@ -66,7 +66,8 @@ static void add_limit (json_t *limits, struct span kept, const struct limit *lim
 
 // -- answers
 
-// The limits that were set, and for other targets those of the settings; only what `user` may see.
+// The limits that were set by command, and those of the settings for other targets, as far as
+// `user` may see them.
 static json_t *limits_json (struct station *self, const char *user,
                             const struct store_limits *answer)
 {

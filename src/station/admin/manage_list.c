@@ -47,7 +47,7 @@ struct plan_listing {
     struct station *station;
     struct peer *peer;
     struct list_filter filter;
-    bool of_monitor; // MicroZero's: one array of all plans that it may see, in the STATUS frame
+    bool of_monitor; // for MicroZero's monitor: one array of all plans it may see, in STATUS
 };
 
 // -- the filter
@@ -58,7 +58,7 @@ static const char *const orders[STORE_ORDERS] = {[STORE_BY_ID] = "id",
                                                  [STORE_STOPPED] = "stopped",
                                                  [STORE_DEAD] = "dead"};
 
-// Its meaning depends on the order: take_after.
+// Copy the place where the page starts. Its meaning depends on the order: take_after.
 static bool read_after (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
@@ -74,7 +74,7 @@ static bool orders_by_place (const struct store_filter *filter)
     return filter->order != STORE_BY_ID && filter->order != STORE_RUNNING;
 }
 
-// A place, "US:STATION:ID", or an id.
+// Parse that place: "US:STATION:ID", or an id. False: invalid.
 static bool take_after (struct list_filter *self)
 {
     const char *station = strchr (self->after, ':'), *id = strrchr (self->after, ':');
@@ -93,7 +93,7 @@ static bool take_after (struct list_filter *self)
            ident_parse (span_text (id + 1), &self->store.after);
 }
 
-// A name that `parse` knows, or its number.
+// Read a name that `parse` knows, or its number.
 static bool read_name (const json_t *value, int (*parse) (const char *name), int count, int *ret)
 {
     json_int_t number = json_integer_value (value);
@@ -216,7 +216,7 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
 
 // -- the page
 
-// Where the next page begins. Source: proto 9.3.
+// The place where the next page begins. Source: proto 9.3.
 static json_t *place_json (const struct store_filter *filter, const struct store_listed *last)
 {
     char id[IDENT_SIZE], place[PLACE_ROOM];
@@ -244,7 +244,7 @@ static bool has_title (const struct list_filter *filter, struct span plan)
     return found;
 }
 
-// The progress that a worker reported for the plan's current run; NULL: none.
+// The progress text that a worker reported for the plan's current run; NULL: none.
 static const char *progress_of (struct station *self, uint64_t id, struct span plan)
 {
     const struct active_run *active = runs_find (self, id);
@@ -275,8 +275,8 @@ static bool write_listed (const struct plan_listing *listing, const struct store
     return true;
 }
 
-// The last place of the page; plan 0: it is the last page. False: the key is bound to targets and
-// may see no plan of the page, so that the place is hidden as well.
+// Find the last place of the page; plan_id 0: it is the last page. False: the key is bound to
+// targets and may see no plan of the page, so that the place is hidden as well.
 static bool end_of (const struct plan_listing *listing, const struct store_page *page,
                     struct store_listed *ret)
 {

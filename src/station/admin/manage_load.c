@@ -17,7 +17,8 @@ struct load_inquiry {
     struct station *station;
     struct peer *peer;
     int64_t from_s, to_s, step_s; // 0 = not given
-    size_t count, left;
+    size_t count;                 // buckets
+    size_t left;                  // buckets whose count is not read yet
     bool lost;
     int64_t counts[BUCKETS_MAX];
 };
@@ -97,7 +98,7 @@ static const struct json_field fields[] = {
     {"step", AS_SECONDS, offsetof (struct load_inquiry, step_s), 1, WEEK_S},
 };
 
-// False: invalid, with the reason.
+// Read the interval and the step, and fill in the defaults. False: invalid, with the reason.
 static bool read_wish (struct load_inquiry *self, const struct arguments *arguments,
                        struct reason *reason)
 {

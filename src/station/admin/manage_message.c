@@ -20,7 +20,8 @@ static const char *progress_of (struct station *self, uint64_t id,
     return its ? active->progress : "";
 }
 
-// The place of the plan among its iterations, which is derived and never stored.
+// Find the place of the plan among its iterations, which is derived and never stored. False: it has
+// none.
 static bool place_in (uint64_t id, struct span message, struct run_place *ret)
 {
     struct reason reason;
@@ -36,7 +37,8 @@ static bool place_in (uint64_t id, struct span message, struct run_place *ret)
     return cycle != 0;
 }
 
-// The members to append to the stored object: `,"progress":"...",...}`. Free it; NULL = none.
+// The members to append to the stored object: `,"progress":"...",...}`. The caller frees it; NULL =
+// none.
 static char *more_members (struct station *self, uint64_t id, const struct store_loaded *answer,
                            json_t *failures)
 {
@@ -61,6 +63,7 @@ static char *more_members (struct station *self, uint64_t id, const struct store
     return text;
 }
 
+// The stored object with masked URLs of callbacks. The caller frees it.
 static char *masked_message (struct span message, bool is_callback)
 {
     struct reason ignored;
@@ -73,8 +76,8 @@ static char *masked_message (struct span message, bool is_callback)
     return text;
 }
 
-// Append the members. URLs of callbacks are masked except for users with the role manage; only for
-// that is the stored object parsed, as it may be large.
+// The stored object with more members; the caller frees it. URLs of callbacks are masked except for
+// users with the role manage; only for that is the stored object parsed, as it may be large.
 static char *with_members (struct station *self, const char *user, uint64_t id,
                            const struct store_loaded *answer, json_t *failures)
 {

@@ -37,7 +37,7 @@ static json_t *occurrence_times (const struct plan *plan, const struct zone *zon
     return list;
 }
 
-// Takes over `list`.
+// Reply with these times. Takes over `list`.
 static void reply_times (struct station *self, struct peer *peer, uint64_t plan_id, json_t *list)
 {
     json_t *object = json_object ();

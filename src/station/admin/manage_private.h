@@ -3,7 +3,7 @@
 
 #include "inquiry.h"
 
-// Add who owns the plans, since when, and the number of standbys.
+// Add the members owner (this station), owner_since and standbys to `object`.
 void manage_add_owner (const struct station *self, json_t *object);
 
 // Check the frames that the plan sends by the rules of a submission. 0, or the error with its

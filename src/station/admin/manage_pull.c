@@ -103,7 +103,7 @@ static void name_worker (struct take *take)
         snprintf (take->worker, sizeof take->worker, "w-%016" PRIx64, process_random ());
 }
 
-// 0, or the error with its reason.
+// Check whether the take is allowed. 0, or the error with its reason.
 static int check_take (struct station *self, const struct request *request, const struct take *take,
                        struct reason *reason)
 {
@@ -161,8 +161,8 @@ void manage_take (struct station *self, struct request *request, const struct ar
 
 struct working {
     struct inquiry inquiry;
-    bool reports;
-    bool repeat; // its plan is gone: the report may repeat an accepted one
+    bool reports; // it is a report, else a heartbeat (alive)
+    bool repeat;  // its plan is gone: the report may repeat an accepted one
     char plan[PLAN_TEXT_SIZE];
     char worker[WORKER_NAME_MAX + 1];
     uint64_t exec_id;
@@ -246,7 +246,7 @@ static void on_alive (void *owner, const struct store_alive *answer)
     working_end (self);
 }
 
-// The last worker of the run's team has ended: end the run.
+// End the run, as the last worker of its team has ended.
 static void end_run (struct station *self, uint64_t plan_id, const struct core_reported *answer)
 {
     struct reason reason;
@@ -313,7 +313,7 @@ static void ask_store (struct working *self)
         store_alive (station->store, &worker, &heartbeat, on_alive, self);
 }
 
-// The key is bound to some targets: the plan must belong to one of them.
+// Check that the plan belongs to a target of the key, which is bound to some.
 static void on_plan_loaded (void *owner, const struct store_loaded *answer)
 {
     struct working *self = owner;
@@ -338,7 +338,7 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     link_flush (store_link (self->inquiry.station->store));
 }
 
-// For other keys, only the target matters here: the store checks the state of the plan.
+// Note the target that the worker reports on; the key may touch all, and the store checks the plan.
 static void on_target_loaded (void *owner, const struct store_loaded *answer)
 {
     struct working *self = owner;
@@ -365,7 +365,7 @@ static const char *wrong_together (const struct working *self)
     return NULL;
 }
 
-// False: invalid, with the reason.
+// Read the fields of the request. False: invalid, with the reason.
 static bool read_working (struct working *self, struct span text, struct reason *reason)
 {
     const struct json_field *first = working_fields + (self->reports ? REPORT_FIRST : 0);

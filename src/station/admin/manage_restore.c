@@ -54,7 +54,7 @@ static void restoring_end (struct plan_restore *self)
     station_resume (station);
 }
 
-// Runs belong to the other station: one that was in progress there restarts here.
+// Reset the run of the plan: one that was in progress at the other station restarts here.
 static void reset_run (struct plan *plan)
 {
     if (plan->state == PLAN_EXECUTE || plan->state == PLAN_NONE || plan->state == PLAN_SKIP)
@@ -100,7 +100,7 @@ static int check_plan (struct station *self, const char *user, const struct plan
     return rc;
 }
 
-// NULL: invalid, with the reason.
+// Read the plan, which the caller owns. NULL: invalid, with the reason.
 static struct plan *read_plan (struct span text, struct reason *reason)
 {
     int64_t id = 0;

@@ -57,7 +57,7 @@ static json_t *target_stats (struct station *self, struct target *target)
     return object;
 }
 
-// Only the targets that the peer may see.
+// The statistics of the targets that the peer may see, a new array.
 static json_t *targets_stats (struct station *self, const struct peer *peer)
 {
     json_t *list = json_array ();
@@ -85,7 +85,7 @@ static json_t *histogram_json (const struct histogram *self, const struct bounds
     return json_pack ("{s:o, s:I}", "counts", counts, "sum_us", (json_int_t)self->sum_us);
 }
 
-// Only of the targets that the peer may see.
+// The histograms of submissions, and of the targets that the peer may see.
 static json_t *histograms_json (struct station *self, const struct peer *peer)
 {
     json_t *lateness = json_object (), *duration = json_object ();

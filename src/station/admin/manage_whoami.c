@@ -3,7 +3,8 @@
 #include "manage_private.h"
 #include "permit.h"
 
-// Without an allow-list, keys have no names and may do everything.
+// The rights of the key. NULL: there is no allow-list, so nobody has a name and everything is
+// allowed.
 static json_t *answer_of (const struct access_key *key)
 {
     static const char *const names[] = {"submit", "observe", "manage", "result", "signal"};

@@ -82,7 +82,8 @@ static void of_error (struct facts *self)
                 0);
 }
 
-// Add the reason if a limit of its target or group blocks the plan. False: it does not.
+// Add the reason if this limit blocks the plan, and return whether it does. `whose`: its target or
+// group.
 static bool of_limit (struct facts *self, const struct limit_use *use, const char *whose)
 {
     char why[192];
@@ -101,7 +102,7 @@ static bool of_limit (struct facts *self, const struct limit_use *use, const cha
     return true;
 }
 
-// The limit of the settings applies unless one was set by command.
+// The limit of the target: that of the settings, unless one was set by command.
 static struct limit_use target_limit (const struct facts *self)
 {
     struct limit_use use = self->place->station;
@@ -111,7 +112,7 @@ static struct limit_use target_limit (const struct facts *self)
     return use;
 }
 
-// The limits of its target and of its group.
+// Add the limits of its target and of its group that block the plan.
 static void of_limits (struct facts *self)
 {
     char whose[80];
@@ -126,7 +127,8 @@ static void of_limits (struct facts *self)
     self->limited = of_limit (self, &self->place->group, whose) || self->limited;
 }
 
-// For a pull target: it is offered to workers, or they work on it.
+// If the plan is of a pull target, add that it is offered to workers, or that they work on it.
+// False: it is of another type.
 static bool of_workers (struct facts *self, const char *since)
 {
     char why[128];
@@ -140,7 +142,7 @@ static bool of_workers (struct facts *self, const char *since)
     return true;
 }
 
-// ", its target has not answered yet", and since when the target is unresponsive.
+// Format ", its target has not answered yet", and since when the target is unresponsive.
 static void no_answer_words (const struct active_run *active, char out[NO_ANSWER_SIZE])
 {
     char since[RFC3339_SIZE];
@@ -187,7 +189,7 @@ static void of_retry (struct facts *self)
                 self->place->score_us);
 }
 
-// A worker released the plan, which is therefore delayed beyond its time.
+// Add that a worker released the plan, which is therefore delayed beyond its time.
 static void of_release (struct facts *self)
 {
     char why[WHY_MAX];

@@ -9,7 +9,7 @@
 #include "plan_json.h"
 
 enum { SECOND_US = 1000000, RESULT_BYTES_MAX = 65536, GROUP_PREFIX = 3 };
-// Short, so that a dead sender is noticed soon.
+// Short, in seconds, so that the end of a sender is noticed soon.
 enum { PING_S = 5, SENDER_TIMEOUT_S = 20 };
 
 // -- which outcomes get a callback
@@ -152,8 +152,8 @@ static json_t *fields_of (const struct callback_outcome *outcome)
     return fields;
 }
 
-// A group for each source, so that sources take turns. Submitters cannot use the colon in a group's
-// name, so the group is never one of theirs.
+// Give the callbacks of each source a group of their own, so that sources take turns. Submitters
+// cannot use the colon in a group's name, so the group is never one of theirs.
 static void set_group (struct plan *plan, struct span source)
 {
     char group[POLICY_NAME_MAX + 1];
@@ -169,7 +169,7 @@ static void set_group (struct plan *plan, struct span source)
     json_decref (fields);
 }
 
-// The callback of `of` with this body. Takes `fields` and `body`.
+// A callback plan for an outcome of the plan `of`, with this body. Takes `fields` and `body`.
 static struct plan *make_callback (struct station *self, uint64_t id, const struct plan *of,
                                    const json_t *end, json_t *fields, char *body)
 {

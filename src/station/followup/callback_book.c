@@ -9,14 +9,15 @@
 
 struct kept_callbacks {
     int64_t count, bytes;
-    bool changed; // since the counts were read: to be written
+    bool changed; // since it was last written to Redis
 };
 
 struct callback_book {
     zhashx_t *sources; // by name
     struct kept_callbacks all;
-    uint64_t resets;  // of the store, when loading began
-    bool asked, read; // the counts of Redis are included
+    uint64_t resets; // number of resets of the store when loading began
+    bool asked;      // the counts of Redis are being read
+    bool read;       // the counts of Redis are included
 };
 
 static void destroy_tally (void **tally)
@@ -145,7 +146,7 @@ static void count_callback (struct station *self, const struct plan *callback, i
     callback_book_load (self);
 }
 
-// At the common limit, the source with the most callbacks has to wait.
+// Whether no source has more bytes of callbacks: at the common limit that source has to wait.
 static bool has_most (const struct callback_book *self, const struct kept_callbacks *tally)
 {
     for (const struct kept_callbacks *other = zhashx_first (self->sources); other;
@@ -155,6 +156,7 @@ static bool has_most (const struct callback_book *self, const struct kept_callba
     return true;
 }
 
+// Whether the source has reached its own limit, or has the most bytes at the common limit.
 static bool is_full (const struct station *self, const struct kept_callbacks *tally)
 {
     const struct limits *limits = &self->settings->limits;

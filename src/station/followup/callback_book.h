@@ -9,13 +9,16 @@ struct callback_book;
 
 // This station owns the plans now: read the counts from Redis, unless they are still known.
 void callback_book_load (struct station *self);
+// Forget all counts.
 void callback_book_stop (struct station *self);
 
-// A callback is added or removed in the batch of this turn.
+// Count a callback that is added in the batch of this turn.
 void callback_book_placed (struct station *self, const struct plan *callback);
+// Subtract a callback that is removed in the batch of this turn.
 void callback_book_gone (struct station *self, const struct plan *callback);
 
-// Whether plans of this source that want a callback have to wait.
+// Whether plans of this source that want a callback have to wait, as too many of its callbacks are
+// stored.
 bool callback_book_full (const struct station *self, struct span source);
 
 // Find a source that is full, and the number of its callbacks. False: there is none.

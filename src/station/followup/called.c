@@ -45,7 +45,8 @@ void called_set_instant (json_t *object, const char *name, int64_t time_us)
 
 // -- the plan
 
-// The title must not start with the plan's own: its subscribers want only the plan's results.
+// The title of the called plan. It must not start with the plan's own: its subscribers want only
+// the plan's results.
 static json_t *title_of (const struct called *called)
 {
     char text[TITLE_MAX + 32];

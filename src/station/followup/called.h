@@ -10,7 +10,7 @@ struct called {
     uint64_t id;
     const struct plan *of; // the plan of the outcome; its caller, tenant and creator are copied
     struct span target;
-    const char *prefix;   // of the title, before the title of `of`
+    const char *prefix;   // begins the title, before the title of `of`
     const char *title;    // replaces prefix and title; NULL = none
     const json_t *fields; // other fields of the PLAN frame; borrowed
     struct {

@@ -36,7 +36,8 @@ int on_failure_check (struct station *self, const char *user, const struct polic
 
 // -- the outcome, as JSON
 
-// An error that the target reports is "failed", with its own name in another member.
+// Set the status: timeout or failed. An error that the target reports is "failed", with its own
+// name in another member.
 static void set_status (json_t *object, uint8_t status)
 {
     bool timeout = status == ZERO_STATUS_TIMEOUT_ID, failed = status == ZERO_STATUS_FAILED_ID;
@@ -89,7 +90,7 @@ static char *outcome_text (struct station *self, const struct failed_run *failur
 
 // -- the plan
 
-// 63 bits of a digest of plan and run.
+// The id of the called plan: 63 bits of a digest of plan and run.
 static uint64_t id_of_run (uint64_t plan_id, uint64_t exec_id)
 {
     char text[64];

@@ -9,14 +9,17 @@
 #include "key_folder.h"
 #include "log.h"
 
-enum { LOOK_US = 1000000, RETRY_US = 8000000 };
+enum {
+    LOOK_US = 1000000, // between two checks of the folder
+    RETRY_US = 8000000 // between two attempts to read invalid files
+};
 
 static int add_certificate (void *list, const struct curve_cert *cert, struct reason *reason)
 {
     return access_add (list, cert, reason);
 }
 
-// Log a wrong file once, not at each read.
+// Note the invalid files, and log them once instead of at each read.
 static void log_wrong (struct station *self, const struct key_folder_wrong *wrong)
 {
     if (wrong->count && (wrong->count != self->access_wrong ||

@@ -18,16 +18,16 @@
 #include "turn.h"
 
 enum {
-    FORWARD_US = 10000000,
+    FORWARD_US = 10000000, // how long answers are forwarded
     TICK_MS = 100,
     LINGER_MS = 1000,
-    DRAIN_MAX = 1000,     // results in the request socket
+    DRAIN_MAX = 1000,     // unread messages taken from the request socket
     DRAIN_QUIET_MS = 200, // a process that was suspended receives pending messages only now
     DRAIN_US_MAX = 1000000,
-    KEPT_BYTES_MAX = 64 << 20 // of answers that wait
+    KEPT_BYTES_MAX = 64 << 20 // held by answers that wait
 };
 
-// The connection of a target.
+// A connection to a target, taken over from a former owner.
 struct former {
     struct forward *forward;
     void *socket;
@@ -44,8 +44,8 @@ struct kept_answer {
 
 struct forward {
     struct station *station; // the present one; NULL = none at the moment
-    enum dialect dialect;    // of the request socket
-    void *context;           // of the sockets; NULL = nothing to forward
+    enum dialect dialect;    // numbers of the request socket
+    void *context;           // context of the sockets; NULL = nothing to forward
     int64_t end_us;          // when forwarding ends, monotonic
     int64_t context_us;      // when the context may end; 0 = still forwarding
     struct former *rows;
@@ -55,7 +55,7 @@ struct forward {
     void *link; // to the request socket of the new owner; NULL = owner unknown
     char endpoint[ENDPOINT_SIZE];
     char server_key[CURVE_KEY_SIZE];
-    bool asking; // the request for the owner is not answered yet
+    bool asking; // the store was asked for the owner and has not answered
     struct timer timer;
     uint64_t passed, dropped;
 };
@@ -89,6 +89,7 @@ static void keep_message (struct forward *self, const struct span *frames, size_
     self->kept_bytes += bytes;
 }
 
+// Send the waiting answers. True: none is left, and the next answer can be sent.
 static bool send_kept (struct forward *self)
 {
     while (self->link && self->first &&
@@ -99,7 +100,8 @@ static bool send_kept (struct forward *self)
     return self->link && !self->first;
 }
 
-// `message` has its status in our numbers.
+// Send an answer, or keep it until the new owner is connected. `message` has its status in the
+// station's own numbers.
 static void send_answer (struct forward *self, const char *mailbox, struct message *message)
 {
     uint8_t desc[DESC_SIZE_MAX];
@@ -116,7 +118,8 @@ static void send_answer (struct forward *self, const char *mailbox, struct messa
 
 // -- the targets
 
-// An answer that names no plan is dropped: only the former owner could have matched it to a run.
+// Forward an answer of a target. One that names no plan is dropped: only the former owner could
+// have matched it to a run.
 static void forward_packet (struct former *former, const struct packet *packet)
 {
     struct forward *self = former->forward;
@@ -156,6 +159,7 @@ static bool on_answer (void *owner)
     return more;
 }
 
+// Read the answers of the targets again, if they can be forwarded now.
 static void read_on (struct forward *self)
 {
     bool reads = self->station && !self->context_us && send_kept (self);
@@ -259,6 +263,7 @@ static void end_forward (struct forward *self, int64_t now_us)
                (unsigned long long)self->passed, (unsigned long long)self->dropped);
 }
 
+// Close everything and forget the state, so that a forwarding can begin.
 static void clear (struct forward *self)
 {
     close_sockets (self);

@@ -11,12 +11,12 @@
 
 #include "station_state.h"
 
-// The station was fenced and reads nothing more. Ends a forwarding that is still in progress from
-// an earlier fencing.
+// Start forwarding: the station was fenced and reads nothing more. Ends a forwarding that is still
+// in progress from an earlier fencing.
 void forward_begin (struct station *station);
 
 // Forward an answer to a run of this plan that could not be written. `message` is borrowed, and has
-// its status in our numbers.
+// its status in the station's own numbers.
 void forward_keep (struct station *station, uint64_t plan_id, const struct message *message);
 
 // The station is about to end and uses no target any more: take over their connections.

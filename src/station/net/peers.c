@@ -7,8 +7,8 @@
 #include "memory.h"
 
 enum {
-    UNREAD_PART = 8,       // of max_memory, for all peers
-    UNREAD_PEER_PART = 16, // of that, for one
+    UNREAD_PART = 8,       // all peers may leave max_memory / UNREAD_PART unread
+    UNREAD_PEER_PART = 16, // one peer may leave 1/UNREAD_PEER_PART of that unread
     COUNTED_MIN = 256,     // bytes; smaller replies are bounded by max_replies_peer only
     SWEEP_US = 1000000
 };
@@ -101,7 +101,7 @@ size_t peers_unread_max (const struct station *self)
     return peers_unread_all_max (self) / UNREAD_PEER_PART;
 }
 
-// The limit of a peer's unread bytes, and also of the bytes of its waiting requests.
+// The limit of the unread bytes of a peer, and also of the bytes of its waiting requests.
 static size_t share_of_each (const struct station *self)
 {
     size_t all = peers_unread_all_max (self), most = peers_unread_max (self);
@@ -140,7 +140,7 @@ bool peers_send (struct station *self, struct span identity, const struct messag
     return sent;
 }
 
-// -- all of them
+// -- all peers
 
 void peers_tick (struct station *self, int64_t now_us)
 {

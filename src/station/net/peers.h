@@ -7,18 +7,18 @@
 struct read;
 
 struct peer_load {
-    struct span identity; // points to `bytes`, or to the caller's bytes in a lookup key
-    int64_t count;        // requests that are not answered yet
-    struct packet_debt unread;
+    struct span identity;      // points to `bytes`, or to the caller's bytes in a lookup key
+    int64_t count;             // its requests that are not answered yet
+    struct packet_debt unread; // bytes of replies that libzmq holds
 
     int reads;                 // total cost of its reads in flight (reads.c)
-    int small_answers;         // consecutive, up to now (reads.c)
+    int small_answers;         // small answers to its last reads, in a row (reads.c)
     struct read *first, **end; // queue of waiting reads
     size_t waiting_bytes;
     bool gone;                      // its last reply could not be delivered
     struct peer_load *next_waiting; // list of the peers with waiting reads
 
-    struct peer_load *next, **place; // of all
+    struct peer_load *next, **place; // links of the list of all peers
     uint8_t bytes[];
 };
 
@@ -49,7 +49,8 @@ bool peers_send (struct station *self, struct span identity, const struct messag
 // Free the load if the peer has neither requests nor replies left.
 void load_settle (struct station *self, struct peer_load *load);
 
+// Free the loads of idle peers, at most once a second. `now_us` is monotonic.
 void peers_tick (struct station *self, int64_t now_us);
 
-// After the context of the sockets has ended.
+// Free all loads. Call it after the context of the sockets has ended, which updates `unread`.
 void peers_stop (struct station *self);

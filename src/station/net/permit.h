@@ -22,21 +22,22 @@ const struct access_key *permit_key (const struct station *self, const char *use
 // The name of the peer, for display; empty without an allow-list.
 struct span permit_name (const struct station *self, const char *user);
 
-// The same, followed by the user that the key speaks for: "KEY/USER". The result may point into
-// `out`.
+// The name of the peer, followed by the user that its key speaks for: "KEY/USER". The result may
+// point into `out`.
 enum { SPEAKER_SIZE = CURVE_NAME_SIZE + 65 };
 struct span permit_speaker (const struct station *self, const struct peer *peer,
                             char out[SPEAKER_SIZE]);
 
-// Whether a key that speaks for others names a valid user. False: the request was refused.
+// Check the user that a request names if its key speaks for others; true if it names none. False:
+// the name is invalid, and the request was refused.
 bool permit_speech (struct station *self, struct peer *peer);
 
-// The same checks without a refusal; `user` is that of a packet or peer.
+// permit_roles and permit_station without a reply; `user` is that of a packet or peer.
 bool permits_roles (const struct station *self, const char *user, unsigned roles);
 bool permits_station (const struct station *self, const char *user, struct span station);
 
-// The same check for a plan with this stored message: a callback belongs to the target that it
-// reports on.
+// Whether the user may touch a plan of this target with this stored message: a callback belongs to
+// the target that it reports on.
 bool permits_plan (const struct station *self, const char *user, struct span station,
                    struct span message);
 
@@ -44,12 +45,14 @@ bool permits_plan (const struct station *self, const char *user, struct span sta
 // key must name the callback target explicitly; access to all targets is not enough. False: the
 // request was refused.
 bool permit_work (struct station *self, struct peer *peer, struct span station);
+// permit_work without a reply.
 bool permits_work (const struct station *self, const char *user, struct span station);
 
-// The error for users who try to create or change a callback: only the station may.
+// Returns ZPLAN_EDENY with its reason: only the station may create or change a callback.
 int permit_callback_denied (struct reason *reason);
 
 // The target of a key that is bound to exactly one name; empty: the key is bound to none, to
 // several or to a pattern.
 struct span permit_sole_station (const struct station *self, const char *user);
+// Whether the user may touch plans of all targets.
 bool permits_all_stations (const struct station *self, const char *user);

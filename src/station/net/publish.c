@@ -12,8 +12,8 @@
 
 // -- subscribers
 
-// After the first subscription everything is sent for good: unsubscriptions are not trusted, as any
-// peer may send one for a subscription that it never had.
+// Note a subscription. After the first one everything is sent for good: unsubscriptions are not
+// trusted, as any peer may send one for a subscription that it never had.
 static bool on_subscription (void *owner)
 {
     struct outlet *outlet = owner;
@@ -76,7 +76,8 @@ void publish_result (struct station *self, const struct publication *publication
 
 // -- events
 
-// The plan's JSON with seq, epoch and, in a result, the number of its broadcast added.
+// The plan's JSON with seq, epoch and, in a result, the number of its broadcast. The caller frees
+// it.
 static char *event_json (struct station *self, const struct notice *notice)
 {
     size_t size = strlen (notice->json);
@@ -91,7 +92,7 @@ static char *event_json (struct station *self, const struct notice *notice)
 
 // -- the layout of MicroZero
 
-// All fields of a plan that is new to MicroZero's monitor. The monitor requires texts to be
+// Add all fields of a plan that is new to MicroZero's monitor. The monitor requires texts to be
 // strings, so bytes that are not text are sent as base64.
 static void microzero_plan (struct station *self, struct span station, struct span command,
                             json_t *plan, json_t *state)
@@ -117,7 +118,7 @@ static void microzero_plan (struct station *self, struct span station, struct sp
         json_object_set_new (state, "station_type", json_integer (types[target_type (target)]));
 }
 
-// The state that the monitor copies onto the plan it knows.
+// The state that the monitor copies onto the plan it knows, a new object.
 static json_t *microzero_state (const json_t *plan, uint8_t status)
 {
     static const char *const state_fields[] = {"plan_id",    "exec_time", "plan_state", "plan_time",

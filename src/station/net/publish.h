@@ -9,7 +9,7 @@
 // as the socket is bound.
 void publish_watch (struct station *self, struct outlet *outlet, const char *endpoint);
 
-// Close the outlet; does nothing if it is closed already.
+// Close the socket; does nothing if it is closed already.
 void publish_close (struct outlet *outlet);
 
 // Whether results (events) have subscribers: only then their JSON is needed.
@@ -21,8 +21,8 @@ struct publication {
     uint8_t status;
     uint64_t plan_id;
     const char *json;          // the plan, with seq and epoch; NULL without subscribers
-    const struct desc *desc;   // of the result
-    const struct span *frames; // of the result, desc->count of them
+    const struct desc *desc;   // description of the result
+    const struct span *frames; // its desc->count frames
 };
 
 // [title][desc][plan id][plan JSON][result frames...]. At most BROADCAST_FRAMES_MAX result frames
@@ -38,10 +38,10 @@ struct notice {
     const char *json;    // the plan's public JSON, an object with at least one field; NULL
                          // without subscribers (publish_has_event_subscribers)
     struct span command; // for ZPLAN_EVENT_ADD the command to send, empty = none
-    // Of ZPLAN_EVENT_RESULT:
+    // Only for ZPLAN_EVENT_RESULT:
     int64_t result_seq;        // seq of the broadcast, 0 = there was none
-    uint8_t status;            // of the run
-    const struct desc *desc;   // of the answer
+    uint8_t status;            // status of the ended run
+    const struct desc *desc;   // description of the target's answer
     const struct span *frames; // the answer's description, then its frames; NULL = no answer
 };
 

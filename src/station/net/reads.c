@@ -47,6 +47,7 @@ static struct peer_load *ring_take (struct peer_reads *ring)
     return load;
 }
 
+// Whether the limits allow the peer one more read now.
 static bool may_read (const struct station *self, const struct peer_load *load)
 {
     if (load->gone)
@@ -71,7 +72,7 @@ static void drop_read (struct station *self, const struct read *read)
     station_resume (self);
 }
 
-// The load may be freed by this.
+// Start or drop the first waiting read of the peer. May free the load.
 static void begin_read (struct station *self, struct peer_load *load, enum read_how how)
 {
     const struct read read = *load->first;

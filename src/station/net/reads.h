@@ -12,13 +12,14 @@
 typedef void read_fn (void *owner);
 void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner);
 
-// A read of this cost has ended.
+// End a read of this cost and start waiting ones. May free the load.
 void reads_end (struct station *self, struct peer_load *load, int cost);
 
-// store_load and store_load_place as limited reads. The peer must be a copy of peer_keep. The read
-// ends when the store answers.
+// store_load as a limited read, which ends when the store answers. The peer must be a copy of
+// peer_keep.
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,
                  void *owner);
+// store_load_place as a limited read, with the rules of reads_load.
 void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
                        store_loaded_fn *reply, void *owner);
 

@@ -11,7 +11,7 @@
 #include "peers.h"
 #include "reads.h"
 
-enum { REQUEST_BYTES = 512 }; // of a waiting request, in addition to its message
+enum { REQUEST_BYTES = 512 }; // held by a waiting request in addition to its message
 
 struct peer *peer_keep (struct station *self, const struct request *request)
 {

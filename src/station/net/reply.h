@@ -5,14 +5,15 @@
 
 struct reply {
     uint8_t status;
-    const char *reason; // after the status word, NULL = no STATUS frame
+    const char *reason; // follows the status word in STATUS, NULL = no STATUS frame
     const char *text;   // replaces both in STATUS, NULL = the word and the reason
     uint64_t plan_id;   // GLOBAL_ID frame, 0 = none
     int64_t plan_time;  // PLAN_TIME frame, 0 = none
     const char *json;   // JSON frame, NULL = none
 };
 
-// Send a reply and release what the peer owns. False: the peer is gone or does not read.
+// Send a reply and release what the peer owns. False: the reply was dropped, as the peer is gone or
+// does not read.
 bool reply_send (struct station *self, struct peer *peer, const struct reply *reply);
 
 // The reply to a refused request: the status of the error's class, the word and the reason.
@@ -23,7 +24,7 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
 // waiting until then.
 struct peer *peer_keep (struct station *self, const struct request *request);
 
-// The peer's request holds `bytes` more bytes. Call it before reads_start.
+// Count `bytes` more bytes that the peer's request holds. Call it before reads_start.
 void peer_weigh (struct station *self, struct peer *peer, size_t bytes);
 
 // Refuse a request because the store did not answer: NET_ERROR with the reason.

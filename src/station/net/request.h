@@ -14,10 +14,11 @@ struct peer {
     struct frames *kept;         // owned bytes of a copy
     struct peer *copy;           // the peer itself, to be freed; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
-    struct peer_load *load;      // of a copy: the load of its peer
-    int read_cost;               // of a copy: of the read in flight that its reply ends
-    bool has_read;               // of a copy: its reply was read from Redis
-    size_t weight;               // of a copy: bytes that the request holds at most
+    // Set by peer_keep only:
+    struct peer_load *load; // the load of the peer
+    int read_cost;          // cost of the read in flight that the reply ends
+    bool has_read;          // the reply was read from Redis
+    size_t weight;          // bytes that the request holds at most
 };
 
 struct request {

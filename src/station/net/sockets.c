@@ -76,7 +76,7 @@ bool sockets_bind_request (struct station *self)
     return self->request_socket;
 }
 
-// Bind one outlet again. Until the old socket has released the endpoint, nothing is broadcast.
+// Bind a closed socket again. Until the old one has released the endpoint, nothing is published.
 static void bind_again (struct station *self, struct outlet *outlet, const char *domain,
                         const char *endpoint)
 {
@@ -89,9 +89,9 @@ static void bind_again (struct station *self, struct outlet *outlet, const char 
         zmq_close (fresh);
 }
 
-// A subscriber that has lost its right is still connected, and libzmq cannot close a single
-// connection, so all are cut. Subscribers that still have the right reconnect; what they missed is
-// in the history.
+// A subscriber whose right was revoked is still connected, and libzmq cannot close a single
+// connection, so all are closed. Subscribers that still have the right reconnect; what they missed
+// is in the history.
 void sockets_renew_outlets (struct station *self)
 {
     if (self->subscribers_cut) {

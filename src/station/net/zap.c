@@ -15,7 +15,7 @@
 
 enum { TURN_QUESTIONS = 64, KEY_BYTES = 32 };
 
-// The frames of a question; the asker's identity and an empty frame come first.
+// The frames of a question, in order; the asker's identity and an empty frame come first.
 enum { ASKER, EMPTY, VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct zap {

@@ -33,7 +33,8 @@ struct inquiry {
 // False: the value is neither.
 enum { PLAN_TEXT_SIZE = sizeof "key:/" + STATION_NAME_MAX + POLICY_TEXT_MAX };
 bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE]);
-bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE]); // the same for a plain text
+// Copy an id or key:NAME. False: the text is neither.
+bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE]);
 
 // Read the name of a plan. False: it is invalid or of a target that the peer may not touch, and the
 // request was refused.
@@ -50,14 +51,14 @@ enum store_result inquiry_check (const struct inquiry *inquiry, const struct sto
 // Refuse a request whose call of the store did not end with STORE_DONE, and release the peer.
 void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const char *error);
 
-// The same, and release the inquiry too.
+// Refuse the request as inquiry_refuse does, and release the inquiry too.
 void inquiry_end (struct inquiry *inquiry, enum store_result result, const char *error);
 
 // Answer OK with this JSON, and the plan's id unless it is 0. False: the peer is gone or does not
 // read.
 bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json);
 
-// The same with an object, whose ownership passes to this call; NULL: without JSON.
+// manage_reply with an object, whose ownership passes to this call; NULL: without JSON.
 bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_id, json_t *object);
 
 // -- commands with sub-commands: the first argument says which
@@ -69,7 +70,7 @@ typedef void admin_subcommand_fn (struct station *self, struct request *request,
 
 struct admin_subcommand {
     const char *name;
-    size_t args; // itself included
+    size_t args; // number of arguments, the name included
     unsigned roles;
     admin_subcommand_fn *run;
     int number; // distinguishes subcommands with the same `run`

@@ -12,7 +12,7 @@ struct known {
 
 static void add_name (struct known *self, const char *name)
 {
-    enum { ROOM_REST = 24 }; // of ", and N more"
+    enum { ROOM_REST = 24 }; // room for ", and N more"
     if (!permits_station (self->station, self->user, span_text (name)))
         return;
     self->count++;

@@ -39,7 +39,7 @@ static void set_reason (struct applying *self, const char *words)
 
 static void on_committed (void *owner, const struct store_committed *answer);
 
-// How long the store waits for a heartbeat. A vote with its own deadline needs none until that
+// The store waits this long for a heartbeat. A vote with its own deadline needs none until that
 // deadline or the timeout, plus a margin for the station to end it.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan)
 {
@@ -125,8 +125,8 @@ static void on_run_read (void *owner, bool found, const char *damage)
     on_committed (self, &(struct store_committed){.result = STORE_RESET, .error = ""});
 }
 
-// Store the reason of the last failure in the plan. Not when the target is away or the occurrence
-// was missed: that says nothing about the job.
+// Store the reason of the last failure in the plan, but not when the target is away or the
+// occurrence was missed: that says nothing about the job.
 static void note_failure (const struct applying *self, struct plan *plan)
 {
     bool failed = self->decision.broadcast == BROADCAST_RESULT &&
@@ -216,8 +216,8 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
 
 // -- deciding
 
-// The claimed plan has changed since. If it is to be run after all, it is put back and claimed
-// again.
+// Decide again on a claimed plan that has changed since. If it is to be run after all, it is
+// re-queued and claimed again.
 static struct decision decide_due (struct applying *self, struct plan *plan)
 {
     const struct target *target = station_target (self->station, span_text (self->key_station));
@@ -231,7 +231,7 @@ static struct decision decide_due (struct applying *self, struct plan *plan)
     return decision.send ? engine_put_back (plan) : decision;
 }
 
-// A target that has reported RUNING may still answer after the run's end.
+// `outlived`: a target that has reported RUNING may still answer after the run's end.
 static struct decision decide_timeout (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
@@ -270,7 +270,7 @@ static struct decision decide_outcome (struct applying *self, struct plan *plan)
     return (struct decision){.commit = COMMIT_NONE};
 }
 
-// A command changed the plan in between: decide on its present state.
+// A command changed the plan in between: decide on its present state. False: nothing is written.
 static bool decide_anew (struct applying *self, const struct store_committed *answer)
 {
     struct reason reason;
@@ -367,7 +367,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (active)
         active->leasing_us = 0;
     if (active && applying->cause == CAUSE_KEPT && answer->result == STORE_HELD)
-        runs_drop (&active); // it was claimed again, or its plan is gone
+        runs_drop (&active); // it was claimed again, or its plan was removed
     if (applying->done)
         applying->done (applying->owner, answer->result);
     applying_destroy (applying);

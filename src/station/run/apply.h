@@ -7,11 +7,11 @@
 #include "runs.h"
 
 struct run_outcome {
-    struct plan *plan; // changed by the decision
-    struct span key_station;
-    struct run *run; // in flight; its phase may change
+    struct plan *plan;       // changed by the decision
+    struct span key_station; // station of the message key
+    struct run *run;         // in flight; its phase may change
     enum cause cause;
-    const struct answer *answer;     // CAUSE_ANSWER: the facts
+    const struct answer *answer;     // CAUSE_ANSWER: the facts of the answer
     const struct message *message;   // the answer itself, NULL = there is none
     struct span voter;               // who gave the answer, empty = the station
     const struct decision *decision; // CAUSE_DUE: the decision, and the facts it was made from
@@ -33,5 +33,5 @@ struct decision apply_outcome (struct station *self, const struct run_outcome *o
 
 enum { LEASE_PART = 4 }; // a lease is extended when 1/LEASE_PART of it has passed
 
-// The lease of a kept run (CAUSE_KEPT), which the station renews while it is alive.
+// The lease, in seconds, of a kept run (CAUSE_KEPT), which the station renews while it is alive.
 int64_t apply_kept_lease_s (const struct station *self);

@@ -37,7 +37,7 @@ struct applying {
     char *public_text;          // the plan after the decision; NULL = no subscribers
     struct frames *title;       // one span, sent with public_text
     struct plan *called;        // plan written with the outcome; NULL = none
-    struct plan *callback;      // the same, with limits of its own
+    struct plan *callback;      // callback written with the outcome; NULL = none
     struct plan *ends_callback; // set if the plan itself is a callback that has ended
 };
 
@@ -57,7 +57,7 @@ uint64_t applying_run (const struct applying *self);
 // The reason of the outcome; empty: unknown.
 struct span applying_reason (const struct applying *self);
 
-// The same, with a default text when it is unknown.
+// Write the reason of the outcome to `text`, or a default when it is unknown.
 void applying_failure (const struct applying *self, char *text, size_t size);
 
 // The value of a result: its first JSON frame, else its content; for a vote the tally. NULL: none.
@@ -65,7 +65,7 @@ json_t *applying_value (const struct applying *self);
 
 // What a commit writes in addition to the plan.
 struct applied {
-    char *record, *output, *missed, *uncalled; // NULL: nothing
+    char *record, *output, *missed, *uncalled; // each NULL: not written
     size_t record_size, output_size, missed_size, uncalled_size;
     struct participant *participants; // the voters, or the one who answered
     size_t participant_count;

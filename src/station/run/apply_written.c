@@ -47,7 +47,7 @@ struct span applying_reason (const struct applying *self)
                         : (struct span){0};
 }
 
-// The history entry; NULL: none.
+// The history entry of the outcome; NULL: none. The caller frees it.
 static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
                         size_t *ret_size)
 {
@@ -95,7 +95,7 @@ static struct span output_written (const struct applying *self, const struct pla
     return (struct span){0};
 }
 
-// The part of the output that the history keeps.
+// The part of the output that the history keeps; NULL: none. The caller frees it.
 static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
 {
     enum { WHOLE_MAX = 65536 };
@@ -111,6 +111,8 @@ static char *output_of (const struct applying *self, const struct plan *plan, si
                         keep, ret_size);
 }
 
+// The participants to store: the voters of an opened vote, and with `save` the one that answered.
+// The caller frees `ret`.
 static size_t participants_of (const struct applying *self, bool save, struct participant **ret)
 {
     size_t count = 0;
@@ -161,6 +163,8 @@ void applying_failure (const struct applying *self, char *text, size_t size)
               words.size ? (const char *)words.data : plain);
 }
 
+// Create the plan that is called after the failure. Returns the history entry for when it exceeds a
+// limit; NULL: none.
 static char *call_failure_plan (struct applying *self, const struct plan *plan, int64_t nominal,
                                 size_t *ret_size)
 {

@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "targets.h"
 
-enum { ATTEND_US = 4000000 };
+enum { ATTEND_US = 4000000 }; // between two heartbeats
 
 static void log_loss (struct station *self, const struct store_attended *answer)
 {
@@ -23,8 +23,8 @@ static void log_loss (struct station *self, const struct store_attended *answer)
                      "runs repeated\"");
 }
 
-// One of our keys in Redis could not be written to, mostly after an edit by hand, and was replaced.
-// Its value is lost: plans missing in the queue do not run, or the history starts empty.
+// Log that a key of the station could not be written to, mostly after an edit by hand, and was
+// replaced. Its value is lost: plans missing in the queue do not run, or the history starts empty.
 static void log_wrong (struct station *self, const struct store_attended *answer)
 {
     if (!answer->wrong.size)

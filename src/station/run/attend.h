@@ -4,11 +4,12 @@
 
 #include "station_state.h"
 
-// Send a heartbeat now: Redis is up, for the first time or again.
+// Send a heartbeat now, as Redis is up.
 void attend_now (struct station *self);
 
-// The same; `then` is called with the answer (`known`), or when Redis could not be asked.
+// Send a heartbeat now; `then` is called with the answer (`known`), or when Redis could not be
+// asked.
 void attend_ask (struct station *self, void (*then) (void *owner, bool known), void *owner);
 
-// Each tick of the reactor.
+// Send a heartbeat if it is due. Called with each tick of the reactor.
 void attend_tick (struct station *self);

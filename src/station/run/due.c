@@ -56,7 +56,7 @@ void due_arm (struct station *self)
     timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
-// Claim at this monotonic time at the latest.
+// Schedule a claim at this monotonic time at the latest.
 static void wake_claim_at (struct station *self, int64_t mono_us)
 {
     if (mono_us >= self->claim_us)
@@ -126,7 +126,7 @@ static bool read_free_slots (struct station *self, struct claim_target out[TARGE
     return any;
 }
 
-// When to claim plans next that are due already, monotonic.
+// When to claim again for plans that are due already, monotonic; INT64_MAX: no such plan waits.
 static int64_t free_slots_next_us (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
@@ -261,8 +261,8 @@ void due_turned (void *owner, struct target *target)
 
 // -- deadlines
 
-// No status came in time. The run stays in flight until its retry: a status that arrives before is
-// still accepted.
+// Handle a run whose status did not come in time. It stays in flight until its retry: a status that
+// arrives before is still accepted.
 static void give_up_status (struct station *self, struct active_run *active)
 {
     char reason[64];
@@ -305,7 +305,7 @@ static void run_deadlines (struct station *self)
         wake_claim_at (self, free_slots_next_us (self));
 }
 
-// -- life
+// -- start and stop
 
 static void on_timer (void *owner, uint32_t events)
 {

@@ -15,18 +15,19 @@ void due_arm (struct station *self);
 int64_t due_first_lease_s (const struct station_settings *settings);
 
 // Whether the lease of these claimed plans has nearly expired, as when this process was suspended.
-// True is logged and counted: the plans must not be sent, and are due again when the lease ends.
+// True: that was logged and counted; the plans must not be sent, and are due again when the lease
+// ends.
 bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans);
 
 // Whether a connected target has no free slots now.
 bool due_is_full (struct station *self, const struct target *target);
 
-// Something is due at this time of Redis' clock, in microseconds: wake up the station (`owner`)
-// then.
+// Wake up `owner`, the station, for a plan that is due at this time of Redis' clock, in
+// microseconds.
 void due_wake_at (void *owner, int64_t redis_us);
 
-// Claim at once: Redis came back, a target connected, or a limit was raised.
+// Wake up and claim at once: Redis came back, a target connected, or a limit was raised.
 void due_wake (struct station *self);
 
-// A turn of messages of this target is over: claim plans if it has free slots again.
+// Claim plans at the end of a turn of messages if the target has free slots again.
 void due_turned (void *owner, struct target *target);

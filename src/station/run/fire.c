@@ -45,7 +45,8 @@ static bool dispatch_run (struct station *self, struct target *target, const str
     return sent;
 }
 
-// A plan for a message that cannot be read, with just enough to report it.
+// A plan in place of a stored message that cannot be read, with just enough to report it. The
+// caller owns it.
 static struct plan *unreadable_plan (const struct store_claimed *claimed)
 {
     struct plan *plan = plan_new (claimed->station.size);
@@ -109,7 +110,7 @@ bool fire_is_pull (void *owner, struct span target)
 struct claim {
     const struct store_claimed *claimed;
     struct plan *plan;     // NULL: its message cannot be read
-    enum plan_state was;   // before the claim
+    enum plan_state was;   // its state before the claim
     struct target *target; // NULL: a flow, or no target has this name
     struct due due;
     bool flow_goes_on;
@@ -150,8 +151,8 @@ static void read_claim (struct station *self, const struct store_claimed *claime
                             .now = station_now (self)};
 }
 
-// Pass the run to its flow, to the workers or to the target, with the plan. False: that failed
-// because of `ret_cause`, and the caller keeps the plan.
+// Pass the run to its flow, to the workers or to the target, with the plan. False: it could not be
+// passed because of `ret_cause`, and the caller keeps the plan.
 static bool hand_over (struct station *self, struct claim *claim, enum cause *ret_cause)
 {
     const struct store_claimed *claimed = claim->claimed;

@@ -15,6 +15,7 @@ struct cancelling {
     uint64_t run; // run of a sub-flow
 };
 
+// The run of the sub-flow was loaded: cancel it.
 static void on_sub_run (void *owner, bool found, const char *damage)
 {
     struct cancelling *self = owner;

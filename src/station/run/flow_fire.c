@@ -22,7 +22,7 @@ struct firing {
     enum flow_claim claim;
     uint64_t exec_id;
     char key_station[STATION_NAME_MAX + 1];
-    const struct flow *flow; // held; NULL = not yet
+    const struct flow *flow; // with a reference held; NULL = not loaded yet
     char *failure;           // for a timer: the last failure of its call; NULL = none
     int version;
     int tries;
@@ -37,16 +37,16 @@ static void firing_destroy (struct firing *self)
     free (self);
 }
 
-// Whether this run undoes a sub-flow, by the undo steps of that flow.
+// Whether this run undoes a sub-flow with the undo steps of that flow.
 static bool is_undo (const struct firing *self)
 {
     struct plan_step step;
     return plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
 }
 
-// Whether this plan is superseded. A command placed it to reopen an ended run (flow_live_reopen);
-// it is removed as soon as the run has another plan, that of its call or of its schedule. So a run
-// has one outcome.
+// Whether another plan of the run supersedes this one. A command placed it to reopen an ended run
+// (flow_live_reopen); it is removed as soon as the run has another plan, that of its call or of its
+// schedule. So a run has one outcome.
 static bool is_replaced (const struct firing *self, const struct flow_live *live)
 {
     return live->plan_id != self->plan->id && !self->plan->step.size &&
@@ -84,7 +84,7 @@ static void end_plan (struct firing *self, enum cause cause, uint8_t status, con
     station_resume (station);
 }
 
-// Nothing could be decided now: put the plan back, to be claimed again a little later.
+// Re-queue the plan, as nothing could be decided now: it is claimed again a little later.
 static void put_back (struct firing *self)
 {
     struct run run = {self->exec_id, RUN_SENT, false};
@@ -127,6 +127,7 @@ static void write_failure (const struct flow_live *live, char *text, size_t size
         snprintf (text, size, "%s: %s", name, data && data->error ? data->error : "failed");
 }
 
+// End the run of the flow plan with the outcome of the ended flow run.
 static void end_with_run (struct firing *self, const struct flow_live *live)
 {
     char reason[REASON_MAX];
@@ -227,7 +228,7 @@ static void follow_retry (void *owner)
     follow_begin (self);
 }
 
-// Write that the run is in progress; `then` adds its first calls to the same batch.
+// Commit the plan as running; `then` adds its first calls to the same batch.
 static void commit_run (struct firing *self, void (*then) (void *owner))
 {
     struct plan *plan = self->plan;
@@ -398,7 +399,7 @@ static void on_caller (void *owner, bool found, const char *damage)
         (!found || flow_runs_has (self->station, call.run)))
         find_live_run (self);
     else
-        firing_destroy (self); // Redis is away: it is claimed again when its lease is over
+        firing_destroy (self); // Redis is away: it is claimed again when its lease expires
 }
 
 static void on_run (void *owner, bool found, const char *damage)
@@ -419,7 +420,7 @@ static void on_run (void *owner, bool found, const char *damage)
 
 // -- timers of steps
 
-// Remove the timer: the wait, the signal or the call has timed out.
+// Remove the timer and end its step: the wait, the signal or the call has timed out.
 static void timer_due (struct firing *self)
 {
     struct station *station = self->station;
@@ -447,6 +448,7 @@ static void on_timer_run (void *owner, bool found, const char *damage)
         put_back (self);
 }
 
+// The call that the timer watches was loaded: keep its last failure for the report.
 static void on_timed_call (void *owner, const struct store_loaded *answer)
 {
     struct firing *self = owner;

@@ -37,6 +37,7 @@ static void add_result (struct message *message, struct span text, uint8_t *byte
     json_decref (value);
 }
 
+// The text of a laid out answer; empty if it has none.
 static struct span content_text (const struct span *laid_out, size_t count)
 {
     struct desc desc;

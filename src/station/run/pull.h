@@ -28,7 +28,7 @@ enum { TAKE_MEMBERS = 4, TAKE_MEMBER_ROOM = 2 * POLICY_TEXT_MAX + 32, TAKE_BYTES
 struct take {
     struct station *station;
     struct peer *peer;
-    char name[STATION_NAME_MAX + 1]; // of the target whose plans are wanted
+    char name[STATION_NAME_MAX + 1]; // the target whose plans are wanted
     char worker[WORKER_NAME_MAX + 1];
     int64_t limit;
     char members[TAKE_MEMBERS][TAKE_MEMBER_ROOM]; // stored JSON members that a plan must have
@@ -37,7 +37,7 @@ struct take {
 
     int64_t from;      // where to continue
     int pages;         // pages read so far
-    bool waits;        // it is in the queue
+    bool waits;        // it is in the queue of waiting takes
     bool asking;       // a call of the store is in flight
     struct take *next; // in the queue
 };
@@ -49,14 +49,14 @@ void pull_take (struct take *take);
 // Takes ownership.
 void pull_leave (struct take *take);
 
-// Whether one more take may wait.
+// Whether one more take may wait: the queues are not full.
 bool pull_may_wait (const struct station *self);
 
-// A worker that has a plan of this target reported on it.
+// Note that a worker reported on a plan of this target.
 void pull_worker_reported (struct station *self, struct span target);
 
-// Whether some pull target has no recent sign of a worker. Only then the plan of a worker's report
-// needs to be read, to learn its target.
+// Whether some pull target has had no contact from a worker recently. Only then the plan of a
+// worker's report needs to be read, to learn its target.
 bool pull_misses_workers (struct station *self);
 
 // Since when a pull target has no worker, Unix seconds; 0 = it has one, which has asked for plans

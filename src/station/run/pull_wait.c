@@ -20,7 +20,7 @@ enum {
     WAITERS_MAX = 4096,
     PAGES_MAX = 64, // per take, of 256 offers each
     LOOK_US = 1000000,
-    WAKES_MAX = 64, // takes retried at a time
+    WAKES_MAX = 64, // takes retried concurrently
     WORKER_S = 60,  // a worker that sends nothing for longer is gone
     FIRST_S = 10    // time for workers to find a newly started station
 };
@@ -30,10 +30,10 @@ struct take_queue {
     struct take *first, **last;
     struct take *untried; // the next take to retry since the last offer; NULL = none left
     int64_t free;         // workers that the last offers have room for, at most
-    int64_t asking;
-    bool limited;     // a limit kept plans from being taken since the last probe
-    bool probes;      // probing such a limit: ends with the first take that gets nothing
-    int64_t again_us; // when the rate allows the next start, monotonic; 0 = no rate involved
+    int64_t asking;       // calls of the store in flight for its takes
+    bool limited;         // a limit kept plans from being taken since the last probe
+    bool probes;          // probing such a limit: ends with the first take that gets nothing
+    int64_t again_us;     // when the rate allows the next start, monotonic; 0 = no rate involved
     char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
     int64_t asked_us;                // when `asker` did, monotonic
     int64_t other_us;                // when another worker asked; 0 = never
@@ -44,7 +44,7 @@ struct pull_queues {
     struct take_queue *queues;
     size_t waiters;
     int64_t look_us;
-    struct timer timer; // for the earliest again_us
+    struct timer timer; // fires at the earliest again_us
 };
 
 static struct take_queue *queue_of (const struct station *self, const char *name)
@@ -146,7 +146,7 @@ static void on_released (void *owner, const struct store_alive *answer)
     free (released);
 }
 
-// The worker is gone and never got its jobs: release them for others at once.
+// Release the jobs of a worker that is gone and never got them, for others to take at once.
 static void release_jobs (const struct take *take, const struct store_taken *answer)
 {
     for (size_t i = 0; answer && i < answer->taken.count; i++) {
@@ -185,7 +185,7 @@ static void answer_take (struct take *take, const struct store_taken *answer)
 static void take_from_store (struct take *take);
 static void serve_queue (struct station *self, struct take_queue *queue);
 
-// A waiting take has been retried: update the queue and go on with the next ones.
+// Update the queue after a waiting take was retried, and retry the next ones.
 static void take_answered (struct station *self, const char *name, bool got, bool limited)
 {
     struct take_queue *queue = queue_of (self, name);
@@ -212,7 +212,7 @@ static void arm_rate (struct station *self)
     timer_set (&self->pull->timer, self->reactor, left_us > 0 ? (left_us + 999) / 1000 : 0);
 }
 
-// A limit kept this take from getting plans.
+// Note that a limit kept this take from getting plans.
 static void note_limit (struct station *self, const char *name, int64_t wait_ms)
 {
     struct take_queue *queue = queue_of (self, name);
@@ -297,7 +297,8 @@ static void on_taken (void *owner, const struct store_taken *answer)
     station_resume (self);
 }
 
-// Whether no other worker has asked for plans of this target lately.
+// Note that the worker asks. Returns whether no other one has asked for plans of this target
+// lately.
 static bool is_alone (struct take *take)
 {
     struct take_queue *queue = queue_for (take->station, take->name);

@@ -25,7 +25,7 @@
 enum {
     KEPT_BYTES = 65536,          // largest plan that is kept with its run
     LOOKUP_BYTES = 1024,         // per answer whose plan is looked up, in addition to its frames
-    LOOKUP_BYTES_MAX = 64 << 20, // of all such answers; more are dropped
+    LOOKUP_BYTES_MAX = 64 << 20, // for all such answers; more are dropped
 };
 
 // An answer whose plan is being looked up. The target is kept by name, as it may be removed.
@@ -35,13 +35,13 @@ struct answer_lookup {
     char target[STATION_NAME_MAX + 1]; // whose connection it came on, "" = the request socket
     uint64_t connection;
     char user[PACKET_USER_SIZE]; // who sent it to the request socket
-    uint8_t status;              // in our numbers
+    uint8_t status;              // in the station's own numbers
     struct frames *frames;       // description and frames
     size_t bytes;                // its share of lookup_bytes
 };
 
-// A target by identity sends back GLOBAL_ID, which holds the run, and REQUESTER, which holds the
-// mailbox.
+// The run that a target by identity names with GLOBAL_ID, which holds the exec_id, or with
+// REQUESTER, which holds the mailbox. NULL: unknown.
 static const struct active_run *run_by_identity (struct station *self, const struct target *target,
                                                  const struct message *message, bool *ret_named)
 {
@@ -59,6 +59,7 @@ static const struct active_run *run_by_identity (struct station *self, const str
     return active && active->target == target ? active : NULL;
 }
 
+// Find the plan that an answer belongs to. False: unknown.
 static bool plan_of (struct station *self, const struct message *message,
                      const struct target *target, uint64_t *ret_id)
 {
@@ -84,7 +85,7 @@ static bool plan_of (struct station *self, const struct message *message,
     return run != NULL;
 }
 
-// The decision is being written: drop the run if it has ended, else keep it for its next message.
+// Drop the run if the decision ends it, else keep it for its next message.
 static void keep_or_drop (struct active_run *active, const struct decision *decision)
 {
     struct station *self = active->station;
@@ -301,8 +302,8 @@ struct active_run *results_recall (struct station *self, uint64_t plan_id,
     return active;
 }
 
-// A target may always answer on its own connection; on the request socket the key needs access to
-// the target.
+// Whether the sender may answer for this target. A target may on its own connection; on the request
+// socket the key needs access to the target.
 static bool may_answer (struct station *self, struct span key_station, const struct target *target,
                         const char *user)
 {
@@ -321,8 +322,8 @@ static void forward_unread (const struct answer_lookup *lookup, const struct sto
         forward_keep (lookup->station, lookup->plan_id, message);
 }
 
-// No run of the plan is in progress: a result belongs to an ended run and is reported as late.
-// Answers to votes are not, as they may arrive at any time after the vote.
+// Report a result as late if no run of its plan is in progress. False: it is not late. Answers to
+// votes are not, as they may arrive at any time after the vote.
 static bool take_late (const struct answer_lookup *lookup, const struct store_loaded *answer,
                        const struct target *target, const struct message *message)
 {
@@ -370,6 +371,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
+// Load the plan of the answer from Redis, to handle the answer then.
 static void look_up (struct station *self, uint64_t plan_id, struct target *target,
                      const char *user, const struct message *message)
 {
@@ -401,8 +403,8 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
 
 // -- entry points
 
-// Each heartbeat of a run without a kept plan is looked up. While Redis is away that has to wait,
-// so extend the lease here, lest it expire.
+// Extend the lease of a run whose plan is not kept while Redis is away: its heartbeats wait for a
+// lookup, and the lease might expire before.
 static void extend_unread (struct active_run *active, const struct target *target, const char *user,
                            const struct message *message)
 {

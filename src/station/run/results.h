@@ -10,7 +10,7 @@
 void results_take (struct station *self, struct target *target, const char *user,
                    const struct message *message);
 
-// The same for an unparsed packet from a target's connection.
+// results_take for an unparsed packet from a target's connection.
 void results_take_packet (void *station, struct target *target, const struct packet *packet);
 
 // A run has timed out: decide a vote by the votes cast so far; fail any other run and notify its

@@ -67,7 +67,7 @@ static void on_responsive (void *owner, struct target *target)
     unresponsive_ends (owner, target);
 }
 
-// -- the identity of its connections
+// -- the identity of a target's connections
 
 struct identity_call {
     struct station *station;
@@ -75,7 +75,8 @@ struct identity_call {
     char fresh[TARGET_IDENTITY_SIZE];
 };
 
-// An identity that cannot be stored is used all the same: it works until the next restart.
+// Use the identity that the store returned. One that cannot be stored is used, too: it works until
+// the next restart.
 static void on_identity (void *owner, const struct store_identity *answer)
 {
     struct identity_call *call = owner;
@@ -101,8 +102,9 @@ static void home_of (const struct station *self, char *out, size_t size)
     snprintf (out, size, "%s %s", host, self->settings->request);
 }
 
-// Make a random identity. It is printable and without NUL, as such a target uses strlen on it, and
-// does not start with '*', '-' or '#', which the target reserves for its own routes.
+// Ask the store for the identity of the connections; it stores the random one made here if it has
+// none. That is printable and without NUL, as such a target uses strlen on it, and does not start
+// with '*', '-' or '#', which the target reserves for its own routes.
 static void needs_identity (void *owner, struct target *target)
 {
     struct station *self = owner;
@@ -128,7 +130,7 @@ void targets_wake (struct station *self)
             wake_plans (self, self->targets[i]);
 }
 
-// -- the set
+// -- the set of targets
 
 static size_t place_of (const struct station *self, struct span name)
 {
@@ -274,9 +276,9 @@ static void on_default (void *owner, const struct store_stations *answer)
         station_targets_read (owner);
 }
 
-// Without any configured target a default one is added, as by `station add`, so that a station
-// alone is useful. It is stored and stays when other targets are added later, so its plans keep
-// their target.
+// Handle the added targets. Without any target a default one is added, as by `station add`, so that
+// a station alone is useful. It is stored and stays when other targets are added later, so its
+// plans keep their target.
 static void on_stations (void *owner, const struct store_stations *answer)
 {
     struct station *self = owner;
@@ -344,7 +346,7 @@ static void on_found (void *owner, const struct found_station *found, size_t cou
     free (list);
 }
 
-// -- life
+// -- start and stop
 
 void targets_start (struct station *self)
 {

@@ -10,6 +10,7 @@
 
 // Connect to the targets of the settings and start to ask the center. Called once.
 void targets_start (struct station *self);
+// Destroy all targets.
 void targets_stop (struct station *self);
 
 // Check what target_settings_parse cannot: a target with a public key needs a key of the station.

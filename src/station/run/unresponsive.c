@@ -91,7 +91,8 @@ uint64_t unresponsive_probe (struct station *self, const struct target *target)
     return probe && !probe->unanswered ? probe->plan_id : 0;
 }
 
-// An unresponsive target without a probe and without runs gets one new run.
+// The credit of the target without its runs in flight. An unresponsive one without a probe and
+// without runs gets one new run.
 int64_t unresponsive_free_slots (struct station *self, const struct target *target)
 {
     const struct response *response = target_response (target);

@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "dialect.h"
 
-enum { VOTES_BYTES_MAX = 4 << 20 }; // of all votes of a run together
+enum { VOTES_BYTES_MAX = 4 << 20 }; // all votes of a run together
 
 struct ballot *votes_ballot (struct active_run *active)
 {

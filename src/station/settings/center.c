@@ -23,7 +23,7 @@
 enum {
     DEFAULT_PORT = 8000,
     ASK_MS = 10000,       // between requests without events
-    EVENT_MS = 200,       // delay after an event, as they come in bursts
+    EVENT_MS = 200,       // delay of a request after an event, as events come in bursts
     CHANGES_MAX = 10,     // requests after events; one more is granted every ASK_MS
     ANSWER_MS = 3000,     // connecting included
     RETRY_FIRST_MS = 500, // after a request without a good answer; doubles
@@ -50,8 +50,8 @@ struct center {
     int events_read; // since the last request; at most EVENTS_READ
     struct watch answers, news_watch;
     struct timer timer; // for the answer's timeout or the next request
-    int64_t wake_us;
-    int64_t retry_ms;
+    int64_t wake_us;    // when `timer` fires, monotonic
+    int64_t retry_ms;   // delay after the next failed request
     int changes;        // credit of requests that follow an event at once
     int64_t granted_us; // when credit was last added
 
@@ -163,7 +163,7 @@ static void *open_socket (const struct center *self, int type, int port, int que
     return socket;
 }
 
-// False: no descriptors left, or an invalid endpoint.
+// Open the sockets that are not open. False: no descriptors left, or an invalid endpoint.
 static bool open_sockets (struct center *self)
 {
     if (!self->events) {
@@ -222,7 +222,8 @@ static bool send_question (struct center *self)
     return packet_send_message (self->requests, (struct span){0}, &question);
 }
 
-// Each change costs the owner sockets, so a center that changes all the time is asked rarely.
+// Add credit for requests after events. Each change costs the owner sockets, so a center that
+// changes all the time is asked rarely.
 static void grant_changes (struct center *self)
 {
     int64_t now_us = clock_mono_us ();
@@ -253,7 +254,7 @@ static void request_changes (struct center *self)
     set_timer (self, ANSWER_MS);
 }
 
-// -- what the center says
+// -- answers and events of the center
 
 static void take_list (struct center *self)
 {
@@ -322,7 +323,7 @@ static bool on_event (void *owner)
     return count == EVENTS_TURN;
 }
 
-// -- life
+// -- start and stop
 
 struct center *center_new (const struct center_settings *settings, struct reactor *reactor,
                            center_found_fn *found, void *owner)

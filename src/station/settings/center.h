@@ -12,7 +12,7 @@ enum { CENTER_HOST_MAX = 200, CENTER_KEY_MAX = 255 };
 
 struct center_settings {
     char host[CENTER_HOST_MAX + 1];
-    int port;                     // of SystemManage's requests; its events use the next port
+    int port;                     // for requests to SystemManage; its events use the next port
     char key[CENTER_KEY_MAX + 1]; // the service key of MicroZero 1.1 and later; empty: none
 };
 
@@ -37,5 +37,5 @@ const char *center_trouble (const struct center *self);
 // Whether the center has ever given a good answer.
 bool center_known (const struct center *self);
 
-// May be called from within `found`.
+// Destroy the center; may be called from within `found`.
 void center_destroy (struct center **self);

@@ -1,8 +1,8 @@
 // Reads a center's list of stations, and its events.
 //
-// The numbers here are those of centers, in three generations of MicroZero: the seed, of the time
-// of the plan document; 1.0 to the master branch; 1.1 and later. They differ in the field of the
-// name, in some event and state numbers, and in the frames around the list.
+// The numbers in this file are those that centers send, in three generations of MicroZero: the
+// seed, of the time of the plan document; 1.0 to the master branch; 1.1 and later. They differ in
+// the field of the name, in some event and state numbers, and in the frames around the list.
 #include "center_list.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum {
     STATION_VOTE = 4,
     STATION_QUEUE = 6,
 
-    STATUS_DENY = 0xF9, // of the versions that have a service key
+    STATUS_DENY = 0xF9, // sent by versions that have a service key
 
     STATE_DESTROY = 8,
     STATE_SEED_UNINSTALL = 9 // later versions send 9 for stopped, until a recover command
@@ -51,8 +51,9 @@ static int64_t number_or_0 (const json_t *entry, const char *field)
     return number;
 }
 
-// The first centers do not report which stations are their own (`is_base`). These two publish the
-// workers' heartbeats and the log lines, and are no targets of plans.
+// Whether the station is one of the center itself. The first centers do not report which are
+// (`is_base`). The last two names publish the workers' heartbeats and the log lines, and are no
+// targets of plans.
 static bool is_of_center (const json_t *entry, const struct found_station *station)
 {
     static const char *const names[] = {"SystemManage", "PlanDispatcher", "HealthCenter",
@@ -63,7 +64,8 @@ static bool is_of_center (const json_t *entry, const struct found_station *stati
     return json_is_true (json_object_get (entry, "is_base"));
 }
 
-// A paused or closed station stays on the list: it reports its state itself, or is away.
+// Whether the center has removed the station. A paused or closed one stays on the list: it reports
+// its state itself, or is away.
 static bool is_gone (const json_t *entry, bool seed)
 {
     int64_t state = number_or_0 (entry, "station_state");
@@ -99,7 +101,7 @@ static bool read_station (const json_t *entry, const char *host, struct found_st
     return size > 0 && (size_t)size < sizeof ret->endpoint;
 }
 
-// Of several stations with one name the first counts.
+// Add the station, unless the list has one of its name already.
 static void add_station (const struct found_station *station, struct found_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -161,7 +163,7 @@ enum {
     EVENT_SEED_STATE = 12,
     EVENT_STATE = 13, // "trends" in the last versions
     EVENT_CLIENT_JOIN = 16,
-    EVENT_MONITOR_CLOSE = 21 // the last of those about clients and connections
+    EVENT_MONITOR_CLOSE = 21 // the last event number about clients and connections
 };
 
 // A center broadcasts a status report, with the counters of each station, every second or two;

@@ -11,7 +11,7 @@ enum { FOUND_MAX = 256 };
 struct found_station {
     char name[STATION_NAME_MAX + 1];
     enum target_type type;
-    char endpoint[256]; // of its request port
+    char endpoint[256]; // with its request port
     bool seed_dialect;  // it uses the numbers of the plan document, else those of MicroZero 1.x
 };
 

@@ -9,7 +9,7 @@
 
 #include "memory.h"
 
-// The first line of the file.
+// Read the password: the first line of the file, which only its owner may read.
 static int read_file (const char *path, char *out, size_t room, struct reason *reason)
 {
     struct stat entry;
@@ -61,8 +61,8 @@ static int read_password (const struct station_settings *settings, const char *g
                  : 0;
 }
 
-// Remove a variable, so that children do not inherit it, and overwrite it, as /proc/PID/environ
-// shows the initial environment of the process.
+// Take a copy of the variable and remove it, so that children do not inherit it, and overwrite it,
+// as /proc/PID/environ shows the initial environment of the process.
 static char *take_from_environment (const char *name)
 {
     char *value = getenv (name);

@@ -9,14 +9,14 @@
 
 // The limits, and their bounds.
 struct limits {
-    int64_t plans, plans_station, plans_caller; // 0 = no bound
-    int64_t runs, runs_target;                  // runs that are sent and have no heartbeat yet
-    int64_t requests, requests_peer;            // requests that wait for Redis
-    int64_t replies_peer;                       // messages in a socket's queue
-    int64_t frames, frame_bytes, message_bytes; // of a message
+    int64_t plans, plans_station, plans_caller; // in all, per target, per caller; 0 = no bound
+    int64_t runs, runs_target;       // sent runs without a heartbeat: all, and of one target
+    int64_t requests, requests_peer; // requests that wait for Redis: all, and of one peer
+    int64_t replies_peer;            // messages in a socket's queue
+    int64_t frames, frame_bytes, message_bytes; // bounds of a message
     struct plan_limits plan;
     int64_t callbacks, callbacks_bytes;                 // stored callbacks
-    int64_t callbacks_station, callbacks_station_bytes; // the same, of one source
+    int64_t callbacks_station, callbacks_station_bytes; // stored callbacks of one source
     int64_t memory_mib;
 };
 
@@ -32,19 +32,19 @@ struct station_settings {
     bool durable;
     int64_t replicas;
     int64_t replica_timeout_ms;
-    char curve[SETTING_TEXT_MAX];  // file of the secret certificate; empty: no encryption
-    char allow[SETTING_TEXT_MAX];  // folder of the keys that may connect
-    bool insecure;                 // allow a reachable address without curve
-    int64_t schema;                // of the data: STORE_SCHEMA, or the previous one for a downgrade
-    bool repair;                   // truncate a damaged append-only file of the embedded Redis
+    char curve[SETTING_TEXT_MAX]; // file of the secret certificate; empty: no encryption
+    char allow[SETTING_TEXT_MAX]; // folder of the keys that may connect
+    bool insecure;                // allow a reachable address without curve
+    int64_t schema; // version of the data: STORE_SCHEMA, or the previous one for a downgrade
+    bool repair;    // truncate a damaged append-only file of the embedded Redis
     char data[SETTING_TEXT_MAX];   // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
     struct center_settings center; // empty host: no center
     int64_t history_count;
     int64_t history_age_s;
     int64_t flow_count, flow_age_s; // how many ended runs of flows are kept, and how long
     int64_t flow_parallel;          // default of a flow: concurrent calls of a run
-    int64_t output_bytes;           // of a run
-    int64_t output_total_mib;
+    int64_t output_bytes;           // bytes kept of the output of a run
+    int64_t output_total_mib;       // for the output of all runs
     int64_t output_age_s;
     int64_t sweep_interval_s;
     int64_t exec_timeout_s;

@@ -7,7 +7,7 @@
 #include "limit_rule.h"
 #include "socket.h"
 
-// The text up to the separator, which is skipped; the rest when there is no separator.
+// Take the text up to the separator, and skip that; without a separator take the rest.
 static struct span next_part (const char **text, char separator)
 {
     const char *start = *text;
@@ -120,7 +120,7 @@ static int read_option (struct span text, struct target_settings *ret, struct re
                        ret->key[0] ? "after the key, which has no comma" : quoted (name));
 }
 
-// -- all of it
+// -- the whole text
 
 static int read_type (const char **rest, struct target_settings *ret, struct reason *reason)
 {

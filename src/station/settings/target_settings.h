@@ -21,7 +21,7 @@ struct target_settings {
     char key[SERVICE_KEY_MAX + 1];  // a secret: never in logs, lists or answers; empty = none
     char curve[CURVE_KEY_SIZE];     // the target's public key; empty = no encryption
     char kind[POLICY_NAME_MAX + 1]; // default kind of its plans; empty = none
-    struct limit limit;             // of its runs
+    struct limit limit;             // bounds its concurrent runs and starts
     enum origin origin;
 };
 

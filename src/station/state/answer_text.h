@@ -8,7 +8,7 @@ enum { ANSWER_TEXT_MAX = 512 };
 
 // The answer's text, cut to ANSWER_TEXT_MAX bytes at a character boundary: its STATUS frame, or,
 // for an error whose STATUS only repeats the status word, its CONTENT if that is text. Empty: no
-// text. `status` is in our numbers.
+// text. `status` is in the station's own numbers.
 struct span answer_text (uint8_t status, const struct desc *desc, const struct span *frames);
 
 // The value without the trailing NULs that some senders pad it with.

@@ -9,10 +9,10 @@ enum cause {
     CAUSE_PUT_BACK,  // its target has no free slot
     CAUSE_HELD,      // it has to wait, as its source has too many callbacks
     CAUSE_NO_STATUS, // no status came in time
-    CAUSE_KEPT,      // the same, and its target answers nothing at all
+    CAUSE_KEPT,      // no status came in time, as the target answers nothing at all
     CAUSE_TIMEOUT,   // the run took too long
     CAUSE_CANCEL,    // a command cancels the run
-    CAUSE_DUE        // claimed, but not to be sent; the caller has decided
+    CAUSE_DUE        // claimed but not sent; the caller has decided
 };
 
 typedef void applied_fn (void *owner, enum store_result result);

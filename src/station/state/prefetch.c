@@ -7,7 +7,7 @@
 #include "memory.h"
 
 enum {
-    REACH_US = 20000,
+    REACH_US = 20000,       // how far a claim looks ahead
     LEAD_US = REACH_US / 2, // how long before its due time a plan is claimed
     MANY_GAP_US = 5000,     // average gap between plans, below which plans are prefetched
     PAUSE_US = 100000,      // after such a pause the average is reset

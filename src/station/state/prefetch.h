@@ -37,14 +37,16 @@ struct prefetched_plan *prefetch_take (struct station *self);
 // When the first plan can be sent, monotonic; INT64_MAX: there is none.
 int64_t prefetch_next_us (const struct station *self);
 
-// The plan was removed or its run cancelled: do not send it. False: it does not wait here.
+// Drop a plan that was removed or cancelled, so that it is not sent. False: it does not wait here.
 bool prefetch_drop (struct station *self, uint64_t plan_id);
 
-// A target is removed: its plans will go to the target that has its name when they are due.
+// Remove the target from its waiting plans: each is sent to the target that has the name when the
+// plan is due.
 void prefetch_forget_target (struct station *self, const struct target *target);
 
-// The station has taken over the plans again. Drop what it claimed before, which is due again when
-// its lease ends.
+// Drop all plans that wait here, as the station has taken over the plans again. They are due again
+// when their lease ends.
 void prefetch_forget (struct station *self);
 
+// Free all plans that wait here, when the station ends.
 void prefetch_stop (struct station *self);

@@ -9,7 +9,7 @@
     X (ok)                                                                                         \
     X (failed)                                                                                     \
     X (not_taken) /* nobody took it: not connected, no status, no worker */                        \
-    X (timeout)   /* its timeout, or its lease, was over */                                        \
+    X (timeout)   /* its timeout or lease has expired */                                           \
     X (cancelled)                                                                                  \
     X (missed) /* occurrences that were not run */
 
@@ -22,8 +22,8 @@ enum run_end {
 
 struct run_counts {
     uint64_t ends[RUN_END_COUNT];
-    struct histogram lateness; // of runs that were no retries and had a due time
-    struct histogram duration; // of runs that were accepted
+    struct histogram lateness; // lateness of runs with a due time that were no retries
+    struct histogram duration; // duration of runs that were accepted
 };
 
 // How a run ended, by its outcome and status. A missed occurrence is not a run.

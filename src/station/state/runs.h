@@ -17,17 +17,17 @@ struct active_run {
     struct station *station;
     struct run run;                         // the facts that the rules need
     struct plan *plan;                      // NULL: too large to be kept; looked up when needed
-    char key_station[STATION_NAME_MAX + 1]; // of the message key
+    char key_station[STATION_NAME_MAX + 1]; // station of the message key
     uint64_t number;                        // sequence number of sent runs, from 1; 0 = looked up
     bool unanswered;                        // sent, with no status yet: it uses credit
     bool kept;           // unanswered, and its target is unresponsive: max_runs does not count it
     int64_t extended_us; // when its lease was last extended without a status, monotonic; 0 = never
     int64_t leasing_us;  // when the lease now being written was decided, monotonic; 0 = none
     char *progress;      // the worker's last progress text, UTF-8; NULL = none
-    struct ballot *ballot;     // of a vote; NULL = none
+    struct ballot *ballot;     // votes of a vote run; NULL = none
     int64_t end_us;            // when its vote or timeout ends, monotonic; 0 = never
     struct target *target;     // the target it was sent to; NULL when it was looked up
-    uint64_t connection;       // of the target, 0 = unknown
+    uint64_t connection;       // number of the connection it was sent on, 0 = unknown
     struct heap_node deadline; // unanswered: for its status; else: when to drop it from here
 };
 
@@ -38,19 +38,20 @@ void runs_stop (struct station *self);
 struct active_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
                              struct run run);
 
+// The run in flight of this plan; NULL: none is known.
 struct active_run *runs_find (struct station *self, uint64_t plan_id);
 
-// The same, but only if this is its current run.
+// The run in flight of this plan if it has this exec_id, else NULL.
 struct active_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id);
 
-// By the number of the run. Looks at every run in flight.
+// The run in flight with this exec_id; NULL: none is known. Looks at every run in flight.
 struct active_run *runs_find_exec (struct station *self, uint64_t exec_id);
 
 // The run that a message on the target's present connection belongs to when it names none: the
 // oldest run without a status, else the only run. NULL: unknown. Looks at every run in flight.
 struct active_run *runs_next_to_answer (struct station *self, const struct target *target);
 
-// A target is removed: its runs have no connection any more.
+// Remove the target from its runs, as it is removed: they have no connection any more.
 void runs_forget_target (struct station *self, const struct target *target);
 
 // Drop the run from the cache: later messages look it up again.
@@ -63,20 +64,20 @@ void runs_note_progress (struct active_run *run, struct span words);
 // Set end_us by the plan's vote or timeout, if any. Needs run->plan.
 void runs_set_end (struct active_run *run);
 
-// The plan was changed meanwhile: the run owns the new one now and uses its timeouts.
+// Replace the plan, which was changed meanwhile: the run owns the new one and uses its timeouts.
 void runs_set_plan (struct active_run *run, struct plan *plan);
 
-// The run was sent: wait for its status until this time, in monotonic microseconds.
+// Wait for the status of a sent run until this time, in monotonic microseconds.
 void runs_wait_status (struct active_run *run, int64_t deadline_us);
 
-// The run has no status and is kept until its target answers; it is checked again at this time.
+// Keep a run without a status until its target answers; check it again at this time.
 void runs_keep (struct active_run *run, int64_t deadline_us);
 
-// The run needs no status (any more): drop it at this time. Until then answers find it here.
+// Drop a run that needs no status (any more) at this time. Until then answers find it here.
 void runs_forget_at (struct active_run *run, int64_t deadline_us);
 
-// The same, some time after its lease would expire, or at end_us if that is earlier. Returns
-// whether it is.
+// runs_forget_at some time after the lease would expire, or at end_us if that is earlier. Returns
+// whether end_us is earlier.
 bool runs_forget_later (struct active_run *run);
 
 // Whether a run of the plan is in flight. The run of an unqueued plan has no lease in Redis: it

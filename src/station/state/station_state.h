@@ -35,17 +35,17 @@ struct masked {
     uint8_t identity[5], mask[5];
 };
 
-// An XPUB socket and its subscribers.
+// An XPUB socket that publishes results or events, and its subscribers.
 struct outlet {
     void *socket; // NULL: it was closed to cut its subscribers, and is not replaced yet
     struct watch watch;
-    struct subscribers *subscribers; // set while the socket is watched
+    struct subscribers *subscribers; // its subscriptions, set while the socket is watched
 };
 
 // Reads for peers: those in flight, and the peers that have more, which take turns.
 struct peer_reads {
     int cost;             // sum of the costs of the reads in flight
-    size_t waiting_bytes; // of the requests that wait
+    size_t waiting_bytes; // held by the requests that wait
     struct peer_load *first, **end;
     size_t peers; // in the list that begins with `first`
     bool granting;
@@ -58,11 +58,11 @@ struct station {
     struct _zhashx_t *zones; // the zones that plans name, by name; NULL = none yet
     enum station_phase phase;
     struct reason failure;        // why PHASE_FAILED
-    enum station_fault fault;     // the kind of that failure
+    enum station_fault fault;     // kind of `failure`
     bool reload_wanted;           // set by SIGHUP
     struct reason reload_trouble; // why the last reload was rejected; empty = it was not
     struct counters counters;
-    struct histogram submissions; // from receipt to acknowledgement, of plans that were stored
+    struct histogram submissions; // time from receipt to acknowledgement of stored plans
 
     struct reactor *reactor;
     int signal_fd;
@@ -72,19 +72,19 @@ struct station {
     struct reason logged_trouble; // why Redis is away, as last logged
     struct embedded *embedded;    // NULL with an external Redis
     int64_t started_us;
-    int64_t stop_us;     // when to stop waiting, PHASE_STOPPING
-    int64_t waits_us;    // since when it waits to own the plans; 0 = it owns them
+    int64_t stop_us;     // in PHASE_STOPPING: when to stop waiting, monotonic
+    int64_t waits_us;    // since when it waits to own the plans, monotonic; 0 = it owns them
     char name[80];       // shown to other stations: host and process
     int64_t owner_since; // since when it owns the plans, Unix seconds; 0 = it never did
-    int64_t owned_us;    // the same in microseconds of Redis' clock, like an exec_id
+    int64_t owned_us;    // owner_since in microseconds of Redis' clock, like an exec_id
     bool yields;         // let other stations take over first
-    bool was_owner;      // now a standby: Redis being away does not end it
+    bool was_owner;      // it is a former owner, now a standby: no error of Redis ends it
     bool gives_up;       // in PHASE_STOPPING: the plans are being released
     bool targets_started;
     struct reason redis_trouble; // why the embedded Redis ended; empty = unknown
-    bool redis_ended;            // the embedded Redis has to be restarted
-    int64_t respawn_us;          // when to restart it
-    int64_t respawn_delay_us;
+    bool redis_ended;            // the embedded Redis has ended and has to be restarted
+    int64_t respawn_us;          // when to restart it, monotonic
+    int64_t respawn_delay_us;    // doubles with each restart
 
     // access
     struct curve_keys curve_keys; // the station's own; empty = without CURVE
@@ -93,7 +93,7 @@ struct station {
     int64_t access_look_us;       // when to check it next, monotonic
     int64_t access_retry_us;      // when to retry invalid files, monotonic
     size_t access_wrong;          // files whose keys may not connect
-    struct reason access_trouble; // error of the first of them, or of the folder; empty = none
+    struct reason access_trouble; // error of the first wrong file, or of the folder; empty = none
     struct zap *zap;
 
     // front
@@ -107,29 +107,29 @@ struct station {
     int64_t loads_swept_us;      // when idle ones were last removed from the list
     struct packet_debt unread;   // replies of all peers that libzmq holds
     struct peer_reads reading;   // requests that read plans (reads.c)
-    struct packet_limits limits; // of messages from peers and targets
-    struct reason refusing;      // why the last submission could not be written; "" = it could
-    int64_t refusing_us;         // when that was, monotonic
-    int64_t trimmed_s;           // when memory was last returned to the system, monotonic
-    uint64_t trimmed_work;       // work count at the previous tick, to detect idle ticks
-    bool memory_full;            // above max_memory: requests are BUSY
-    size_t kept_bytes;           // of requests that wait for Redis
+    struct packet_limits limits; // sizes of messages from peers and targets
+    struct reason refusing; // why the last submission could not be written; empty = it was written
+    int64_t refusing_us;    // when that write failed, monotonic
+    int64_t trimmed_s;      // when memory was last returned to the system, monotonic
+    uint64_t trimmed_work;  // work count at the previous tick, to detect idle ticks
+    bool memory_full;       // above max_memory: requests are BUSY
+    size_t kept_bytes;      // held by requests that wait for Redis
 
     // publish
-    struct plan_texts texts; // of the dispatch or broadcast being sent
+    struct plan_texts texts; // texts of the dispatch or broadcast being sent
     struct outlet results, events;
-    bool subscribers_cut; // both outlets are to be replaced
-    enum dialect dialect; // of the request socket and the results
-    uint64_t event_seq;   // of the last event
-    char event_epoch[17]; // of this start of the station
+    bool subscribers_cut; // `results` and `events` are to be closed and bound again
+    enum dialect dialect; // numbers of the request socket and the results
+    uint64_t event_seq;   // sequence number of the last event
+    char event_epoch[17]; // identifies this start of the station in its events
 
-    // attend
-    int64_t attend_us; // when to send the next heartbeat to Redis
-    int64_t attending; // number of stations on this Redis
-    int64_t stations_revision;
+    // heartbeat to Redis (attend.c)
+    int64_t attend_us;         // when to send the next heartbeat, monotonic
+    int64_t attending;         // number of stations on this Redis
+    int64_t stations_revision; // revision of the added targets when they were read
 
     // targets
-    void *target_context; // of their sockets, which may outlive the station (forward.h)
+    void *target_context; // context of their sockets, which may outlive the station (forward.h)
     struct forward *forward;
     struct callback_book *callbacks; // NULL = none yet
     int64_t dropping_us;             // next drop of callbacks, monotonic; INT64_MAX = in progress
@@ -146,9 +146,9 @@ struct station {
     // runs in flight, by plan id; and their deadlines
     struct _zhashx_t *runs;
     struct heap deadlines;
-    size_t runs_unanswered; // without those that are kept (unresponsive.h)
+    size_t runs_unanswered; // runs without a status, except those that are kept (unresponsive.h)
     uint64_t runs_number;   // number of the last run that was sent
-    size_t lookup_bytes;    // held by answers whose run is being looked up
+    size_t lookup_bytes;    // bytes held by answers whose run is being looked up
 
     struct flow_book *flows; // definitions of flows (flow_book.h)
 
@@ -162,16 +162,17 @@ struct station {
     // due
     int timer_fd;
     struct source due_source;
-    int64_t armed_us;       // when it fires, INT64_MAX = never
-    bool claiming;          // a claim is in flight
-    bool more_due;          // the last claim left due plans in the queue
-    bool claimed_any;       // the last claim took some plans
-    bool limits_full;       // some due plans wait until a run of their target or group ends
-    int64_t claim_us;       // when to claim next, monotonic
-    struct heap prefetched; // plans that were claimed before they are due (prefetch.h)
-    int64_t prefetch_gap_us, prefetch_counted_us;
-    uint64_t swept; // id after which the next sweep page starts
-    int64_t sweep_us;
+    int64_t armed_us;            // when the timer fires, monotonic; INT64_MAX = never
+    bool claiming;               // a claim is in flight
+    bool more_due;               // the last claim left due plans in the queue
+    bool claimed_any;            // the last claim took some plans
+    bool limits_full;            // some due plans wait until a run of their target or group ends
+    int64_t claim_us;            // when to claim next, monotonic
+    struct heap prefetched;      // plans that were claimed before they are due (prefetch.h)
+    int64_t prefetch_gap_us;     // average time between claimed plans
+    int64_t prefetch_counted_us; // when a claim last took plans, monotonic; 0 = never
+    uint64_t swept;              // id after which the next sweep page starts
+    int64_t sweep_us;            // when to read that page, monotonic
 };
 
 // The target with this name, or NULL.
@@ -194,7 +195,7 @@ bool station_store_up (const struct station *self);
 // Let a standby take over, and become a standby.
 void station_hand_over (struct station *self);
 
-// The targets that were added have been read from Redis: the station can serve.
+// Serve, now that the added targets have been read from Redis.
 void station_targets_read (struct station *self);
 
 // Why the store is not up, for display; empty when it is.
@@ -209,14 +210,14 @@ int64_t station_revision (void);
 // How often a change is tried when the plan is changed by others in between.
 enum { CHANGE_TRIES_MAX = 8 };
 
-// -- what those above are to know
+// -- calls from the parts to the station as a whole
 
 // Resume reading requests and the targets' messages if the store has room again; call it after each
 // answer of the store.
 void station_resume (struct station *self);
 
-// The station cannot continue: make station_run end.
+// Make station_run end, as the station cannot continue.
 void station_fail (struct station *self, const char *why);
 
-// A run has ended: its slot is free.
+// Handle the end of a run: its slot is free, so plans held back by a limit are claimed.
 void station_run_ended (struct station *self);

@@ -14,41 +14,42 @@
 #include "turn.h"
 
 enum {
-    RETRY_FIRST_MS = 50,
+    RETRY_FIRST_MS = 50, // delay before a reconnect; doubles each time
     RETRY_LAST_MS = 1000,
     CONNECT_TIMEOUT_MS = 2000,
-    RECONNECT_MS = 86400000,
-    STUCK_US = 5000000,   // without a message, while its queue is full
-    TRY_MS = 6000,        // for resolving, connecting and the handshake
-    DRAIN_MESSAGES = 4096 // read from a lost connection
+    RECONNECT_MS = 86400000, // libzmq's own, in effect never
+    STUCK_US = 5000000,      // without a message, while its queue is full
+    TRY_MS = 6000,           // for resolving, connecting and the handshake
+    DRAIN_MESSAGES = 4096    // read from a lost connection
 };
 
 struct target {
     struct target_settings settings;
-    void *context;                // of its sockets
-    const struct curve_keys *own; // for settings.curve
+    void *context;                // context of its sockets
+    const struct curve_keys *own; // the key pair of the station, used with settings.curve
     struct dispatch_way way;
     struct reactor *reactor;
     struct target_events events;
     void *socket;                // the DEALER; NULL between two attempts
     void *monitor;               // PAIR that reports the state of its connection
-    struct watch messages, news; // of `socket` and `monitor`
-    bool up;
-    int fd; // of the connection, libzmq's own; -1 = none yet
+    struct watch messages, news; // watches of `socket` and `monitor`
+    bool up;                     // connected
+    int fd;                      // descriptor of the connection, owned by libzmq; -1 = none yet
     struct response *response;
-    char identity[TARGET_IDENTITY_SIZE]; // of its connections, if by identity; "" = none yet
+    char identity[TARGET_IDENTITY_SIZE]; // identity of its connections, if by identity; "" = none
+                                         // yet
     bool used;                           // the identity was used before
     uint64_t connections;                // number of the present or last connection
-    int64_t retry_ms;
-    struct timer timer; // for the next attempt, or the end of the present one
-    bool paused;        // its messages are not read
+    int64_t retry_ms;                    // delay before the next attempt
+    struct timer timer;                  // for the next attempt, or the end of the present one
+    bool paused;                         // its messages are not read now
     int unanswered;
     int64_t since_us; // wall clock: when `up` changed last
     struct target_tally tally;
     struct target_load *load;
 };
 
-static uint64_t made; // connections of the process, so that numbers are unique across targets
+static uint64_t made; // number of connections made by the process; makes their numbers unique
 
 static bool on_message (void *owner);
 static bool on_monitor (void *owner);
@@ -131,8 +132,7 @@ static void connect_anew (struct target *self)
         curve_make_client (self->socket, self->own, self->settings.curve);
     wire_heartbeat (self->socket);
     wire_limit (self->socket, self->events.limits->bytes);
-    // So long that we have made another connection before. -1 would discard the last messages of
-    // the target.
+    // So long that this file reconnects first. -1 would discard the last messages of the target.
     wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     wire_set (self->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS);
     watch_start (&self->news, self->reactor, self->monitor, on_monitor, self);
@@ -249,7 +249,7 @@ struct target *target_new (const struct target_settings *settings, void *context
     self->load = memory_new (sizeof *self->load);
     self->load->born_us = clock_mono_us ();
     self->since_us = clock_wall_us ();
-    if (self->settings.type == TARGET_PULL) { // nothing is sent to it
+    if (self->settings.type == TARGET_PULL) { // never sent to: counts as connected
         self->connections = ++made;
         self->up = true;
     } else if (!self->settings.by_identity) {
@@ -304,7 +304,7 @@ void target_identify (struct target *self, struct span identity, bool used)
 }
 
 // libzmq does not notice a suspended peer when unsent data fill the kernel's buffer: its heartbeats
-// wait behind them.
+// wait until they are sent.
 void target_check_stuck (struct target *self)
 {
     struct pollfd item = {.fd = self->fd, .events = POLLOUT};
@@ -385,7 +385,8 @@ struct target_load *target_load (const struct target *self)
 
 bool target_send (struct target *self, const struct message *message)
 {
-    // Without a counter: the part that was sent would corrupt the message of a later pass.
+    // Tests set this point only without :N, else half a message of an earlier pass would corrupt
+    // the next message.
     if (FAILPOINT_IS ("send_mid") && self->up)
         zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     FAILPOINT ("send_mid");

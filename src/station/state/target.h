@@ -28,7 +28,7 @@ struct target_events {
     // The target seems to have another connection with this identity: a new one is needed.
     void (*needs_identity) (void *owner, struct target *target);
     void *owner;
-    const struct packet_limits *limits; // of its messages; outlives the target
+    const struct packet_limits *limits; // sizes of its messages; outlives the target
 };
 
 enum { TARGET_IDENTITY_SIZE = 64 }; // with its NUL
@@ -53,14 +53,14 @@ enum target_type target_type (const struct target *self);
 // those to jobs from an earlier connection. `used`: the identity was used before.
 void target_identify (struct target *self, struct span identity, bool used);
 
-// "" = none yet.
+// The identity of its connections; "" = none yet.
 const char *target_identity (const struct target *self);
 
-// The target answers nothing. Reconnect if its ROUTER may ignore the connection as a duplicate of
-// an older one; if that has not helped, use a new identity.
+// Handle a target that answers nothing: reconnect if its ROUTER may ignore the connection as a
+// duplicate of an older one; if that has not helped, use a new identity.
 void target_try_connection (struct target *self);
 
-// The target answers nothing: reconnect if nothing more can be sent to it either.
+// Reconnect a target that answers nothing if nothing more can be sent to it either.
 void target_check_stuck (struct target *self);
 
 // The record of how the target answers.
@@ -76,25 +76,27 @@ const struct dispatch_way *target_way (const struct target *self);
 // The number of the present connection, from 1; 0 while there is none.
 uint64_t target_connection (const struct target *self);
 
-// Stop and resume reading its messages: back-pressure while the store is busy.
+// Stop reading its messages: back-pressure while the store is busy.
 void target_pause (struct target *self);
+// Read its messages again.
 void target_resume (struct target *self);
 bool target_paused (const struct target *self);
 
-// Runs sent to it that have no heartbeat yet. Counted per target so that one that does not read
-// takes no slots of others.
+// The number of runs sent to it that have no heartbeat yet. Counted per target so that one that
+// does not read takes no slots of others.
 int target_unanswered (const struct target *self);
+// Add `change` to that number.
 void target_count_unanswered (struct target *self, int change);
 
-// When it was last connected, lost or created: Unix seconds.
+// When it was last connected, lost or created, Unix seconds.
 int64_t target_since (const struct target *self);
 
 // Counters of the target since it was created.
 struct target_tally {
-    uint64_t sent, ended_well, failed; // runs
-    uint64_t fresh;                    // runs sent that were no retries and had a due time,
-    uint64_t late_ms;                  // and the sum of their lateness
-    struct run_counts runs;
+    uint64_t sent, ended_well, failed; // numbers of runs
+    uint64_t fresh;                    // sent runs that were no retries and had a due time
+    uint64_t late_ms;                  // sum of the lateness of the fresh runs
+    struct run_counts runs;            // how its runs ended
     int64_t no_worker_s; // since when it answers only NOT_WORKER, Unix seconds; 0 = it does not
     int64_t asked_s;     // TARGET_PULL: when a worker last asked for its plans; 0 = never
     int64_t reported_s;  // when a worker with one of its plans last reported; 0 = never

@@ -57,6 +57,7 @@ const struct zone *zones_of (struct station *self, const struct plan *plan)
     return self->zone;
 }
 
+// Load a zone from its file; NULL: that failed and was logged.
 static struct zone *load_zone (const char *name)
 {
     struct reason reason;

@@ -9,6 +9,6 @@
 int callback_check (struct station *self, const char *user, const struct policy *policy,
                     struct reason *reason);
 
-// The same for callbacks alone.
+// callback_check for callbacks alone.
 int callback_check_target (struct station *self, const struct policy *policy,
                            struct reason *reason);

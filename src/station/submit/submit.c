@@ -59,7 +59,7 @@ int64_t submission_next (const struct plan *plan)
     return over ? 0 : plan->plan_time;
 }
 
-// The plan is stored and will run, but too few replicas have acknowledged it.
+// Reply that the plan is stored and will run, but too few replicas have acknowledged it.
 static void refuse_unsure (struct submission *submission)
 {
     char id[IDENT_SIZE], text[REASON_MAX];
@@ -101,8 +101,8 @@ void submission_refuse_in_use (struct submission *submission, const char *words)
     submission_end (submission);
 }
 
-// The id is in use, perhaps by this same submission; the submission ends. With a key the plan is
-// loaded first, to know whether a run is in flight.
+// Reply for an id that is in use, perhaps by this same submission; the submission ends. With a key
+// the plan is loaded first, to know whether a run is in flight.
 static void answer_held (struct submission *submission, struct span message)
 {
     if (*submission_key (submission->plan)) {
@@ -140,7 +140,8 @@ static void write_submission (struct submission *submission)
     free (missed);
 }
 
-// The id is in use: a former owner made the same one in the same millisecond.
+// Retry with another own id: a former owner made the same one in the same millisecond. False: the
+// client gave the id, or no try is left.
 static bool try_another_id (struct submission *submission)
 {
     enum { ID_TRIES_MAX = 8 };
@@ -226,7 +227,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     station_resume (self);
 }
 
-// The plan would never run: refuse it, unless it repeats an accepted one.
+// Refuse a plan that would never run, unless it repeats an accepted one.
 static void on_looked_up (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
@@ -304,7 +305,7 @@ static void place_checked (struct submission *submission)
     }
 }
 
-// The kind of a plan: its own, else that of its target. "" = none.
+// The kind named by the plan, else by its target; "" = none.
 static const char *kind_of (const struct submission *submission)
 {
     const struct plan *plan = submission->plan;

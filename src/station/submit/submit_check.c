@@ -8,7 +8,7 @@
 #include "target_names.h"
 #include "zones.h"
 
-enum { NAME_BYTES_MAX = 4096 }; // of REQUEST_ID and of a caller
+enum { NAME_BYTES_MAX = 4096 }; // size of REQUEST_ID, and of a caller
 
 int submit_check_frames (const struct message *message, const struct target *target,
                          struct reason *reason)
@@ -40,7 +40,8 @@ int submit_check_frames (const struct message *message, const struct target *tar
     return ZPLAN_EFRAME;
 }
 
-// A plan of a vote station always has a rule for votes, and no other plan has one.
+// Check the rule for votes: a plan of a vote target has one, by default that all vote; no other
+// plan has one.
 static int check_vote (const struct target *target, struct plan_fields *fields,
                        struct reason *reason)
 {

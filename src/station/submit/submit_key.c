@@ -34,7 +34,7 @@ const char *submission_key (const struct plan *plan)
     return plan->policy ? plan->policy->key : "";
 }
 
-// The existing plan was changed or not; the submission continues or ends.
+// Handle the result of the change of the existing plan; the submission ends, or is tried again.
 static void on_replaced (void *owner, enum store_result result, const char *error)
 {
     struct submission *submission = owner;
@@ -66,7 +66,8 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
     station_resume (self);
 }
 
-// A plan that is not in the queue stays out of it, so the reply reports its state.
+// A plan that is not in the queue is not added to it by the submission, so the reply reports its
+// state.
 void submission_set_words (struct submission *submission, const char *words, enum plan_state state)
 {
     bool out = state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE;
@@ -96,7 +97,7 @@ static bool has_repeats_left (const struct plan *plan, struct reason *reason)
     return false;
 }
 
-// Replace the kept plan, which has no run in flight, with this one.
+// Replace the stored plan, which has no run in flight, with this one.
 static void replace_plan (struct submission *submission, const struct plan *stored,
                           uint64_t exec_id)
 {

@@ -14,7 +14,7 @@ struct submission {
     int64_t received;
     int64_t received_us;  // monotonic time of `received`
     struct misses misses; // occurrences before it that are not caught up
-    // The plan would never run now: `reason` is its refusal, unless it repeats an accepted plan.
+    // The plan would never run: it is refused with `reason`, unless it repeats an accepted plan.
     bool never;
     struct reason reason;
     struct plan *changed; // replaces the plan that has the key; set while it is being stored
@@ -50,8 +50,8 @@ int64_t submission_next (const struct plan *plan);
 // The key of a plan; empty: the plan has none.
 const char *submission_key (const struct plan *plan);
 
-// Set `id` to the id that is derived from the plan's key, if it has one, and from `scope`, a
-// target's name or empty. `id` may have this value already. 0, or ZPLAN_EPLAN with a reason.
+// Set `id` to the id derived from the plan's key, if it has one, and from `scope`, a target's name
+// or empty. `id` may have this value already. 0, or ZPLAN_EPLAN with a reason.
 int submission_check_key (const struct plan_fields *fields, struct span scope, uint64_t *id,
                           struct reason *reason);
 

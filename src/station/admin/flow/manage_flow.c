@@ -19,7 +19,8 @@ static void refuse_argument (struct station *self, struct request *request, cons
     reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason);
 }
 
-// False: the name is invalid or the key may not use the flow, and the request was rejected.
+// Check the name of a flow. False: it is invalid or the key may not use the flow, and the request
+// was rejected.
 static bool read_name (struct station *self, struct request *request, struct span name)
 {
     struct reason reason;
@@ -89,7 +90,7 @@ struct getting {
     struct peer *peer;
     char name[FLOW_NAME_MAX + 1];
     int version;
-    struct store_flow answer; // kept while its text is checked
+    struct store_flow answer; // copied while its text is checked
     char *text;
 };
 
@@ -134,7 +135,7 @@ static void get_end (struct getting *self)
     station_resume (station);
 }
 
-// A definition that was edited by hand may be invalid JSON, which would break the reply.
+// Reply with the definition if it is valid JSON: one that was edited by hand might break the reply.
 static void on_json (void *owner, struct flow *flow, json_t *errors)
 {
     struct getting *self = owner;
@@ -278,10 +279,10 @@ static void flow_list (struct station *self, struct request *request,
 static const struct flow_subcommand {
     const char *name;
     size_t args_min, args_max; // arguments after the subcommand
-    bool takes_definition;     // as the first argument
+    bool takes_definition;     // as its first argument, or in a JSON frame
     unsigned roles;
     flow_subcommand_fn *run;
-    enum flow_event_kind event; // if the subcommand changes a run
+    enum flow_event_kind event; // applied by a subcommand that changes a run
 } words[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, flow_list},
     {"get", 1, 2, false, CURVE_ROLE_OBSERVE, flow_get},

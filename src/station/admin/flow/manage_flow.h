@@ -1,4 +1,4 @@
-// The command `flow` and its subcommands, as their files share them.
+// Declarations that the files of the command `flow` and its subcommands share.
 #pragma once
 
 #include "flow_run.h"
@@ -10,7 +10,7 @@ manage_fn manage_flow;
 struct flow_words {
     size_t count;
     struct span at[3];
-    enum flow_event_kind event; // that the subcommand applies, if it changes a run
+    enum flow_event_kind event; // applied by the subcommand, if it changes a run
 };
 
 typedef void flow_subcommand_fn (struct station *self, struct request *request,

@@ -63,7 +63,8 @@ static bool find_step (struct run_command *self, const struct flow_live *live,
     return true;
 }
 
-// A claimed call is running and may have to be undone: it must be cancelled instead.
+// Whether the step may be skipped now. Not while its call is running: that may have to be undone,
+// so it must be cancelled first.
 static bool may_skip (struct run_command *self, const struct flow_live *live)
 {
     uint32_t step = self->event.step;
@@ -116,7 +117,7 @@ static void carry_alone (struct run_command *self)
     store_when_written (self->station->store, on_written, self);
 }
 
-// -- an ended run continues in its flow plan, if that is parked or waits for a retry
+// -- an ended run, which continues in its flow plan if that is parked or waits for a retry
 
 static void carry_event (struct run_command *self, struct flow_live *live);
 
@@ -290,7 +291,7 @@ static const struct json_field retry_options[] = {
     {"reason", AS_TEXT, FIELD (text), 0, REASON_MAX - 1, "want a text of at most 199 bytes"},
 };
 
-// False: invalid, and the request was rejected.
+// Read argument `at` as an object of options. False: invalid, and the request was rejected.
 static bool take_options (struct run_command *self, const struct flow_words *words, size_t at,
                           const struct json_field *fields, size_t count)
 {

@@ -10,7 +10,7 @@ enum { KEY_NAME_SIZE = 128 };
 struct run_command;
 typedef void run_command_fn (struct run_command *self, struct flow_live *live);
 
-// A command about one run, in progress.
+// The state of a command about one run, from its request to its reply.
 struct run_command {
     struct station *station;
     struct peer *peer;
@@ -21,14 +21,14 @@ struct run_command {
     char text[REASON_MAX];         // the reason that the caller gives
     char key[KEY_NAME_SIZE];       // the key of the caller, "" = unknown
     json_t *value, *steps;
-    int version;             // of a retry; 0 = unchanged
-    const struct flow *flow; // of this version, held; NULL = unchanged
+    int version;             // version that a retry moves the run to; 0 = unchanged
+    const struct flow *flow; // definition of `version`, with a reference held; NULL = unchanged
     bool carried;            // the event was applied to the run
-    bool had_finished;       // the run had, before the event
+    bool had_finished;       // the run had finished before the event
     struct reason reason;    // why the event was rejected
 };
 
-// `run`: its number as text. NULL: that is invalid, and the request was rejected.
+// `run`: its number as text. NULL: the number is invalid, and the request was rejected.
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
                                      run_command_fn *go);
 

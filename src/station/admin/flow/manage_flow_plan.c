@@ -16,7 +16,7 @@ struct flow_command {
     enum flow_plan_command command;
     struct plan *plan;
     uint64_t run, exec_id;
-    bool taken_back; // this command removed the plan, not the end of its run
+    bool taken_back; // the plan was removed by this command, not by the end of its run
     char key_station[STATION_NAME_MAX + 1], reason[REASON_MAX];
     void (*go_on) (struct inquiry *inquiry, const char *station);
 };

@@ -11,8 +11,9 @@ enum flow_plan_command {
     FLOW_PLAN_DONE
 };
 
-// True: it is such a plan; the command is executed and answered here, which ends the inquiry.
-// False: treat it like any other plan. `go_on` removes a flow plan after its run was cancelled.
+// Execute a command about such a plan. True: the command is answered, which ends the inquiry.
+// False: it is an ordinary plan, which the caller handles. `go_on` removes a flow plan after its
+// run was cancelled.
 bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answer,
                        enum flow_plan_command command, const char *reason,
                        void (*go_on) (struct inquiry *inquiry, const char *station));

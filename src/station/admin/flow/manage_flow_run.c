@@ -56,7 +56,7 @@ static void on_run (void *owner, bool found, const char *damage)
     }
 }
 
-// `local`: the batch of the run; INT64_MIN = none.
+// Set the member batch. `local`: the local time of the batch; INT64_MIN = none.
 static void set_batch (json_t *run, int64_t local)
 {
     enum { TEXT_MAX = 32 };
@@ -235,7 +235,7 @@ static const struct json_field step_fields[] = {
     {"limit", AS_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
 
-// NULL: the param has no value.
+// The value of a param; NULL: it has none.
 static json_t *param_json (const struct flow_value *param)
 {
     struct expr_error ignored;

@@ -38,6 +38,7 @@ struct step_search {
     void *owner;
 };
 
+// Whether the step has this item; `item` -1, the whole step, always exists.
 static bool has_item (const struct flow_live *live, uint32_t step, int64_t item)
 {
     const struct flow_data *data = live->run->data[step];

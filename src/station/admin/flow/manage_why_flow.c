@@ -18,7 +18,8 @@ struct run_reasons {
     size_t more; // reasons that did not fit into `reasons`
 };
 
-// `until`: what ends it; `at_ms`: when, 0 = unknown.
+// Add a reason, or count it if there are too many. `until`: what ends it; `at_ms`: when, 0 =
+// unknown.
 static void add_reason (struct run_reasons *self, const char *why, const char *until, int64_t at_ms)
 {
     char when[RFC3339_SIZE];
@@ -36,6 +37,7 @@ static void add_reason (struct run_reasons *self, const char *why, const char *u
     json_array_append_new (self->reasons, reason);
 }
 
+// Add the number of the reasons that did not fit.
 static void add_more (struct run_reasons *self)
 {
     if (!self->more)
@@ -46,8 +48,9 @@ static void add_more (struct run_reasons *self)
                            json_pack ("{s:s, s:s}", "why", why, "until", "their end"));
 }
 
-// -- what a step is doing, to follow its name
+// -- what a step is doing, as text that follows its name
 
+// Format what the call of this step or item is doing; `item` -1: the whole step.
 static void call_text (const struct flow_live *live, uint32_t index, int64_t item, char *text,
                        size_t size)
 {
@@ -67,7 +70,7 @@ static void call_text (const struct flow_live *live, uint32_t index, int64_t ite
                   flow_call_target (step, undo));
 }
 
-// What a wait or signal step waits for.
+// Format what a wait or signal step waits for.
 static void timer_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
 {
     const struct flow_step *step = &live->flow->steps[index];
@@ -80,6 +83,7 @@ static void timer_words (const struct flow_live *live, uint32_t index, char *tex
     snprintf (text, size, "waits%s%s%s%s", *whom ? " " : "", whom, *until ? ", until " : "", until);
 }
 
+// Whether the step is a wait or signal step in progress, which has a time or waits for a signal.
 static bool waits_for_time (const struct flow_live *live, uint32_t index)
 {
     enum flow_kind kind = live->flow->steps[index].kind;
@@ -93,7 +97,7 @@ static uint32_t items_in_flight (const struct flow_live *live, uint32_t index)
     return data && data->items ? data->items->in_flight : 0;
 }
 
-// What an undecided step is doing, as text.
+// Format what an undecided step is doing.
 static void step_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
 {
     const struct flow_node *node = &live->run->nodes[index];
@@ -110,6 +114,7 @@ static void step_words (const struct flow_live *live, uint32_t index, char *text
 
 // -- a run
 
+// Add a step or item that is doing this.
 static void add_step (struct run_reasons *self, uint32_t index, int64_t item, const char *words)
 {
     const struct flow_data *data = self->live->run->data[index];
@@ -125,6 +130,7 @@ static void add_step (struct run_reasons *self, uint32_t index, int64_t item, co
                 timer && data ? data->at : 0);
 }
 
+// Add the items in flight of the step.
 static void add_items (struct run_reasons *self, uint32_t index)
 {
     const struct flow_data *data = self->live->run->data[index];
@@ -210,7 +216,7 @@ void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, u
 
 // -- a step that is decided, or cannot start
 
-// `by`: who skipped the step.
+// Add that a step or item is decided. `by`: who skipped it.
 static void add_decided (struct run_reasons *self, enum flow_state state, const char *by,
                          const char *error)
 {
@@ -258,7 +264,7 @@ static void add_sources (struct run_reasons *self, uint32_t index)
         add_reason (self, "it runs last (finally)", "all others are decided and undone", 0);
 }
 
-// The step, or its next item, is ready: add what delays its start.
+// Add what delays the start of a step that is ready, or of its next item.
 static void add_ready (struct run_reasons *self, uint32_t index)
 {
     const struct flow_live *live = self->live;
@@ -308,6 +314,7 @@ static void add_undecided (struct run_reasons *self, uint32_t index)
                     live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0);
 }
 
+// Add why a step is not in flight, or what its items are doing.
 static void add_whole (struct run_reasons *self, uint32_t index)
 {
     const struct flow_node *node = &self->live->run->nodes[index];
@@ -319,7 +326,7 @@ static void add_whole (struct run_reasons *self, uint32_t index)
         add_undecided (self, index);
 }
 
-// An item that is not in flight. If it has not started, the reasons are those of its step.
+// Add why an item is not in flight. If it has not started, the reasons are those of its step.
 static void add_item (struct run_reasons *self, uint32_t index, int64_t number)
 {
     const struct flow_item *item = &self->live->run->data[index]->items->item[number];
@@ -338,7 +345,7 @@ struct step_why {
     struct peer *peer;
     struct step_name name;
     uint64_t plan_id;
-    json_t *object; // of the step
+    json_t *object; // the reply about the step, owned
     why_plan_fn *of_plan;
 };
 
@@ -389,7 +396,8 @@ static void on_plan (void *owner, const struct store_loaded *answer)
     }
 }
 
-// `item`: the parked item, if the request names the whole step; else -1.
+// Add that an undo has failed and is parked. `item`: the parked item, if the request names the
+// whole step; else -1.
 static void add_parked (struct run_reasons *self, int64_t item)
 {
     char why[WHY_MAX] = "its undo has failed, and is parked", until[64] = "reset, or done";
