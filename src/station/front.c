@@ -134,14 +134,14 @@ static bool receive_request (struct station *self)
 }
 
 // Stop reading the socket until station_resume.
-static void front_close (struct station *self)
+static void front_stop_reading (struct station *self)
 {
     watch_end (&self->request_watch);
 }
 
-void front_shut (struct station *self)
+void front_close_socket (struct station *self)
 {
-    front_close (self);
+    front_stop_reading (self);
     if (!self->request_socket)
         return;
     // Answer the messages that came before the loss of ownership was known.
@@ -160,7 +160,7 @@ static bool on_request (void *owner)
     int count = 0;
     for (; count < TURN_MESSAGES && clock_mono_us () < until_us; count++) {
         if (store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX) {
-            front_close (self);
+            front_stop_reading (self);
             more = false;
             break;
         }

@@ -7,7 +7,7 @@
 void front_open (struct station *self);
 
 // Close the request socket: another station owns the plans.
-void front_shut (struct station *self);
+void front_close_socket (struct station *self);
 
 // Read and discard the messages left in the socket; call it before the socket is closed. Without
 // this libzmq 4.3.4 may abort the process when the context ends and a connection was lost while its

@@ -39,7 +39,7 @@ void owning_serve (struct station *self)
         notify_status ("serving");
 }
 
-void owning_note_down (struct station *self, const char *trouble)
+void owning_report_redis_down (struct station *self, const char *trouble)
 {
     if (strcmp (self->logged_trouble.text, trouble) == 0)
         return;
@@ -65,7 +65,7 @@ static void on_redis_up (struct station *self)
 
 // Handle the end of the conversion of the data to the previous version: stop, as there is nothing
 // to serve.
-static void on_gone_back (void *owner, enum store_result result, const char *error)
+static void on_schema_converted (void *owner, enum store_result result, const char *error)
 {
     struct station *self = owner;
     if (result != STORE_DONE) {
@@ -73,7 +73,7 @@ static void on_gone_back (void *owner, enum store_result result, const char *err
     } else {
         log_event (LEVEL_INFO, "schema.former", "schema=%d", STORE_SCHEMA_FORMER);
         self->phase = PHASE_STOPPING;
-        self->gives_up = true;
+        self->releasing_plans = true;
     }
     reactor_stop (self->reactor);
 }
@@ -86,13 +86,13 @@ static void on_owned (struct station *self)
         self->owned_us = store_now_us (self->store);
     }
     if (self->settings->schema == STORE_SCHEMA_FORMER) {
-        store_go_back (self->store, on_gone_back, self);
+        store_go_back (self->store, on_schema_converted, self);
         return;
     }
     targets_start (self);
     callback_book_load (self);
     flow_book_load (self, targets_load);
-    attend_now (self);
+    presence_send (self);
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
         FAILPOINT ("boot_store");
         return;
@@ -115,7 +115,7 @@ static void on_fenced (struct station *self)
     reactor_stop (self->reactor);
 }
 
-void owning_changed (void *owner, enum store_state state)
+void owning_on_store_state (void *owner, enum store_state state)
 {
     struct station *self = owner;
     const char *trouble = link_trouble (store_link (self->store));
@@ -123,7 +123,7 @@ void owning_changed (void *owner, enum store_state state)
     if (state == STORE_STANDBY)
         on_redis_up (self);
     else if (state == STORE_LOADING)
-        prefetch_forget (self);
+        prefetch_drop_all (self);
     else if (state == STORE_SERVING)
         on_owned (self);
     else if (state == STORE_FENCED)
@@ -131,7 +131,7 @@ void owning_changed (void *owner, enum store_state state)
     else if (state == STORE_REFUSED && self->phase == PHASE_STARTING && !self->was_owner)
         station_fail (self, trouble);
     else if ((state == STORE_REFUSED || state == STORE_AWAY) && goes_on)
-        owning_note_down (self, trouble);
+        owning_report_redis_down (self, trouble);
 }
 
 void station_targets_read (struct station *self)
@@ -143,10 +143,10 @@ void station_targets_read (struct station *self)
         due_wake (self);
 }
 
-static void stand_by (struct station *self)
+static void become_standby (struct station *self)
 {
     self->phase = PHASE_STANDBY;
-    front_shut (self);
+    front_close_socket (self);
     log_event (LEVEL_INFO, "station.standby", "publish=%s events=%s", self->settings->publish,
                self->settings->events);
     puts ("standby");
@@ -160,13 +160,13 @@ void owning_watch (struct station *self, int64_t now_us)
     bool waits = store_state (self->store) == STORE_STANDBY && !store_owns (self->store);
     const char *trouble = waits ? store_trouble (self->store) : "";
     if (*trouble)
-        owning_note_down (self, trouble); // the owner cannot be determined
+        owning_report_redis_down (self, trouble); // the owner cannot be determined
     if (!waits)
         self->waits_us = 0;
     else if (!self->waits_us)
         self->waits_us = now_us;
     else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_STARTING)
-        stand_by (self);
+        become_standby (self);
     else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_SERVING &&
              !self->owner_since)
         on_fenced (self); // it had served while Redis was away

@@ -6,7 +6,7 @@
 #include "station_state.h"
 
 // Handle a changed state of the store.
-void owning_changed (void *owner, enum store_state state);
+void owning_on_store_state (void *owner, enum store_state state);
 
 // Bind the request socket and print `ready`. While the endpoint is in use nothing happens, and the
 // caller retries.
@@ -14,7 +14,7 @@ void owning_serve (struct station *self);
 
 // Log why Redis is down, and show it in systemd's status. Does nothing while the reason is
 // unchanged, as it is called several times a second.
-void owning_note_down (struct station *self, const char *trouble);
+void owning_report_redis_down (struct station *self, const char *trouble);
 
 // Called with each tick. A station that served and finds that another one owns the plans drops its
 // state of them.

@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "log.h"
 
-static void respawn_later (struct station *self)
+static void schedule_respawn (struct station *self)
 {
     self->redis_ended = true;
     self->respawn_us = clock_mono_us () + self->respawn_delay_us;
@@ -18,7 +18,7 @@ void redis_process_respawn (struct station *self)
     self->redis_ended = false;
     if (embedded_start (self->embedded, &reason)) {
         log_event (LEVEL_ERROR, "redis.start_failed", "reason=\"%s\"", reason.text);
-        respawn_later (self);
+        schedule_respawn (self);
     }
 }
 
@@ -42,7 +42,7 @@ void redis_process_ended (struct station *self)
     if (embedded_disk_full (self->embedded, &self->redis_trouble))
         reason = self->redis_trouble;
     log_event (LEVEL_ERROR, "redis.ended", "reason=\"%s\"", reason.text);
-    respawn_later (self);
+    schedule_respawn (self);
 }
 
 void redis_process_watch_disk (struct station *self)

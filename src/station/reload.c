@@ -12,7 +12,7 @@
 #include "zones.h"
 
 // Keep the old values of the settings that only a restart can change, and log those that differ.
-static void keep_fixed (const struct station_settings *old, struct station_settings *fresh)
+static void keep_fixed_settings (const struct station_settings *old, struct station_settings *fresh)
 {
     for (size_t i = 0; i < station_setting_table.count; i++) {
         const struct setting *row = &station_setting_table.rows[i];
@@ -26,7 +26,7 @@ static void keep_fixed (const struct station_settings *old, struct station_setti
     fresh->center = old->center;
 }
 
-static void apply_settings (struct station *self)
+static void apply_new_settings (struct station *self)
 {
     const struct store_bounds bounds = station_bounds (self);
     log_start ("zpland", self->settings->log_level, self->settings->log_format);
@@ -39,8 +39,8 @@ static void apply_settings (struct station *self)
 }
 
 // Whether a target has the name of a flow, whose plans it would get.
-static bool names_flow (const struct station *self, const struct station_settings *fresh,
-                        struct reason *reason)
+static bool has_target_named_as_flow (const struct station *self,
+                                      const struct station_settings *fresh, struct reason *reason)
 {
     for (size_t i = 0; i < fresh->target_count; i++) {
         const char *name = fresh->targets[i].name;
@@ -52,14 +52,14 @@ static bool names_flow (const struct station *self, const struct station_setting
     return false;
 }
 
-static void reread_settings (struct station *self)
+static void read_settings_again (struct station *self)
 {
     struct station_settings *fresh = memory_new (sizeof *fresh);
     struct reason reason = {"none"};
     access_reload (self);
     zones_reread (self);
     if (!self->read_settings || self->read_settings (fresh, &reason) ||
-        names_flow (self, fresh, &reason)) {
+        has_target_named_as_flow (self, fresh, &reason)) {
         log_event (LEVEL_ERROR, "reload.kept_old", "reason=\"%s\"", reason.text);
         self->reload_trouble = reason;
         free (fresh);
@@ -67,16 +67,16 @@ static void reread_settings (struct station *self)
     }
     self->reload_trouble = (struct reason){""};
     FAILPOINT ("reload");
-    keep_fixed (self->settings, fresh);
+    keep_fixed_settings (self->settings, fresh);
     *self->settings = *fresh;
     free (fresh);
-    apply_settings (self);
+    apply_new_settings (self);
     log_event (LEVEL_INFO, "reload.done", "stations=%zu", self->settings->target_count);
 }
 
 void reload (struct station *self)
 {
     notify_reloading ();
-    reread_settings (self);
+    read_settings_again (self);
     notify_ready ();
 }

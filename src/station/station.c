@@ -52,10 +52,10 @@
 
 enum {
     TICK_MS = 100,
-    GIVEN_REDIS_WAIT_US = 2000000, // wait for an external Redis before serving without it
-    LOG_WAIT_US = 2000000,         // between two log lines while waiting for Redis
-    STOP_WAIT_US = 5000000,        // for the last writes
-    FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are released
+    EXTERNAL_REDIS_WAIT_US = 2000000, // wait for an external Redis before serving without it
+    LOG_WAIT_US = 2000000,            // between two log lines while waiting for Redis
+    STOP_WAIT_US = 5000000,           // for the last writes
+    FREE_WAIT_US = 1000000,           // for Redis to acknowledge that the plans are released
 };
 
 // -- ending
@@ -92,7 +92,7 @@ void station_run_ended (struct station *self)
 {
     if (self->limits_full)
         due_wake (self);
-    pull_freed (self);
+    pull_retry_limited (self);
 }
 
 void station_hand_over (struct station *self)
@@ -168,8 +168,8 @@ static void tick_starting (struct station *self, int64_t now_us)
     if (up && self->targets_read) {
         owning_serve (self); // retry: its socket could not be bound before
     } else if (!self->embedded && store_state (self->store) == STORE_AWAY &&
-               waited > GIVEN_REDIS_WAIT_US) {
-        owning_note_down (self, link_trouble (store_link (self->store)));
+               waited > EXTERNAL_REDIS_WAIT_US) {
+        owning_report_redis_down (self, link_trouble (store_link (self->store)));
         owning_serve (self);
     } else if (waited / LOG_WAIT_US != (waited - TICK_MS * 1000) / LOG_WAIT_US) {
         const char *trouble = link_trouble (store_link (self->store));
@@ -182,18 +182,18 @@ static void tick_starting (struct station *self, int64_t now_us)
 
 // Whether the station has stopped: its writes are done or have timed out, and the plans are
 // released. Also true after a failure.
-static bool has_ended (struct station *self, int64_t now_us)
+static bool has_stopped (struct station *self, int64_t now_us)
 {
     bool settled = store_pending (self->store) == 0 && self->prefetched.count == 0;
     if (self->phase != PHASE_STOPPING || !(settled || now_us > self->stop_us))
         return self->phase == PHASE_FAILED;
-    if (!self->gives_up)
+    if (!self->releasing_plans)
         store_leave (self->store);
     // Release the plans once, so that a standby or the next start takes over at once.
-    bool free = self->embedded || !station_store_up (self) || self->gives_up;
+    bool free = self->embedded || !station_store_up (self) || self->releasing_plans;
     if (free)
-        return !self->gives_up || now_us > self->stop_us;
-    self->gives_up = true;
+        return !self->releasing_plans || now_us > self->stop_us;
+    self->releasing_plans = true;
     self->stop_us = now_us + FREE_WAIT_US;
     store_hand_over (self->store);
     return false;
@@ -205,12 +205,12 @@ static void on_tick (void *owner)
     int64_t now_us = clock_mono_us ();
     timer_set (&self->tick, self->reactor, TICK_MS);
     notify_alive (now_us);
-    if (has_ended (self, now_us)) {
+    if (has_stopped (self, now_us)) {
         reactor_stop (self->reactor);
         return;
     }
     access_watch (self, now_us);
-    sockets_renew_outlets (self);
+    sockets_rebind_publishers (self);
     if (self->redis_ended && now_us >= self->respawn_us)
         redis_process_respawn (self);
     owning_watch (self, now_us);
@@ -219,7 +219,7 @@ static void on_tick (void *owner)
     else if (self->phase == PHASE_STANDBY && station_store_up (self) && self->targets_read)
         owning_serve (self);
     reload_if_wanted (self);
-    attend_tick (self);
+    presence_tick (self);
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
         link_flush (store_link (self->store));
         return;
@@ -238,7 +238,8 @@ static void on_tick (void *owner)
 // -- construction
 
 // Load and check what the settings refer to; an error here fails at the next start too.
-static int take_settings (struct station *self, struct link_config *config, struct reason *reason)
+static int resolve_settings (struct station *self, struct link_config *config,
+                             struct reason *reason)
 {
     const struct station_settings *settings = self->settings;
     self->zone = zonefile_load (settings->timezone, reason);
@@ -248,7 +249,7 @@ static int take_settings (struct station *self, struct link_config *config, stru
                : 0;
 }
 
-static void read_limits (struct station *self)
+static void set_packet_limits (struct station *self)
 {
     const struct limits *limits = &self->settings->limits;
     self->limits =
@@ -277,7 +278,7 @@ static void make_store (struct station *self, const struct link_config *link)
         config.state_folder = state_folder_open (redis_data_folder (settings, folder));
     self->was_owner = self->yields;
     self->yields = false;
-    self->store = store_new (&config, &bounds, self->reactor, owning_changed, self);
+    self->store = store_new (&config, &bounds, self->reactor, owning_on_store_state, self);
 }
 
 static int start_station (struct station *self, const struct link_config *given,
@@ -334,8 +335,8 @@ struct station *station_new (const struct station_config *given, enum station_fa
         memcpy (self->caller_secret + i, &part, sizeof part);
     }
     self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
-    read_limits (self);
-    bool wrong = take_settings (self, &config, reason) != 0;
+    set_packet_limits (self);
+    bool wrong = resolve_settings (self, &config, reason) != 0;
     if (wrong || start_station (self, &config, reason)) {
         *ret_fault = wrong ? STATION_FAULT_SETTINGS : self->fault;
         station_destroy (&self);

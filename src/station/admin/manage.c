@@ -54,13 +54,13 @@ static void on_remove_decided (void *owner, const struct store_loaded *found)
     if (!station_is_callbacks (self, found->station))
         return;
     struct plan *callback = plan_from_stored_json (inquiry->plan.id, found->message, &ignored);
-    callback_give_up (self, inquiry->plan.id);
+    callback_record_resolved (self, inquiry->plan.id);
     if (callback)
-        callback_book_gone (self, callback);
+        callback_book_remove (self, callback);
     plan_destroy (&callback);
 }
 
-static void remove_now (struct inquiry *inquiry, const char *station)
+static void start_removal (struct inquiry *inquiry, const char *station)
 {
     snprintf (inquiry->plan.station, sizeof inquiry->plan.station, "%s", station);
     store_remove (inquiry->station->store, inquiry->plan.id, inquiry->plan.station,
@@ -80,10 +80,10 @@ static void on_remove_loaded (void *owner, const struct store_loaded *answer)
     }
     char station[STATION_NAME_MAX + 1] = "";
     memcpy (station, answer->station.data, answer->station.size);
-    if (manage_flow_plan (inquiry, answer, FLOW_PLAN_REMOVE, "removed", remove_now))
+    if (manage_flow_plan (inquiry, answer, FLOW_PLAN_REMOVE, "removed", start_removal))
         link_flush (store_link (self->store));
     else
-        remove_now (inquiry, station);
+        start_removal (inquiry, station);
 }
 
 // -- handover
@@ -93,11 +93,11 @@ struct handover {
     struct peer *peer;
 };
 
-static void on_attending (void *owner, bool known)
+static void on_standbys_known (void *owner, bool known)
 {
     struct handover *handover = owner;
     struct station *self = handover->station;
-    bool ready = known && self->attending > 1;
+    bool ready = known && self->station_count > 1;
     if (ready)
         manage_reply (self, handover->peer, 0, "{\"handed_over\":true}");
     else if (known)
@@ -125,7 +125,7 @@ static void manage_handover (struct station *self, struct request *request,
     }
     struct handover *handover = memory_new (sizeof *handover);
     *handover = (struct handover){self, peer_keep (self, request)};
-    attend_ask (self, on_attending, handover);
+    presence_send_then (self, on_standbys_known, handover);
 }
 
 static void manage_remove (struct station *self, struct request *request,
@@ -202,8 +202,8 @@ static const struct admin_command {
     {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", NEEDS_NOTHING},
 };
 
-static void command_run (struct station *self, struct request *request,
-                         const struct admin_command *command)
+static void run_admin_command (struct station *self, struct request *request,
+                               const struct admin_command *command)
 {
     struct arguments arguments = {0};
     const struct message *message = &request->message;
@@ -232,7 +232,7 @@ static void command_run (struct station *self, struct request *request,
 }
 
 // Whether `name` is this command. Case is ignored, as everywhere in MicroZero.
-static bool is_named (struct span name, const char *command)
+static bool is_command (struct span name, const char *command)
 {
     return name.size == strlen (command) && name.size &&
            strncasecmp ((const char *)name.data, command, name.size) == 0;
@@ -248,8 +248,8 @@ void manage_request (struct station *self, struct request *request)
         return;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (is_named (name, commands[i].name)) {
-            command_run (self, request, &commands[i]);
+        if (is_command (name, commands[i].name)) {
+            run_admin_command (self, request, &commands[i]);
             return;
         }
     }

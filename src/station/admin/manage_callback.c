@@ -17,7 +17,7 @@
 
 enum { BETWEEN_US = 1000000 }; // at least between two tests
 
-struct trying {
+struct callback_test {
     struct station *station;
     struct peer *peer;
     struct plan *callback;
@@ -25,7 +25,7 @@ struct trying {
 
 static void on_written (void *owner, enum store_result result, const char *error)
 {
-    struct trying *self = owner;
+    struct callback_test *self = owner;
     struct station *station = self->station;
     if (result == STORE_DONE) {
         manage_reply (station, self->peer, self->callback->id, NULL);
@@ -40,7 +40,7 @@ static void on_written (void *owner, enum store_result result, const char *error
 
 // A plan of the target with nothing but this callback, which is never stored. The caller owns it;
 // NULL: invalid, with a reason.
-static struct plan *plan_of (struct span target, json_t *callback, struct reason *reason)
+static struct plan *make_test_plan (struct span target, json_t *callback, struct reason *reason)
 {
     json_t *fields = json_pack ("{s:O}", "callback", callback);
     struct policy *policy = policy_read (fields, reason);
@@ -72,19 +72,20 @@ static int check_callback_target (struct station *self, const struct request *re
         reason_set (reason, "callback test: one a second; try again");
         return ZPLAN_EBUSY;
     }
-    if (targets_need_pull (self, self->settings->callback_target, reason))
+    if (targets_ensure_pull (self, self->settings->callback_target, reason))
         return ZPLAN_EARGUMENT;
     self->callback_tested_us = now_us;
     return 0;
 }
 
 // Resend a callback, which must be named by its id.
-static void redeliver (struct station *self, struct request *request,
-                       const struct arguments *arguments, const struct admin_subcommand *word)
+static void redeliver_callback (struct station *self, struct request *request,
+                                const struct arguments *arguments,
+                                const struct admin_subcommand *row)
 {
     uint64_t id;
     struct reason reason;
-    (void)word;
+    (void)row;
     if (!ident_parse (arguments->at[1], &id)) {
         reason_set (&reason, "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
@@ -93,37 +94,40 @@ static void redeliver (struct station *self, struct request *request,
     manage_redeliver (self, request, id);
 }
 
-static void try_out (struct station *self, struct request *request,
-                     const struct arguments *arguments, const struct admin_subcommand *word)
+static void send_test_callback (struct station *self, struct request *request,
+                                const struct arguments *arguments,
+                                const struct admin_subcommand *row)
 {
     struct reason reason;
-    (void)word;
+    (void)row;
     struct span target = arguments->at[1];
     if (!permit_station (self, &request->peer, target))
         return;
     json_t *object = json_read_object (arguments->at[2], &reason);
-    struct plan *plan = object ? plan_of (target, object, &reason) : NULL;
+    struct plan *plan = object ? make_test_plan (target, object, &reason) : NULL;
     int rc = plan ? check_callback_target (self, request, target, &reason) : ZPLAN_EARGUMENT;
     json_decref (object);
-    struct trying *trying = rc ? NULL : memory_new (sizeof *trying);
-    if (trying)
-        *trying = (struct trying){self, NULL, callback_test_plan (self, plan)};
+    struct callback_test *callback_test = rc ? NULL : memory_new (sizeof *callback_test);
+    if (callback_test)
+        *callback_test = (struct callback_test){self, NULL, callback_test_plan (self, plan)};
     plan_destroy (&plan);
     if (rc) {
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         return;
     }
-    trying->peer = peer_keep (self, request);
-    store_place (self->store, trying->callback, STORE_ID_MADE);
-    callback_book_placed (self, trying->callback);
-    store_when_written (self->store, on_written, trying);
+    callback_test->peer = peer_keep (self, request);
+    store_place (self->store, callback_test->callback, STORE_ID_MADE);
+    callback_book_add (self, callback_test->callback);
+    store_when_written (self->store, on_written, callback_test);
 }
 
 void manage_callback (struct station *self, struct request *request,
                       const struct arguments *arguments)
 {
-    static const struct admin_subcommand words[] = {{"test", 3, CURVE_ROLE_MANAGE, try_out},
-                                                    {"redeliver", 2, CURVE_ROLE_MANAGE, redeliver}};
-    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+    static const struct admin_subcommand subcommands[] = {
+        {"test", 3, CURVE_ROLE_MANAGE, send_test_callback},
+        {"redeliver", 2, CURVE_ROLE_MANAGE, redeliver_callback}};
+    manage_subcommand (self, request, arguments, subcommands,
+                       sizeof subcommands / sizeof *subcommands,
                        "callback: want test TARGET CALLBACK as JSON, or redeliver ID");
 }

@@ -113,11 +113,11 @@ void manage_cancel (struct station *self, struct request *request,
     if (!of_step && !manage_plan_name (self, request, arguments->at[0], &plan))
         return;
     struct cancel *cancel = memory_new (sizeof *cancel);
-    struct span words = arguments->count > 1 ? arguments->at[1] : (struct span){0};
+    struct span remark = arguments->count > 1 ? arguments->at[1] : (struct span){0};
     cancel->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     size_t size = (size_t)snprintf (cancel->reason, sizeof cancel->reason, "cancelled%s",
-                                    words.size ? ": " : "");
-    size += utf8_copy_text (words, sizeof cancel->reason - 1 - size, cancel->reason + size);
+                                    remark.size ? ": " : "");
+    size += utf8_copy_text (remark, sizeof cancel->reason - 1 - size, cancel->reason + size);
     cancel->reason[size] = '\0';
     if (!of_step) {
         reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);

@@ -126,7 +126,7 @@ int manage_check_messages (struct station *self, const char *user, const struct 
     return submit_check_frames (&message, target, reason) ? ZPLAN_EARGUMENT : 0;
 }
 
-static bool is_same (const struct policy *one, const struct policy *two, const char *name)
+static bool is_same_field (const struct policy *one, const struct policy *two, const char *name)
 {
     json_t *first = one ? json_object_get (one->fields, name) : NULL;
     json_t *second = two ? json_object_get (two->fields, name) : NULL;
@@ -155,11 +155,11 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
         rc = check_policy (self->inquiry.station, *plan, ret->fields.policy, reason)
                  ? ZPLAN_EARGUMENT
                  : 0;
-    const struct policy *before = (*plan)->policy, *behind = ret->fields.policy;
-    if (!rc && !is_same (before, behind, "on_failure"))
-        rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, behind, reason);
-    if (!rc && !is_same (before, behind, "callback"))
-        rc = callback_check_target (self->inquiry.station, behind, reason);
+    const struct policy *before = (*plan)->policy, *after = ret->fields.policy;
+    if (!rc && !is_same_field (before, after, "on_failure"))
+        rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, after, reason);
+    if (!rc && !is_same_field (before, after, "callback"))
+        rc = callback_check_target (self->inquiry.station, after, reason);
     if (rc || !ret->messages)
         return rc;
     struct plan *changed = copy_plan (*plan, ret->messages, reason);
@@ -172,8 +172,8 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
 
 // -- flow plans
 
-static int read_run_with (struct plan_change *self, const struct plan *plan, json_t **ret,
-                          struct reason *reason)
+static int read_batch_and_params (struct plan_change *self, const struct plan *plan, json_t **ret,
+                                  struct reason *reason)
 {
     bool target = station_target (self->inquiry.station, plan->station);
     if (target)
@@ -185,7 +185,7 @@ static int read_run_with (struct plan_change *self, const struct plan *plan, jso
 
 // Whether the definition of the plan's flow must be read before the change, as its params are
 // checked.
-static bool needs_flow (const struct plan_change *self, const struct plan *plan)
+static bool needs_definition (const struct plan_change *self, const struct plan *plan)
 {
     struct station *station = self->inquiry.station;
     bool checked = self->command == MANAGE_UPDATE || (self->command == MANAGE_RUN && self->text);
@@ -233,7 +233,7 @@ static int apply_change (struct plan_change *self, struct plan **plan,
     }
     json_t *with = NULL;
     if (self->command == MANAGE_RUN && self->text)
-        rc = read_run_with (self, *plan, &with, reason);
+        rc = read_batch_and_params (self, *plan, &with, reason);
     if (!rc)
         rc = engine_manage (*plan, &request, &self->queue, reason);
     if (!rc && request.running && update.messages) {
@@ -256,10 +256,10 @@ static int apply_change (struct plan_change *self, struct plan **plan,
 static void on_stored (void *owner, enum store_result result, const char *error);
 static void on_flow (void *owner, const struct flow *flow, int version, const char *reason);
 
-static bool give_up (void *owner)
+static bool record_resolved (void *owner)
 {
     const struct plan_change *self = owner;
-    callback_give_up (self->inquiry.station, self->plan->id);
+    callback_record_resolved (self->inquiry.station, self->plan->id);
     return true;
 }
 
@@ -275,7 +275,7 @@ static void store_changed (struct plan_change *self, const struct store_loaded *
     struct station *station = self->inquiry.station;
     memcpy (self->key_station, answer->station.data, answer->station.size);
     self->plan->revision = station_revision ();
-    bool gives_up = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
+    bool resolves = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
     const struct target *target = station_target (station, answer->station);
     bool pull = target && target_type (target) == TARGET_PULL;
     bool begins = resets_plan (self) || self->command == MANAGE_RUN;
@@ -291,7 +291,7 @@ static void store_changed (struct plan_change *self, const struct store_loaded *
                                          .lease_s = apply_lease_s (station, self->plan),
                                          .resets_team = begins && pull,
                                          .missed = span_of (missed, missed_size),
-                                         .first = gives_up ? give_up : NULL},
+                                         .first = resolves ? record_resolved : NULL},
                   on_stored, self);
     free (missed);
 }
@@ -307,9 +307,9 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         change_end (self);
         return;
     }
-    bool moves =
+    bool allows_callbacks =
         self->command == MANAGE_PAUSE || resets_plan (self) || self->command == MANAGE_DONE;
-    if (!moves && station_is_callbacks (station, answer->station)) {
+    if (!allows_callbacks && station_is_callbacks (station, answer->station)) {
         refuse_change (self, (enum wire_error)permit_callback_denied (&reason), reason.text);
         return;
     }
@@ -330,7 +330,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         refuse_change (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    if (needs_flow (self, plan)) {
+    if (needs_definition (self, plan)) {
         char name[STATION_NAME_MAX + 1] = "";
         memcpy (name, plan->station.data, plan->station.size);
         plan_destroy (&plan);
@@ -408,8 +408,8 @@ static void on_stored (void *owner, enum store_result result, const char *error)
     change_end (self);
 }
 
-static void begin_change (struct station *self, struct request *request,
-                          const struct plan_name *plan, const struct plan_change *what)
+static void change_plan (struct station *self, struct request *request,
+                         const struct plan_name *plan, const struct plan_change *what)
 {
     struct plan_change *change = memory_new (sizeof *change);
     *change = *what;
@@ -417,12 +417,12 @@ static void begin_change (struct station *self, struct request *request,
     load_plan (change);
 }
 
-static void start_change (struct station *self, struct request *request, struct span id,
-                          const struct plan_change *what)
+static void change_named_plan (struct station *self, struct request *request, struct span id,
+                               const struct plan_change *what)
 {
     struct plan_name plan;
     if (manage_plan_name (self, request, id, &plan))
-        begin_change (self, request, &plan, what);
+        change_plan (self, request, &plan, what);
     else
         free (what->text);
 }
@@ -431,14 +431,15 @@ static void start_change (struct station *self, struct request *request, struct 
 
 void manage_pause (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start_change (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_PAUSE});
+    change_named_plan (self, request, arguments->at[0],
+                       &(struct plan_change){.command = MANAGE_PAUSE});
 }
 
 void manage_reset (struct station *self, struct request *request, const struct arguments *arguments)
 {
     if (!manage_flow_undo (self, request, arguments->at[0], true))
-        start_change (self, request, arguments->at[0],
-                      &(struct plan_change){.command = MANAGE_RESET});
+        change_named_plan (self, request, arguments->at[0],
+                           &(struct plan_change){.command = MANAGE_RESET});
 }
 
 void manage_redeliver (struct station *self, struct request *request, uint64_t id)
@@ -446,19 +447,20 @@ void manage_redeliver (struct station *self, struct request *request, uint64_t i
     struct plan_name plan = {.id = id}; // inquiry_check checks the rights, by its source
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
-    begin_change (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
+    change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start_change (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_CLOSE});
+    change_named_plan (self, request, arguments->at[0],
+                       &(struct plan_change){.command = MANAGE_CLOSE});
 }
 
 void manage_run (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct frames *with = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    start_change (self, request, arguments->at[0],
-                  &(struct plan_change){.command = MANAGE_RUN, .text = with});
+    change_named_plan (self, request, arguments->at[0],
+                       &(struct plan_change){.command = MANAGE_RUN, .text = with});
 }
 
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
@@ -471,16 +473,16 @@ void manage_skip (struct station *self, struct request *request, const struct ar
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    start_change (self, request, arguments->at[0],
-                  &(struct plan_change){.command = MANAGE_SKIP, .count = count});
+    change_named_plan (self, request, arguments->at[0],
+                       &(struct plan_change){.command = MANAGE_SKIP, .count = count});
 }
 
 void manage_update (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
-    start_change (self, request, arguments->at[0],
-                  &(struct plan_change){.command = MANAGE_UPDATE,
-                                        .text = frames_copy (&arguments->at[1], 1)});
+    change_named_plan (self, request, arguments->at[0],
+                       &(struct plan_change){.command = MANAGE_UPDATE,
+                                             .text = frames_copy (&arguments->at[1], 1)});
 }
 
 void manage_done (struct station *self, struct request *request, const struct arguments *arguments)
@@ -488,6 +490,6 @@ void manage_done (struct station *self, struct request *request, const struct ar
     if (manage_flow_undo (self, request, arguments->at[0], false))
         return;
     struct frames *remark = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    start_change (self, request, arguments->at[0],
-                  &(struct plan_change){.command = MANAGE_DONE, .text = remark});
+    change_named_plan (self, request, arguments->at[0],
+                       &(struct plan_change){.command = MANAGE_DONE, .text = remark});
 }

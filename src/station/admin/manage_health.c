@@ -23,7 +23,7 @@ struct findings {
     json_t *problems, *warnings, *all;
 };
 
-enum { STRANGERS_NAMED = 5 }; // unknown targets that are listed by name
+enum { UNKNOWN_NAMED = 5 }; // unknown targets that are listed by name
 
 enum { FINDING_PROBLEM, FINDING_WARNING };
 
@@ -57,7 +57,7 @@ static size_t count_connected (const struct station *self)
 }
 
 // Add what keeps the station from working.
-static void find_problems (const struct station *self, struct findings *list)
+static void add_problems (const struct station *self, struct findings *list)
 {
     const struct link *link = store_link (self->store);
     if (!station_store_up (self) || station_store_trouble (self)[0])
@@ -96,7 +96,7 @@ static void find_problems (const struct station *self, struct findings *list)
 }
 
 // Add risks to the data in Redis.
-static void find_redis (const struct station *self, struct findings *list)
+static void add_redis_risks (const struct station *self, struct findings *list)
 {
     enum { CLOCK_MS = 1000, FULL_PERCENT = 90 };
     const struct link *link = store_link (self->store);
@@ -129,7 +129,7 @@ static void find_redis (const struct station *self, struct findings *list)
 }
 
 // Add settings and entries of the allow-list that are not in effect.
-static void find_settings (const struct station *self, struct findings *list)
+static void add_settings_findings (const struct station *self, struct findings *list)
 {
     if (self->reload_trouble.text[0])
         add_finding (list, FINDING_WARNING,
@@ -147,12 +147,12 @@ static void find_settings (const struct station *self, struct findings *list)
 
 // Add a center that does not answer or denies access. The stations that it listed before stay
 // targets.
-static void find_center (const struct station *self, struct findings *list)
+static void add_center_finding (const struct station *self, struct findings *list)
 {
     const char *trouble = self->center ? center_trouble (self->center) : "";
     if (!trouble[0])
         return;
-    bool known = center_known (self->center);
+    bool known = center_has_answered (self->center);
     add_finding (
         list, known ? FINDING_WARNING : FINDING_PROBLEM,
         "check that it runs, and that --center names its SystemManage, with its service key if it "
@@ -161,8 +161,8 @@ static void find_center (const struct station *self, struct findings *list)
         known ? "; those listed before stay" : "");
 }
 
-static void find_target (const struct station *self, const struct target *target,
-                         struct findings *list)
+static void add_target_findings (const struct station *self, const struct target *target,
+                                 struct findings *list)
 {
     int64_t unread = store_unread (self->store, target_name (target));
     char since[RFC3339_SIZE];
@@ -189,20 +189,20 @@ static void find_target (const struct station *self, const struct target *target
 }
 
 // Unknown targets with plans: they were removed, or belong to the settings of another station.
-struct strangers {
+struct unknown_targets {
     struct station *station;
     const struct peer *peer;
     int64_t targets;
     struct {
         struct span name;
         int64_t plans;
-    } named[STRANGERS_NAMED + 1]; // the targets with the most plans
+    } named[UNKNOWN_NAMED + 1]; // the targets with the most plans
 };
 
-static void note_stranger (void *owner, struct span name, int64_t plans)
+static void note_unknown_target (void *owner, struct span name, int64_t plans)
 {
-    struct strangers *self = owner;
-    size_t at = self->targets < STRANGERS_NAMED ? (size_t)self->targets : STRANGERS_NAMED;
+    struct unknown_targets *self = owner;
+    size_t at = self->targets < UNKNOWN_NAMED ? (size_t)self->targets : UNKNOWN_NAMED;
     if (station_target (self->station, name) || flow_book_has (self->station, name) ||
         !permits_station (self->station, self->peer->user, name))
         return;
@@ -213,19 +213,20 @@ static void note_stranger (void *owner, struct span name, int64_t plans)
     self->named[at].plans = plans;
 }
 
-static void find_strangers (struct station *self, const struct peer *peer, struct findings *list)
+static void add_unknown_targets (struct station *self, const struct peer *peer,
+                                 struct findings *list)
 {
-    char names[STRANGERS_NAMED * (STATION_NAME_MAX + 24) + 32] = "";
-    struct strangers all = {.station = self, .peer = peer};
+    char names[UNKNOWN_NAMED * (STATION_NAME_MAX + 24) + 32] = "";
+    struct unknown_targets all = {.station = self, .peer = peer};
     size_t size = 0;
-    store_each_target (self->store, note_stranger, &all);
-    for (int64_t i = 0; i < all.targets && i < STRANGERS_NAMED; i++)
+    store_each_target (self->store, note_unknown_target, &all);
+    for (int64_t i = 0; i < all.targets && i < UNKNOWN_NAMED; i++)
         size += (size_t)snprintf (names + size, sizeof names - size, "%s%.*s (%lld)", i ? ", " : "",
                                   (int)all.named[i].name.size, (const char *)all.named[i].name.data,
                                   (long long)all.named[i].plans);
-    if (all.targets > STRANGERS_NAMED)
+    if (all.targets > UNKNOWN_NAMED)
         snprintf (names + size, sizeof names - size, " and %lld more",
-                  (long long)(all.targets - STRANGERS_NAMED));
+                  (long long)(all.targets - UNKNOWN_NAMED));
     if (all.targets)
         add_finding (
             list, FINDING_WARNING,
@@ -235,17 +236,17 @@ static void find_strangers (struct station *self, const struct peer *peer, struc
 }
 
 // Add what an operator should know about.
-static void find_warnings (struct station *self, const struct peer *peer, struct findings *list)
+static void add_warnings (struct station *self, const struct peer *peer, struct findings *list)
 {
     if (station_store_up (self))
-        find_redis (self, list);
-    find_settings (self, list);
-    find_center (self, list);
+        add_redis_risks (self, list);
+    add_settings_findings (self, list);
+    add_center_finding (self, list);
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, peer->user, span_text (target_name (self->targets[i]))))
-            find_target (self, self->targets[i], list);
+            add_target_findings (self, self->targets[i], list);
     if (station_store_up (self))
-        find_strangers (self, peer, list);
+        add_unknown_targets (self, peer, list);
     if (self->counters.lost_data)
         add_finding (list, FINDING_WARNING,
                      "the log says which; zplan import restores what was exported",
@@ -287,12 +288,12 @@ static json_t *redis_json (const struct station *self)
     return object;
 }
 
-void manage_add_owner (const struct station *self, json_t *object)
+void manage_add_owner_members (const struct station *self, json_t *object)
 {
     json_object_set_new (object, "owner", json_string (self->name));
     json_object_set_new (object, "owner_since", json_integer (self->owner_since));
     json_object_set_new (object, "standbys",
-                         json_integer (self->attending > 1 ? self->attending - 1 : 0));
+                         json_integer (self->station_count > 1 ? self->station_count - 1 : 0));
 }
 
 void manage_health (struct station *self, struct request *request,
@@ -301,8 +302,8 @@ void manage_health (struct station *self, struct request *request,
     json_t *object = json_object ();
     struct findings findings = {json_array (), json_array (), json_array ()};
     (void)arguments;
-    find_problems (self, &findings);
-    find_warnings (self, &request->peer, &findings);
+    add_problems (self, &findings);
+    add_warnings (self, &request->peer, &findings);
     json_object_set_new (object, "healthy",
                          json_boolean (json_array_size (findings.problems) == 0));
     json_object_set_new (object, "problems", findings.problems);
@@ -311,8 +312,8 @@ void manage_health (struct station *self, struct request *request,
     json_object_set_new (object, "redis", redis_json (self));
     json_object_set_new (object, "targets", json_integer ((json_int_t)self->target_count));
     json_object_set_new (object, "connected", json_integer ((json_int_t)count_connected (self)));
-    json_object_set_new (object, "attending", json_integer (self->attending));
-    manage_add_owner (self, object);
+    json_object_set_new (object, "attending", json_integer (self->station_count));
+    manage_add_owner_members (self, object);
     json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
     json_object_set_new (object, "uptime_s",
                          json_integer ((clock_mono_us () - self->started_us) / 1000000));

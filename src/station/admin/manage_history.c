@@ -60,7 +60,7 @@ static bool read_after (void *filter, const json_t *value)
 static const struct outcome_class {
     const char *word;
     int from, to;
-} endings[] = {
+} outcome_classes[] = {
     {"ok", 0, ZERO_STATUS_ERROR_FLAG - 1},
     {"timeout", ZERO_STATUS_TIMEOUT_ID, ZERO_STATUS_TIMEOUT_ID},
     {"not_taken", ZERO_STATUS_NOT_WORKER_ID, ZERO_STATUS_NOT_WORKER_ID},
@@ -69,9 +69,9 @@ static const struct outcome_class {
     {"failed", ZERO_STATUS_ERROR_FLAG, STATUSES - 1},
 };
 
-static const struct outcome_class *ending_of (int status)
+static const struct outcome_class *class_of_status (int status)
 {
-    const struct outcome_class *ending = endings;
+    const struct outcome_class *ending = outcome_classes;
     while (status < ending->from || status > ending->to)
         ending++;
     return ending;
@@ -82,7 +82,7 @@ static bool add_status (struct history_question *self, const json_t *value)
     bool any = false;
     const char *word = json_string_value (value);
     for (int status = 0; status < STATUSES; status++) {
-        bool wanted = word ? strcmp (ending_of (status)->word, word) == 0
+        bool wanted = word ? strcmp (class_of_status (status)->word, word) == 0
                            : json_is_integer (value) && json_integer_value (value) == status;
         self->statuses[status] = wanted ? '1' : self->statuses[status];
         any = any || wanted;
@@ -166,7 +166,8 @@ static bool read_question (const struct arguments *arguments, struct history_que
 
 // Whether the requester has missed outcomes: some after `since` were removed, or `since` is of
 // obsolete sequence numbers.
-static bool is_missed (const struct history_question *question, const struct store_history *answer)
+static bool has_missed_outcomes (const struct history_question *question,
+                                 const struct store_history *answer)
 {
     if (!question->since_given)
         return false;
@@ -184,7 +185,7 @@ static bool is_missed (const struct history_question *question, const struct sto
 }
 
 // Whether the requester may see this outcome.
-static bool may_see (const struct historian *historian, const json_t *run)
+static bool may_see_outcome (const struct historian *historian, const json_t *run)
 {
     const char *station = json_string_value (json_object_get (run, "station"));
     const char *user = historian->peer->user;
@@ -200,7 +201,7 @@ static json_t *answer_json (const struct historian *historian, const struct stor
         json_t *run = store_history_at (answer, i);
         if (run && question->store.callbacks) // it was never published
             json_object_set_new (run, "seq", json_integer (0));
-        if (run && may_see (historian, run))
+        if (run && may_see_outcome (historian, run))
             json_array_append (runs, run);
         json_decref (run);
     }
@@ -210,11 +211,11 @@ static json_t *answer_json (const struct historian *historian, const struct stor
     json_object_set_new (object, "first", json_integer ((json_int_t)answer->first_seq));
     json_object_set_new (object, "last", json_integer (answer->seq));
     json_object_set_new (object, "epoch", json_from_frame (answer->epoch));
-    json_object_set_new (object, "missed", json_boolean (is_missed (question, answer)));
+    json_object_set_new (object, "missed", json_boolean (has_missed_outcomes (question, answer)));
     return object;
 }
 
-static void reply_answer (void *owner)
+static void reply_history (void *owner)
 {
     struct historian *historian = owner;
     struct station *self = historian->station;
@@ -245,7 +246,7 @@ static void on_history (void *owner, const struct store_history *answer)
     }
     if (answer->result == STORE_DONE) {
         historian->answer = answer_json (historian, answer);
-        callback_states (self, json_object_get (historian->answer, "runs"), reply_answer,
+        callback_states (self, json_object_get (historian->answer, "runs"), reply_history,
                          historian);
         link_flush (store_link (self->store));
         return;
@@ -318,7 +319,7 @@ static bool read_forget_epoch (void *filter, const json_t *value)
 {
     struct forgetting *self = filter;
     self->epoch_given = true;
-    return copy_text (value, self->epoch, sizeof self->epoch);
+    return copy_json_text (value, self->epoch, sizeof self->epoch);
 }
 
 // Parse SEQ-SUB or SEQ-SUB:T; neither can contain NULs.

@@ -67,7 +67,7 @@ static void on_kinds (void *owner, const struct store_kinds *answer)
     station_resume (station);
 }
 
-static void list_go (void *owner)
+static void ask_kinds (void *owner)
 {
     struct kind_inquiry *self = owner;
     store_kinds (self->station->store, KIND_LIST, (struct span){0}, NULL, on_kinds, self);
@@ -92,8 +92,8 @@ static char *read_fields (struct station *self, const char *user, struct span te
     return json;
 }
 
-static void command_run (struct station *self, struct request *request,
-                         const struct arguments *arguments, const struct admin_subcommand *row)
+static void run_kind_command (struct station *self, struct request *request,
+                              const struct arguments *arguments, const struct admin_subcommand *row)
 {
     enum kind_command command = (enum kind_command)row->number;
     struct reason reason;
@@ -117,21 +117,22 @@ static void command_run (struct station *self, struct request *request,
     if (name.size)
         memcpy (inquiry->name, name.data, name.size);
     if (command == KIND_LIST)
-        reads_start (self, inquiry->peer, list_go, inquiry);
+        reads_start (self, inquiry->peer, ask_kinds, inquiry);
     else
         store_kinds (self->store, command, name, json, on_kinds, inquiry);
     free (json);
 }
 
-static const struct admin_subcommand words[] = {
-    {"list", 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, command_run, KIND_LIST},
-    {"get", 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, command_run, KIND_GET},
-    {"put", 3, CURVE_ROLE_MANAGE, command_run, KIND_PUT},
-    {"remove", 2, CURVE_ROLE_MANAGE, command_run, KIND_REMOVE},
+static const struct admin_subcommand subcommands[] = {
+    {"list", 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, run_kind_command, KIND_LIST},
+    {"get", 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, run_kind_command, KIND_GET},
+    {"put", 3, CURVE_ROLE_MANAGE, run_kind_command, KIND_PUT},
+    {"remove", 2, CURVE_ROLE_MANAGE, run_kind_command, KIND_REMOVE},
 };
 
 void manage_kind (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+    manage_subcommand (self, request, arguments, subcommands,
+                       sizeof subcommands / sizeof *subcommands,
                        "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
 }

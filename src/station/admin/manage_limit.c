@@ -122,8 +122,9 @@ static void on_limits (void *owner, const struct store_limits *answer)
 
 // -- subcommands
 
-static void command_run (struct station *self, struct request *request,
-                         const struct arguments *arguments, const struct admin_subcommand *row)
+static void run_limit_command (struct station *self, struct request *request,
+                               const struct arguments *arguments,
+                               const struct admin_subcommand *row)
 {
     enum limit_command command = (enum limit_command)row->number;
     struct reason reason;
@@ -152,15 +153,16 @@ static void command_run (struct station *self, struct request *request,
     store_limits (self->store, command, name, &limit, on_limits, inquiry);
 }
 
-static const struct admin_subcommand words[] = {
-    {"list", 1, CURVE_ROLE_OBSERVE, command_run, LIMIT_LIST},
-    {"set", 3, CURVE_ROLE_MANAGE, command_run, LIMIT_SET},
-    {"remove", 2, CURVE_ROLE_MANAGE, command_run, LIMIT_REMOVE},
+static const struct admin_subcommand subcommands[] = {
+    {"list", 1, CURVE_ROLE_OBSERVE, run_limit_command, LIMIT_LIST},
+    {"set", 3, CURVE_ROLE_MANAGE, run_limit_command, LIMIT_SET},
+    {"remove", 2, CURVE_ROLE_MANAGE, run_limit_command, LIMIT_REMOVE},
 };
 
 void manage_limit (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+    manage_subcommand (self, request, arguments, subcommands,
+                       sizeof subcommands / sizeof *subcommands,
                        "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
                        "remove with such a name");
 }

@@ -22,24 +22,24 @@
 enum {
     PAGE_DEFAULT = 100,
     PAGE_MAX = 1000,
-    PLAN_ROOM = 512, // typical bytes of a plan in a page
+    PLAN_TYPICAL_SIZE = 512, // typical bytes of a plan in a page
     // A match costs up to pattern times title size: both are bounded, as is the number of matches.
-    TITLES_LOOKED_AT = 150,
+    TITLES_PER_PAGE = 150,
     PATTERN_MAX = 64,
     // Longer commands are omitted, as a page may have a thousand plans.
     COMMAND_MAX = 256,
     // A name and its value as JSON text, where a byte may take six.
-    MEMBER_ROOM = 6 * PLAN_WORDS_MAX + 32,
-    PLACE_ROOM = 24 + STATION_NAME_MAX + IDENT_SIZE
+    MEMBER_SIZE = 6 * PLAN_WORDS_MAX + 32,
+    PLACE_SIZE = 24 + STATION_NAME_MAX + IDENT_SIZE
 };
 
 struct list_filter {
     struct store_filter store; // its station points to `station`
     int64_t limit;             // plans in a page; a filter by title reads more
     char station[STATION_NAME_MAX + 1];
-    char after[PLACE_ROOM], after_station[STATION_NAME_MAX + 1];
+    char after[PLACE_SIZE], after_station[STATION_NAME_MAX + 1];
     char title[PATTERN_MAX + 1]; // glob; empty = any
-    char members[STORE_MEMBERS_MAX][MEMBER_ROOM];
+    char members[STORE_MEMBERS_MAX][MEMBER_SIZE];
     size_t member_count;
 };
 
@@ -47,7 +47,7 @@ struct plan_listing {
     struct station *station;
     struct peer *peer;
     struct list_filter filter;
-    bool of_monitor; // for MicroZero's monitor: one array of all plans it may see, in STATUS
+    bool for_monitor; // for MicroZero's monitor: one array of all plans it may see, in STATUS
 };
 
 // -- the filter
@@ -58,7 +58,7 @@ static const char *const orders[STORE_ORDERS] = {[STORE_BY_ID] = "id",
                                                  [STORE_STOPPED] = "stopped",
                                                  [STORE_DEAD] = "dead"};
 
-// Copy the place where the page starts. Its meaning depends on the order: take_after.
+// Copy the place where the page starts. Its meaning depends on the order: parse_place.
 static bool read_after (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
@@ -66,7 +66,7 @@ static bool read_after (void *filter, const json_t *value)
         ident_text ((uint64_t)json_integer_value (value), self->after);
         return true;
     }
-    return copy_text (value, self->after, sizeof self->after) && self->after[0];
+    return copy_json_text (value, self->after, sizeof self->after) && self->after[0];
 }
 
 static bool orders_by_place (const struct store_filter *filter)
@@ -75,7 +75,7 @@ static bool orders_by_place (const struct store_filter *filter)
 }
 
 // Parse that place: "US:STATION:ID", or an id. False: invalid.
-static bool take_after (struct list_filter *self)
+static bool parse_place (struct list_filter *self)
 {
     const char *station = strchr (self->after, ':'), *id = strrchr (self->after, ':');
     if (!self->after[0])
@@ -94,7 +94,7 @@ static bool take_after (struct list_filter *self)
 }
 
 // Read a name that `parse` knows, or its number.
-static bool read_name (const json_t *value, int (*parse) (const char *name), int count, int *ret)
+static bool read_enum (const json_t *value, int (*parse) (const char *name), int count, int *ret)
 {
     json_int_t number = json_integer_value (value);
     if (json_is_string (value))
@@ -110,13 +110,13 @@ static bool read_name (const json_t *value, int (*parse) (const char *name), int
 static bool read_state (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
-    return read_name (value, plan_state_parse, PLAN_STATES, &self->store.state);
+    return read_enum (value, plan_state_parse, PLAN_STATES, &self->store.state);
 }
 
 static bool read_type (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
-    return read_name (value, schedule_type_parse, SCHEDULE_TYPES, &self->store.type);
+    return read_enum (value, schedule_type_parse, SCHEDULE_TYPES, &self->store.type);
 }
 
 // Add a member that the plan must have, written as in the stored text.
@@ -125,10 +125,10 @@ static bool add_member (struct list_filter *self, const char *name, const json_t
     if (self->member_count == STORE_MEMBERS_MAX)
         return false;
     char *text = json_write (value);
-    int size = snprintf (self->members[self->member_count], MEMBER_ROOM, "\"%s\":%s", name, text);
+    int size = snprintf (self->members[self->member_count], MEMBER_SIZE, "\"%s\":%s", name, text);
     free (text);
     self->member_count++;
-    return size < MEMBER_ROOM;
+    return size < MEMBER_SIZE;
 }
 
 #define MEMBER_READER(name, is_fit)                                                                \
@@ -153,7 +153,7 @@ MEMBER_READER (remark, json_is_string)
 static bool read_verdict (void *filter, const json_t *value)
 {
     int verdict;
-    if (!read_name (value, plan_verdict_parse, VERDICTS, &verdict) || !verdict)
+    if (!read_enum (value, plan_verdict_parse, VERDICTS, &verdict) || !verdict)
         return false;
     json_t *number = json_integer (verdict);
     bool added = add_member (filter, "verdict", number);
@@ -207,7 +207,7 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
         reason_set (reason, "from, to: go with the order time only");
         return false;
     }
-    if (good && !take_after (ret)) {
+    if (good && !parse_place (ret)) {
         reason_set (reason, "after: %s", after_rule);
         return false;
     }
@@ -219,7 +219,7 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
 // The place where the next page begins. Source: proto 9.3.
 static json_t *place_json (const struct store_filter *filter, const struct store_listed *last)
 {
-    char id[IDENT_SIZE], place[PLACE_ROOM];
+    char id[IDENT_SIZE], place[PLACE_SIZE];
     ident_text (last->plan_id, id);
     if (!orders_by_place (filter))
         return json_string (id);
@@ -228,7 +228,7 @@ static json_t *place_json (const struct store_filter *filter, const struct store
     return json_string (place);
 }
 
-static bool has_title (const struct list_filter *filter, struct span plan)
+static bool matches_title (const struct list_filter *filter, struct span plan)
 {
     size_t from = 0, size;
     if (!filter->title[0])
@@ -245,7 +245,7 @@ static bool has_title (const struct list_filter *filter, struct span plan)
 }
 
 // The progress text that a worker reported for the plan's current run; NULL: none.
-static const char *progress_of (struct station *self, uint64_t id, struct span plan)
+static const char *run_progress (struct station *self, uint64_t id, struct span plan)
 {
     const struct active_run *active = runs_find (self, id);
     bool its = active && active->progress && active->run.exec_id == message_exec_id (plan) &&
@@ -263,10 +263,10 @@ static bool write_listed (const struct plan_listing *listing, const struct store
                           struct json_text *text)
 {
     static const struct json_name progress_name = JSON_NAME ("progress");
-    if (!permits_listed (listing, one) || !has_title (&listing->filter, one->message) ||
+    if (!permits_listed (listing, one) || !matches_title (&listing->filter, one->message) ||
         !plan_write_public (one->plan_id, one->message, COMMAND_MAX, text))
         return false;
-    const char *progress = progress_of (listing->station, one->plan_id, one->message);
+    const char *progress = run_progress (listing->station, one->plan_id, one->message);
     if (progress) {
         json_text_name (text, &progress_name);
         json_text_frame (text, span_text (progress));
@@ -277,8 +277,8 @@ static bool write_listed (const struct plan_listing *listing, const struct store
 
 // Find the last place of the page; plan_id 0: it is the last page. False: the key is bound to
 // targets and may see no plan of the page, so that the place is hidden as well.
-static bool end_of (const struct plan_listing *listing, const struct store_page *page,
-                    struct store_listed *ret)
+static bool last_visible_place (const struct plan_listing *listing, const struct store_page *page,
+                                struct store_listed *ret)
 {
     *ret = (struct store_listed){
         .plan_id = page->last, .score_us = page->last_us, .station = page->last_station};
@@ -300,7 +300,7 @@ static char *page_json (const struct plan_listing *listing, const struct store_p
     struct json_text text;
     size_t size;
     int64_t count = 0;
-    json_text_start (&text, page->count * PLAN_ROOM);
+    json_text_start (&text, page->count * PLAN_TYPICAL_SIZE);
     json_text_raw (&text, span_text ("{\"plans\":["));
     for (size_t i = 0; i < page->count; i++) {
         count += write_listed (listing, &page->plans[i], &text);
@@ -343,7 +343,7 @@ static void reply_page (const struct plan_listing *listing, const struct store_p
                         struct store_listed last)
 {
     char *json = page_json (listing, page, last);
-    char *text = listing->of_monitor ? monitor_json (listing, page) : NULL;
+    char *text = listing->for_monitor ? monitor_json (listing, page) : NULL;
     reply_send (
         listing->station, listing->peer,
         &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = "", .text = text, .json = json});
@@ -351,16 +351,16 @@ static void reply_page (const struct plan_listing *listing, const struct store_p
     free (json);
 }
 
-static void list_go (void *owner);
+static void ask_page (void *owner);
 
-static void list_behind (struct plan_listing *self, const struct store_listed *last)
+static void list_next_page (struct plan_listing *self, const struct store_listed *last)
 {
     struct list_filter *filter = &self->filter;
     filter->store.after = last->plan_id;
     filter->store.after_us = last->score_us;
     filter->store.after_station = filter->after_station;
     filter->after_station[span_put (filter->after_station, 0, last->station)] = '\0';
-    list_go (self);
+    ask_page (self);
 }
 
 static void on_listed (void *owner, const struct store_page *page)
@@ -368,8 +368,8 @@ static void on_listed (void *owner, const struct store_page *page)
     struct plan_listing *listing = owner;
     struct station *self = listing->station;
     struct store_listed last;
-    if (page->result == STORE_DONE && !end_of (listing, page, &last)) {
-        list_behind (listing, &last);
+    if (page->result == STORE_DONE && !last_visible_place (listing, page, &last)) {
+        list_next_page (listing, &last);
         return;
     }
     if (page->result == STORE_DONE)
@@ -380,7 +380,7 @@ static void on_listed (void *owner, const struct store_page *page)
     station_resume (self);
 }
 
-static void list_go (void *owner)
+static void ask_page (void *owner)
 {
     struct plan_listing *listing = owner;
     struct list_filter *filter = &listing->filter;
@@ -407,16 +407,16 @@ void manage_list (struct station *self, struct request *request, const struct ar
         free (listing);
         return;
     }
-    listing->of_monitor = self->dialect == DIALECT_MICROZERO && !arguments->count;
-    if (listing->of_monitor)
+    listing->for_monitor = self->dialect == DIALECT_MICROZERO && !arguments->count;
+    if (listing->for_monitor)
         listing->filter.limit = PAGE_MAX;
     listing->station = self;
     listing->peer = peer_keep (self, request);
-    peer_weigh (self, listing->peer, sizeof *listing);
+    peer_add_weight (self, listing->peer, sizeof *listing);
     listing->filter.store.station = listing->filter.station;
     listing->filter.store.limit = listing->filter.limit;
     listing->filter.store.member_count = listing->filter.member_count;
     if (listing->filter.title[0])
-        listing->filter.store.limit = TITLES_LOOKED_AT;
-    reads_start (self, listing->peer, list_go, listing);
+        listing->filter.store.limit = TITLES_PER_PAGE;
+    reads_start (self, listing->peer, ask_page, listing);
 }

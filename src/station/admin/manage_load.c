@@ -63,7 +63,7 @@ static void on_count (void *owner, const redisReply *reply)
         reply_load (self);
 }
 
-static void read_buckets (struct load_inquiry *self, size_t at)
+static void count_bucket (struct load_inquiry *self, size_t at)
 {
     char from[24], to[24];
     struct bucket *bucket = memory_new (sizeof *bucket);
@@ -77,14 +77,14 @@ static void read_buckets (struct load_inquiry *self, size_t at)
                4, on_count, bucket);
 }
 
-static void count_load (void *owner)
+static void count_buckets (void *owner)
 {
     struct load_inquiry *self = owner;
     struct station *station = self->station;
     self->left = self->count;
     store_take_off_leases (station->store, self->from_s, self->step_s, self->counts, self->count);
     for (size_t i = 0, count = self->count; i < count; i++)
-        read_buckets (self, i);
+        count_bucket (self, i);
     link_flush (store_link (station->store));
 }
 
@@ -99,8 +99,8 @@ static const struct json_field fields[] = {
 };
 
 // Read the interval and the step, and fill in the defaults. False: invalid, with the reason.
-static bool read_wish (struct load_inquiry *self, const struct arguments *arguments,
-                       struct reason *reason)
+static bool read_interval (struct load_inquiry *self, const struct arguments *arguments,
+                           struct reason *reason)
 {
     if (arguments->count &&
         !json_fields_parse (arguments->at[0], fields, sizeof fields / sizeof *fields, self, reason))
@@ -126,11 +126,11 @@ void manage_load (struct station *self, struct request *request, const struct ar
     }
     struct load_inquiry *loading = memory_new (sizeof *loading);
     loading->station = self;
-    if (!read_wish (loading, arguments, &reason)) {
+    if (!read_interval (loading, arguments, &reason)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         free (loading);
         return;
     }
     loading->peer = peer_keep (self, request);
-    reads_start (self, loading->peer, count_load, loading);
+    reads_start (self, loading->peer, count_buckets, loading);
 }

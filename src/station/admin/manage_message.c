@@ -11,8 +11,8 @@
 #include "runs.h"
 
 // The last progress that the worker reported for the run in progress; empty if there is none.
-static const char *progress_of (struct station *self, uint64_t id,
-                                const struct store_loaded *answer)
+static const char *reported_progress (struct station *self, uint64_t id,
+                                      const struct store_loaded *answer)
 {
     const struct active_run *active = runs_find (self, id);
     bool its =
@@ -22,7 +22,7 @@ static const char *progress_of (struct station *self, uint64_t id,
 
 // Find the place of the plan among its iterations, which is derived and never stored. False: it has
 // none.
-static bool place_in (uint64_t id, struct span message, struct run_place *ret)
+static bool find_iteration (uint64_t id, struct span message, struct run_place *ret)
 {
     struct reason reason;
     // Most plans have no iterations: do not parse their messages, which may be large.
@@ -39,15 +39,15 @@ static bool place_in (uint64_t id, struct span message, struct run_place *ret)
 
 // The members to append to the stored object: `,"progress":"...",...}`. The caller frees it; NULL =
 // none.
-static char *more_members (struct station *self, uint64_t id, const struct store_loaded *answer,
-                           json_t *failures)
+static char *extra_members (struct station *self, uint64_t id, const struct store_loaded *answer,
+                            json_t *failures)
 {
-    const char *progress = progress_of (self, id, answer);
+    const char *progress = reported_progress (self, id, answer);
     struct run_place place;
     json_t *object = json_object ();
     if (*progress)
         json_object_set_new (object, "progress", json_string (progress));
-    if (place_in (id, answer->message, &place)) {
+    if (find_iteration (id, answer->message, &place)) {
         json_object_set_new (object, "current_iteration", json_integer (place.iteration));
         json_object_set_new (object, "current_cycle", json_integer (place.cycle));
     }
@@ -78,8 +78,8 @@ static char *masked_message (struct span message, bool is_callback)
 
 // The stored object with more members; the caller frees it. URLs of callbacks are masked except for
 // users with the role manage; only for that is the stored object parsed, as it may be large.
-static char *with_members (struct station *self, const char *user, uint64_t id,
-                           const struct store_loaded *answer, json_t *failures)
+static char *append_members (struct station *self, const char *user, uint64_t id,
+                             const struct store_loaded *answer, json_t *failures)
 {
     static const char callback[] = ",\"callback\":";
     struct span message = answer->message;
@@ -88,7 +88,7 @@ static char *with_members (struct station *self, const char *user, uint64_t id,
         message.size &&
         (is_callback || memmem (message.data, message.size, callback, sizeof callback - 1)) &&
         !permits_roles (self, user, CURVE_ROLE_MANAGE);
-    char *members = more_members (self, id, answer, failures), *masked = NULL;
+    char *members = extra_members (self, id, answer, failures), *masked = NULL;
     if (masks)
         message = span_text (masked = masked_message (message, is_callback));
     size_t size = message.size, more = members ? strlen (members) : 0;
@@ -110,7 +110,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     enum store_result result = inquiry_check (inquiry, answer);
     if (result == STORE_DONE) {
         json_t *failures = store_failures_json (answer);
-        char *json = with_members (self, inquiry->peer->user, inquiry->plan.id, answer, failures);
+        char *json = append_members (self, inquiry->peer->user, inquiry->plan.id, answer, failures);
         manage_reply (self, inquiry->peer, inquiry->plan.id, json);
         json_decref (failures);
         free (json);
@@ -119,7 +119,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-static void message_go (void *owner)
+static void ask_message (void *owner)
 {
     struct inquiry *inquiry = owner;
     store_load_failures (inquiry->station->store, inquiry->plan.id, on_loaded, inquiry);
@@ -130,5 +130,5 @@ void manage_message (struct station *self, struct request *request,
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
-        reads_start (self, inquiry->peer, message_go, inquiry);
+        reads_start (self, inquiry->peer, ask_message, inquiry);
 }

@@ -4,7 +4,7 @@
 #include "inquiry.h"
 
 // Add the members owner (this station), owner_since and standbys to `object`.
-void manage_add_owner (const struct station *self, json_t *object);
+void manage_add_owner_members (const struct station *self, json_t *object);
 
 // Check the frames that the plan sends by the rules of a submission. 0, or the error with its
 // reason.

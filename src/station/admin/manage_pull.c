@@ -30,7 +30,7 @@ static bool read_worker (void *out, const json_t *value)
 {
     struct span name = span_of (json_string_value (value), json_string_length (value));
     return json_is_string (value) && worker_name_valid (name) &&
-           copy_text (value, out, WORKER_NAME_MAX + 1);
+           copy_json_text (value, out, WORKER_NAME_MAX + 1);
 }
 
 // -- take
@@ -38,7 +38,7 @@ static bool read_worker (void *out, const json_t *value)
 static bool read_take_station (void *filter, const json_t *value)
 {
     struct take *self = filter;
-    return copy_text (value, self->name, sizeof self->name) &&
+    return copy_json_text (value, self->name, sizeof self->name) &&
            station_name_valid (span_text (self->name));
 }
 
@@ -59,10 +59,10 @@ static bool add_member (struct take *self, const char *name, const json_t *value
         return false;
     char *text = json_write (value);
     int size =
-        snprintf (self->members[self->member_count], TAKE_MEMBER_ROOM, "\"%s\":%s", name, text);
+        snprintf (self->members[self->member_count], TAKE_MEMBER_SIZE, "\"%s\":%s", name, text);
     free (text);
     self->member_count++;
-    return size < TAKE_MEMBER_ROOM;
+    return size < TAKE_MEMBER_SIZE;
 }
 
 static bool read_tenant (void *filter, const json_t *value)
@@ -108,7 +108,7 @@ static int check_take (struct station *self, const struct request *request, cons
                        struct reason *reason)
 {
     if (station_is_callbacks (self, span_text (take->name)) &&
-        targets_need_pull (self, take->name, reason))
+        targets_ensure_pull (self, take->name, reason))
         return ZPLAN_EARGUMENT;
     const struct target *target = station_target (self, span_text (take->name));
     if (!take->name[0]) {
@@ -154,12 +154,12 @@ void manage_take (struct station *self, struct request *request, const struct ar
     if (take->limit)
         pull_take (take);
     else
-        pull_leave (take);
+        pull_end_takes (take);
 }
 
 // -- alive and report
 
-struct working {
+struct worker_request {
     struct inquiry inquiry;
     bool reports; // it is a report, else a heartbeat (alive)
     bool repeat;  // its plan is gone: the report may repeat an accepted one
@@ -177,14 +177,15 @@ struct working {
 
 static bool read_plan (void *filter, const json_t *value)
 {
-    struct working *self = filter;
+    struct worker_request *self = filter;
     // A plan may also be named by its key (key:NAME); manage_plan_name reads both.
-    return manage_plan_text (value, self->plan) || copy_text (value, self->plan, sizeof self->plan);
+    return manage_plan_text (value, self->plan) ||
+           copy_json_text (value, self->plan, sizeof self->plan);
 }
 
 static bool read_result (void *filter, const json_t *value)
 {
-    struct working *self = filter;
+    struct worker_request *self = filter;
     self->result = json_is_null (value) ? NULL : json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
     return !self->result || strlen (self->result) <= RESULT_BYTES;
 }
@@ -192,9 +193,9 @@ static bool read_result (void *filter, const json_t *value)
 static const char *const states[] = {
     [STATE_SUCCESS] = "success", [STATE_FAIL] = "fail", [STATE_RELEASE] = "release"};
 
-#define FIELD(name) offsetof (struct working, name)
+#define FIELD(name) offsetof (struct worker_request, name)
 
-static const struct json_field working_fields[] = {
+static const struct json_field worker_fields[] = {
     {"progress", AS_TEXT, FIELD (progress), 0, PROGRESS_BYTES,
      "want a string of at most 256 bytes"}, // alive
     {"release", AS_FLAG, FIELD (release)},
@@ -209,13 +210,9 @@ static const struct json_field working_fields[] = {
     {"after", AS_SECONDS, FIELD (after_s), 0, ADVICE_AFTER_MAX},
 };
 
-enum {
-    ALIVE_FIELDS = 5,
-    REPORT_FIRST = 2,
-    FIELDS = sizeof working_fields / sizeof *working_fields
-};
+enum { ALIVE_FIELDS = 5, REPORT_FIRST = 2, FIELDS = sizeof worker_fields / sizeof *worker_fields };
 
-static void working_end (struct working *self)
+static void worker_request_end (struct worker_request *self)
 {
     struct station *station = self->inquiry.station;
     free (self->result);
@@ -223,7 +220,7 @@ static void working_end (struct working *self)
     station_resume (station);
 }
 
-static void reply_alive (struct working *self, const struct store_alive *answer)
+static void reply_alive (struct worker_request *self, const struct store_alive *answer)
 {
     json_t *object = json_object ();
     if (answer->alive.stop) {
@@ -238,16 +235,17 @@ static void reply_alive (struct working *self, const struct store_alive *answer)
 
 static void on_alive (void *owner, const struct store_alive *answer)
 {
-    struct working *self = owner;
+    struct worker_request *self = owner;
     if (answer->result == STORE_DONE)
         reply_alive (self, answer);
     else
         inquiry_refuse (&self->inquiry, answer->result, answer->error);
-    working_end (self);
+    worker_request_end (self);
 }
 
 // End the run, as the last worker of its team has ended.
-static void end_run (struct station *self, uint64_t plan_id, const struct core_reported *answer)
+static void end_team_run (struct station *self, uint64_t plan_id,
+                          const struct core_reported *answer)
 {
     struct reason reason;
     struct run run = {answer->exec_id, RUN_SENT, answer->earlier_may_answer};
@@ -260,7 +258,7 @@ static void end_run (struct station *self, uint64_t plan_id, const struct core_r
 
 static void on_reported (void *owner, const struct store_reported *answer)
 {
-    struct working *self = owner;
+    struct worker_request *self = owner;
     struct station *station = self->inquiry.station;
     uint64_t plan_id = self->inquiry.plan.id;
     if (answer->result == STORE_DONE)
@@ -277,11 +275,11 @@ static void on_reported (void *owner, const struct store_reported *answer)
         inquiry_refuse (&self->inquiry, answer->result, answer->error);
     }
     if (answer->result == STORE_DONE && answer->reported.outcome.complete)
-        end_run (station, plan_id, &answer->reported);
-    working_end (self);
+        end_team_run (station, plan_id, &answer->reported);
+    worker_request_end (self);
 }
 
-static struct advice advice_of (const struct working *self)
+static struct advice reported_advice (const struct worker_request *self)
 {
     if (self->state == STATE_RELEASE)
         return (struct advice){ADVICE_RELEASE, self->after_s < 0 ? 0 : self->after_s};
@@ -292,7 +290,7 @@ static struct advice advice_of (const struct working *self)
     return (struct advice){ADVICE_NONE, 0};
 }
 
-static void ask_store (struct working *self)
+static void send_to_store (struct worker_request *self)
 {
     struct station *station = self->inquiry.station;
     struct store_worker worker = {.plan_id = self->inquiry.plan.id,
@@ -302,7 +300,7 @@ static void ask_store (struct working *self)
                                   .lease_s = station->settings->exec_timeout_s};
     struct core_report report = {.success = self->state == STATE_SUCCESS,
                                  .repeat = self->repeat,
-                                 .advice = advice_of (self),
+                                 .advice = reported_advice (self),
                                  .reason = span_text (self->reason),
                                  .result = span_text (self->result ? self->result : "")};
     struct store_heartbeat heartbeat = {.progress = span_text (self->progress),
@@ -316,7 +314,7 @@ static void ask_store (struct working *self)
 // Check that the plan belongs to a target of the key, which is bound to some.
 static void on_plan_loaded (void *owner, const struct store_loaded *answer)
 {
-    struct working *self = owner;
+    struct worker_request *self = owner;
     const char *user = self->inquiry.peer->user;
     bool callback = answer->result == STORE_DONE &&
                     station_is_callbacks (self->inquiry.station, answer->station);
@@ -327,29 +325,29 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     self->repeat = self->reports && result == STORE_NONE;
     if (result != STORE_DONE && !self->repeat) {
         inquiry_refuse (&self->inquiry, result, answer->error);
-        working_end (self);
+        worker_request_end (self);
         return;
     }
     if (result == STORE_DONE) {
         memcpy (self->inquiry.plan.station, answer->station.data, answer->station.size);
         pull_worker_reported (self->inquiry.station, answer->station);
     }
-    ask_store (self);
+    send_to_store (self);
     link_flush (store_link (self->inquiry.station->store));
 }
 
 // Note the target that the worker reports on; the key may touch all, and the store checks the plan.
 static void on_target_loaded (void *owner, const struct store_loaded *answer)
 {
-    struct working *self = owner;
+    struct worker_request *self = owner;
     if (answer->result == STORE_DONE)
         pull_worker_reported (self->inquiry.station, answer->station);
-    ask_store (self);
+    send_to_store (self);
     link_flush (store_link (self->inquiry.station->store));
 }
 
 // Check for fields that exclude each other. Returns the error, or NULL.
-static const char *wrong_together (const struct working *self)
+static const char *find_conflict (const struct worker_request *self)
 {
     bool fails = self->state == STATE_FAIL, releases = self->state == STATE_RELEASE;
     if (self->final && !fails)
@@ -366,9 +364,10 @@ static const char *wrong_together (const struct working *self)
 }
 
 // Read the fields of the request. False: invalid, with the reason.
-static bool read_working (struct working *self, struct span text, struct reason *reason)
+static bool read_worker_request (struct worker_request *self, struct span text,
+                                 struct reason *reason)
 {
-    const struct json_field *first = working_fields + (self->reports ? REPORT_FIRST : 0);
+    const struct json_field *first = worker_fields + (self->reports ? REPORT_FIRST : 0);
     size_t count = self->reports ? FIELDS - REPORT_FIRST : ALIVE_FIELDS;
     if (!json_fields_parse (text, first, count, self, reason))
         return false;
@@ -377,7 +376,7 @@ static bool read_working (struct working *self, struct span text, struct reason 
                           : self->reports && !self->exec_id            ? "exec_id"
                           : self->reports && self->state == STATE_NONE ? "state"
                                                                        : NULL;
-    const char *wrong = missing || !self->reports ? NULL : wrong_together (self);
+    const char *wrong = missing || !self->reports ? NULL : find_conflict (self);
     if (missing)
         reason_set (reason, "%s: is missing", missing);
     else if (wrong)
@@ -385,41 +384,41 @@ static bool read_working (struct working *self, struct span text, struct reason 
     return !missing && !wrong;
 }
 
-static void start_working (struct station *self, struct request *request, struct span text,
-                           struct working *working)
+static void start_worker_request (struct station *self, struct request *request, struct span text,
+                                  struct worker_request *worker_request)
 {
     struct reason reason;
     struct plan_name plan;
-    bool read = read_working (working, text, &reason);
+    bool read = read_worker_request (worker_request, text, &reason);
     if (!read)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-    if (!read || !manage_plan_name (self, request, span_text (working->plan), &plan)) {
-        free (working->result);
-        free (working);
+    if (!read || !manage_plan_name (self, request, span_text (worker_request->plan), &plan)) {
+        free (worker_request->result);
+        free (worker_request);
         return;
     }
-    working->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
+    worker_request->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     if (plan.station[0])
         pull_worker_reported (self, span_text (plan.station));
     if (!plan.station[0] && !permits_all_stations (self, request->peer.user))
-        reads_load (self, working->inquiry.peer, plan.id, on_plan_loaded, working);
-    else if (!plan.station[0] && !working->reports && pull_misses_workers (self))
-        reads_load (self, working->inquiry.peer, plan.id, on_target_loaded, working);
+        reads_load (self, worker_request->inquiry.peer, plan.id, on_plan_loaded, worker_request);
+    else if (!plan.station[0] && !worker_request->reports && pull_lacks_worker_contact (self))
+        reads_load (self, worker_request->inquiry.peer, plan.id, on_target_loaded, worker_request);
     else
-        ask_store (working);
+        send_to_store (worker_request);
 }
 
 void manage_alive (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    struct working *working = memory_new (sizeof *working);
-    start_working (self, request, arguments->at[0], working);
+    struct worker_request *worker_request = memory_new (sizeof *worker_request);
+    start_worker_request (self, request, arguments->at[0], worker_request);
 }
 
 void manage_report (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
-    struct working *working = memory_new (sizeof *working);
-    working->reports = true;
-    working->retry_after_s = working->after_s = -1;
-    start_working (self, request, arguments->at[0], working);
+    struct worker_request *worker_request = memory_new (sizeof *worker_request);
+    worker_request->reports = true;
+    worker_request->retry_after_s = worker_request->after_s = -1;
+    start_worker_request (self, request, arguments->at[0], worker_request);
 }

@@ -46,7 +46,7 @@ struct plan_restore {
     struct plan *plan;
 };
 
-static void restoring_end (struct plan_restore *self)
+static void plan_restore_end (struct plan_restore *self)
 {
     struct station *station = self->station;
     plan_destroy (&self->plan);
@@ -116,14 +116,14 @@ static struct plan *read_plan (struct span text, struct reason *reason)
 
 // When the plan is due, Unix seconds. A time in the past makes it late, as after a downtime of the
 // station.
-static int64_t due_of (const struct station *self, const struct plan *plan)
+static int64_t due_time_s (const struct station *self, const struct plan *plan)
 {
     if (plan->extra)
         return station_now (self);
     return plan->state == PLAN_RETRY ? engine_retry_time (plan) : plan_due_time (plan);
 }
 
-static void answer_there (struct plan_restore *self, struct span message)
+static void reply_existing (struct plan_restore *self, struct span message)
 {
     char id[IDENT_SIZE];
     struct reason reason;
@@ -138,14 +138,14 @@ static void answer_there (struct plan_restore *self, struct span message)
     plan_destroy (&stored);
 }
 
-static void on_there (void *owner, const struct store_loaded *answer)
+static void on_existing_plan (void *owner, const struct store_loaded *answer)
 {
     struct plan_restore *self = owner;
     if (answer->result == STORE_DONE || answer->result == STORE_NONE)
-        answer_there (self, answer->message);
+        reply_existing (self, answer->message);
     else
         reply_refuse_store (self->station, self->peer, answer->result, answer->error);
-    restoring_end (self);
+    plan_restore_end (self);
 }
 
 static void on_plan_stored (void *owner, const struct store_submitted *answer)
@@ -153,7 +153,7 @@ static void on_plan_stored (void *owner, const struct store_submitted *answer)
     struct plan_restore *self = owner;
     struct station *station = self->station;
     if (answer->result == STORE_HELD) {
-        reads_load (station, self->peer, self->plan->id, on_there, self);
+        reads_load (station, self->peer, self->plan->id, on_existing_plan, self);
         return;
     }
     if (answer->result == STORE_DONE)
@@ -162,7 +162,7 @@ static void on_plan_stored (void *owner, const struct store_submitted *answer)
         reply_refuse_store (station, self->peer, answer->result, answer->error);
     if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
         publish_added (station, self->plan);
-    restoring_end (self);
+    plan_restore_end (self);
 }
 
 static void restore_plan (struct station *self, struct request *request, struct span text)
@@ -186,7 +186,8 @@ static void restore_plan (struct station *self, struct request *request, struct 
     reset_run (plan);
     struct plan_restore *restoring = memory_new (sizeof *restoring);
     *restoring = (struct plan_restore){self, peer_keep (self, request), plan};
-    store_submit (self->store, &(struct store_submission){.plan = plan, .due = due_of (self, plan)},
+    store_submit (self->store,
+                  &(struct store_submission){.plan = plan, .due = due_time_s (self, plan)},
                   on_plan_stored, restoring);
 }
 
@@ -246,8 +247,8 @@ static bool read_missed (const json_t *run, struct missed *ret, struct reason *r
 }
 
 // Read the plan and target of the run, and when it ended.
-static bool read_place (const json_t *run, struct store_restored_outcome *ret,
-                        struct reason *reason)
+static bool read_plan_and_end (const json_t *run, struct store_restored_outcome *ret,
+                               struct reason *reason)
 {
     const char *plan = json_string_value (json_object_get (run, "plan"));
     const char *station = json_string_value (json_object_get (run, "station"));
@@ -291,7 +292,7 @@ static bool read_run (struct outcomes_restore *self, const json_t *run, struct r
     char why[WHY_MAX + 1];
     uint8_t *room = self->bytes;
     struct span missed_why;
-    if (!read_place (run, outcome, reason) ||
+    if (!read_plan_and_end (run, outcome, reason) ||
         !read_number (run, "nominal", SCHEDULE_TIME_MAX, &record.nominal, reason) ||
         !read_number (run, "status", UINT8_MAX, &status, reason) ||
         !read_number (run, "state", PLAN_STATES - 1, &state, reason) ||

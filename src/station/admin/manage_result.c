@@ -18,7 +18,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-static void result_go (void *owner)
+static void ask_results (void *owner)
 {
     struct inquiry *inquiry = owner;
     store_load_results (inquiry->station->store, inquiry->plan.id, on_loaded, inquiry);
@@ -29,5 +29,5 @@ void manage_result (struct station *self, struct request *request,
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
-        reads_start (self, inquiry->peer, result_go, inquiry);
+        reads_start (self, inquiry->peer, ask_results, inquiry);
 }

@@ -12,7 +12,7 @@
 #include "target_names.h"
 
 // A target that is being added or removed.
-struct stationing {
+struct target_write {
     struct station *station;
     struct peer *peer;
     bool add;
@@ -58,10 +58,10 @@ static json_t *flow_json (const struct flow_entry *entry)
 }
 
 static void station_list (struct station *self, struct request *request,
-                          const struct arguments *arguments, const struct admin_subcommand *word)
+                          const struct arguments *arguments, const struct admin_subcommand *row)
 {
     (void)arguments;
-    (void)word;
+    (void)row;
     json_t *object = json_object (), *stations = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, request->peer.user, span_text (target_name (self->targets[i]))))
@@ -78,33 +78,33 @@ static void station_list (struct station *self, struct request *request,
 
 // -- add and remove
 
-static void on_kept (void *owner, const struct store_stations *answer)
+static void on_target_stored (void *owner, const struct store_stations *answer)
 {
-    struct stationing *stationing = owner;
-    struct station *self = stationing->station;
+    struct target_write *target_write = owner;
+    struct station *self = target_write->station;
     struct reason reason = {""};
     bool done = answer->result == STORE_DONE;
     if (!done)
-        reply_refuse_store (self, stationing->peer, answer->result, answer->error);
-    else if (!stationing->add)
-        targets_take (self, stationing->target.name, ORIGIN_ADDED);
-    else if (targets_put (self, &stationing->target, &reason))
-        reply_refuse (self, stationing->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_store (self, target_write->peer, answer->result, answer->error);
+    else if (!target_write->add)
+        targets_remove (self, target_write->target.name, ORIGIN_ADDED);
+    else if (targets_add (self, &target_write->target, &reason))
+        reply_refuse (self, target_write->peer, ZPLAN_EARGUMENT, reason.text);
     if (done && !reason.text[0])
-        manage_reply (self, stationing->peer, 0, NULL);
-    free (stationing);
+        manage_reply (self, target_write->peer, 0, NULL);
+    free (target_write);
     station_resume (self);
 }
 
 static void store_target (struct station *self, struct request *request,
                           const struct target_settings *target, const char *text)
 {
-    struct stationing *stationing = memory_new (sizeof *stationing);
-    *stationing = (struct stationing){self, peer_keep (self, request), text != NULL, *target};
-    store_stations (self->store, target->name, text, LINK_ONCE, on_kept, stationing);
+    struct target_write *target_write = memory_new (sizeof *target_write);
+    *target_write = (struct target_write){self, peer_keep (self, request), text != NULL, *target};
+    store_stations (self->store, target->name, text, LINK_ONCE, on_target_stored, target_write);
 }
 
-static bool text_of (struct span argument, char out[TARGET_TEXT_MAX])
+static bool copy_argument (struct span argument, char out[TARGET_TEXT_MAX])
 {
     if (argument.size >= TARGET_TEXT_MAX || memchr (argument.data, '\0', argument.size))
         return false;
@@ -114,14 +114,14 @@ static bool text_of (struct span argument, char out[TARGET_TEXT_MAX])
 }
 
 static void station_add (struct station *self, struct request *request,
-                         const struct arguments *arguments, const struct admin_subcommand *word)
+                         const struct arguments *arguments, const struct admin_subcommand *row)
 {
     struct span argument = arguments->at[1];
-    (void)word;
+    (void)row;
     char text[TARGET_TEXT_MAX];
     struct target_settings target = {.origin = ORIGIN_ADDED};
     struct reason reason;
-    if (!text_of (argument, text)) {
+    if (!copy_argument (argument, text)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
                       "station: want a text of at most 1023 bytes");
         return;
@@ -151,11 +151,11 @@ static void station_add (struct station *self, struct request *request,
     }
 }
 
-static void take_off_target (struct station *self, struct request *request,
-                             const struct arguments *arguments, const struct admin_subcommand *word)
+static void station_take_off (struct station *self, struct request *request,
+                              const struct arguments *arguments, const struct admin_subcommand *row)
 {
     struct span name = arguments->at[1];
-    (void)word;
+    (void)row;
     struct reason reason;
     if (!permit_station (self, &request->peer, name))
         return;
@@ -181,15 +181,16 @@ static void take_off_target (struct station *self, struct request *request,
     store_target (self, request, settings, NULL);
 }
 
-static const struct admin_subcommand words[] = {
+static const struct admin_subcommand subcommands[] = {
     {"list", 1, CURVE_ROLE_OBSERVE, station_list, 0},
     {"add", 2, CURVE_ROLE_MANAGE, station_add, 0},
-    {"remove", 2, CURVE_ROLE_MANAGE, take_off_target, 0},
+    {"remove", 2, CURVE_ROLE_MANAGE, station_take_off, 0},
 };
 
 void manage_station (struct station *self, struct request *request,
                      const struct arguments *arguments)
 {
-    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+    manage_subcommand (self, request, arguments, subcommands,
+                       sizeof subcommands / sizeof *subcommands,
                        "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
 }

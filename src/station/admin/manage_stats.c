@@ -125,7 +125,7 @@ static json_t *stats_json (struct station *self, const struct peer *peer,
         {"dead", stats->dead},
         {"redis_bytes", stats->memory},
         {"stations", (int64_t)self->target_count},
-        {"attending", self->attending},
+        {"attending", self->station_count},
         {"runs_in_hand", (int64_t)zhashx_size (self->runs)},
         {"runs_unanswered", (int64_t)self->runs_unanswered},
         {"calls_pending", (int64_t)store_pending (self->store)},
@@ -137,7 +137,7 @@ static json_t *stats_json (struct station *self, const struct peer *peer,
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
     json_object_set_new (object, "epoch", json_from_frame (stats->epoch));
-    manage_add_owner (self, object);
+    manage_add_owner_members (self, object);
     const char *fsync = link_fsync (store_link (self->store));
     json_object_set_new (object, "fsync", json_string (fsync));
     json_object_set_new (object, "acknowledged", json_string (durability_text (fsync)));

@@ -82,7 +82,7 @@ static void on_team (void *owner, const struct store_team *answer)
     inquiry_end (inquiry, result, answer->error);
 }
 
-static void team_go (void *owner)
+static void ask_team (void *owner)
 {
     struct inquiry *inquiry = owner;
     store_team (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_team, inquiry);
@@ -92,5 +92,5 @@ void manage_team (struct station *self, struct request *request, const struct ar
 {
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
-        reads_start (self, inquiry->peer, team_go, inquiry);
+        reads_start (self, inquiry->peer, ask_team, inquiry);
 }

@@ -5,7 +5,7 @@
 
 // The rights of the key. NULL: there is no allow-list, so nobody has a name and everything is
 // allowed.
-static json_t *answer_of (const struct access_key *key)
+static json_t *rights_json (const struct access_key *key)
 {
     static const char *const names[] = {"submit", "observe", "manage", "result", "signal"};
     static const unsigned bits[] = {CURVE_ROLE_SUBMIT, CURVE_ROLE_OBSERVE, CURVE_ROLE_MANAGE,
@@ -29,6 +29,6 @@ void manage_whoami (struct station *self, struct request *request,
         permit_roles (self, &request->peer, ROLES_ANY);
         return;
     }
-    json_t *answer = answer_of (key);
+    json_t *answer = rights_json (key);
     manage_reply_json (self, &request->peer, 0, answer);
 }

@@ -48,20 +48,20 @@ static void add_reason (struct facts *self, const char *why, const char *until, 
     json_array_append_new (self->reasons, reason);
 }
 
-static void of_closed (struct facts *self)
+static void explain_closed (struct facts *self)
 {
     if (self->plan->state == PLAN_CLOSE)
         add_reason (self, self->plan->stopped ? self->plan->stopped : "it has ended",
                     "never: it is kept until it is removed", 0);
 }
 
-static void of_paused (struct facts *self)
+static void explain_paused (struct facts *self)
 {
     if (self->plan->state == PLAN_PAUSE)
         add_reason (self, self->plan->stopped ? self->plan->stopped : "it is paused", "reset", 0);
 }
 
-static void of_error (struct facts *self)
+static void explain_error (struct facts *self)
 {
     char why[WHY_MAX];
     const struct plan *plan = self->plan;
@@ -84,7 +84,7 @@ static void of_error (struct facts *self)
 
 // Add the reason if this limit blocks the plan, and return whether it does. `whose`: its target or
 // group.
-static bool of_limit (struct facts *self, const struct limit_use *use, const char *whose)
+static bool explain_limit (struct facts *self, const struct limit_use *use, const char *whose)
 {
     char why[192];
     int64_t next_us = limit_next_us (use);
@@ -113,23 +113,23 @@ static struct limit_use target_limit (const struct facts *self)
 }
 
 // Add the limits of its target and of its group that block the plan.
-static void of_limits (struct facts *self)
+static void explain_limits (struct facts *self)
 {
     char whose[80];
     struct limit_use use = target_limit (self);
     snprintf (whose, sizeof whose, "the target %.*s", (int)self->loaded->station.size,
               (const char *)self->loaded->station.data);
-    self->limited = of_limit (self, &use, whose);
+    self->limited = explain_limit (self, &use, whose);
     const struct policy *policy = self->plan->policy;
     if (!policy || !policy->group[0])
         return;
     snprintf (whose, sizeof whose, "the group %s", policy->group);
-    self->limited = of_limit (self, &self->place->group, whose) || self->limited;
+    self->limited = explain_limit (self, &self->place->group, whose) || self->limited;
 }
 
 // If the plan is of a pull target, add that it is offered to workers, or that they work on it.
 // False: it is of another type.
-static bool of_workers (struct facts *self, const char *since)
+static bool explain_workers (struct facts *self, const char *since)
 {
     char why[128];
     const struct target *target = station_target (self->station, self->loaded->station);
@@ -138,12 +138,12 @@ static bool of_workers (struct facts *self, const char *since)
     snprintf (why, sizeof why, "workers may take it, or have it; offered last at %s", since);
     add_reason (self, why, "they have ended (see team), or its timeout expires", 0);
     if (!self->place->counted)
-        of_limits (self);
+        explain_limits (self);
     return true;
 }
 
 // Format ", its target has not answered yet", and since when the target is unresponsive.
-static void no_answer_words (const struct active_run *active, char out[NO_ANSWER_SIZE])
+static void format_no_answer (const struct active_run *active, char out[NO_ANSWER_SIZE])
 {
     char since[RFC3339_SIZE];
     int64_t since_s = active->target ? target_unresponsive_since (active->target) : 0;
@@ -152,17 +152,17 @@ static void no_answer_words (const struct active_run *active, char out[NO_ANSWER
               since_s ? " and is unresponsive since " : "", since_s ? since : "");
 }
 
-static void of_running (struct facts *self)
+static void explain_running (struct facts *self)
 {
     char why[192], since[RFC3339_SIZE], no_answer[NO_ANSWER_SIZE] = "";
     const struct active_run *active = runs_find (self->station, self->plan->id);
     if (!self->running || self->plan->flow_run) // for runs of flows see manage_why_flow.c
         return;
     rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
-    if (of_workers (self, since))
+    if (explain_workers (self, since))
         return;
     if (active && active->unanswered)
-        no_answer_words (active, no_answer);
+        format_no_answer (active, no_answer);
     snprintf (why, sizeof why, "a run is in progress since %s%s", since, no_answer);
     int64_t end_us = engine_run_end_us (self->plan);
     if (end_us)
@@ -172,7 +172,7 @@ static void of_running (struct facts *self)
                     self->place->queued ? self->place->score_us : 0);
 }
 
-static void of_retry (struct facts *self)
+static void explain_retry (struct facts *self)
 {
     char why[WHY_MAX];
     const struct plan *plan = self->plan;
@@ -190,14 +190,14 @@ static void of_retry (struct facts *self)
 }
 
 // Add that a worker released the plan, which is therefore delayed beyond its time.
-static void of_release (struct facts *self)
+static void explain_release (struct facts *self)
 {
     char why[WHY_MAX];
     snprintf (why, sizeof why, "its worker released it: %s", self->plan->error_info);
     add_reason (self, why, "the end of the delay", self->place->score_us);
 }
 
-static void of_time (struct facts *self)
+static void explain_time (struct facts *self)
 {
     enum plan_state state = self->plan->state;
     bool released = state == PLAN_QUEUE && self->plan->error_info &&
@@ -212,12 +212,12 @@ static void of_time (struct facts *self)
         add_reason (self, "its run is no longer known", "the end of its lease",
                     self->place->score_us);
     else if (released && self->place->score_us > self->now_us)
-        of_release (self);
+        explain_release (self);
     else if (state != PLAN_RETRY && self->place->score_us > self->now_us)
         add_reason (self, "it is not due yet", "its time", self->place->score_us);
 }
 
-static void of_callbacks (struct facts *self)
+static void explain_callbacks (struct facts *self)
 {
     const struct policy *policy = self->plan->policy;
     if (!self->running && policy && policy->callback &&
@@ -232,7 +232,7 @@ static bool is_due (const struct facts *self)
            (self->place->ready || self->place->score_us <= self->now_us);
 }
 
-static void of_misses (struct facts *self)
+static void explain_misses (struct facts *self)
 {
     struct misses misses;
     struct occurrence next;
@@ -244,7 +244,7 @@ static void of_misses (struct facts *self)
                     ended ? 0 : next.time * 1000000);
 }
 
-static void of_lane (struct facts *self)
+static void explain_lane (struct facts *self)
 {
     char why[160];
     if (!is_due (self) || self->plan->state == PLAN_CLOSE)
@@ -255,10 +255,10 @@ static void of_lane (struct facts *self)
                   self->place->before);
         add_reason (self, why, "they have run", 0);
     }
-    of_limits (self);
+    explain_limits (self);
 }
 
-static void of_target (struct facts *self)
+static void explain_target (struct facts *self)
 {
     char why[160];
     struct target *target = station_target (self->station, self->loaded->station);
@@ -292,17 +292,17 @@ static void of_target (struct facts *self)
     }
 }
 
-static void (*const questions[]) (struct facts *self) = {
-    of_closed,    of_paused, of_error,  of_running, of_retry,
-    of_callbacks, of_time,   of_misses, of_lane,    of_target,
+static void (*const explainers[]) (struct facts *self) = {
+    explain_closed,    explain_paused, explain_error,  explain_running, explain_retry,
+    explain_callbacks, explain_time,   explain_misses, explain_lane,    explain_target,
 };
 
 static json_t *why_object (struct facts *self)
 {
     const struct plan *plan = self->plan;
     self->reasons = json_array ();
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-        questions[i](self);
+    for (size_t i = 0; i < sizeof explainers / sizeof *explainers; i++)
+        explainers[i](self);
     json_t *object = json_object ();
     json_object_set_new (object, "plan_id", json_integer ((json_int_t)plan->id));
     json_object_set_new (object, "plan_state", json_integer (plan->state));
@@ -311,9 +311,9 @@ static json_t *why_object (struct facts *self)
     return object;
 }
 
-static json_t *why_of_plan (struct station *self, uint64_t plan_id,
-                            const struct store_loaded *answer, uint64_t *ret_run,
-                            struct reason *reason)
+static json_t *describe_plan (struct station *self, uint64_t plan_id,
+                              const struct store_loaded *answer, uint64_t *ret_run,
+                              struct reason *reason)
 {
     struct plan *plan = plan_from_stored_json (plan_id, answer->message, reason);
     if (!plan)
@@ -341,7 +341,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     enum store_result result = inquiry_check (inquiry, answer);
     json_t *object = NULL;
     if (result == STORE_DONE)
-        object = why_of_plan (self, id, answer, &run, &reason);
+        object = describe_plan (self, id, answer, &run, &reason);
     if (object && run) {
         why_reply_run (self, inquiry->peer, id, run, object);
         free (inquiry);
@@ -359,7 +359,7 @@ void manage_why (struct station *self, struct request *request, const struct arg
 {
     struct step_name step;
     if (step_name_parse (arguments->at[0], &step)) {
-        why_step (self, request, &step, why_of_plan);
+        why_step (self, request, &step, describe_plan);
         return;
     }
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);

@@ -15,7 +15,7 @@ enum { PING_S = 5, SENDER_TIMEOUT_S = 20 };
 // -- which outcomes get a callback
 
 // The part of the callback rule for this outcome; NULL: no callback.
-static const json_t *end_of (const struct callback_outcome *outcome)
+static const json_t *rule_for_outcome (const struct callback_outcome *outcome)
 {
     const struct policy *policy = outcome->plan->policy;
     const struct decision *decision = outcome->decision;
@@ -32,12 +32,12 @@ static const json_t *end_of (const struct callback_outcome *outcome)
 
 bool callback_wanted (const struct callback_outcome *outcome)
 {
-    return json_string_value (json_object_get (end_of (outcome), "url")) != NULL;
+    return json_string_value (json_object_get (rule_for_outcome (outcome), "url")) != NULL;
 }
 
 // -- the body
 
-static json_t *result_of (const struct callback_outcome *outcome)
+static json_t *result_json (const struct callback_outcome *outcome)
 {
     if (!outcome->value)
         return json_null ();
@@ -49,7 +49,7 @@ static json_t *result_of (const struct callback_outcome *outcome)
     return json_incref ((json_t *)(uintptr_t)outcome->value);
 }
 
-static json_t *ext_of (const struct plan *plan)
+static json_t *ext_json (const struct plan *plan)
 {
     json_t *ext = json_object_get (plan->policy->fields, "ext");
     return ext ? json_incref (ext) : json_null ();
@@ -66,10 +66,10 @@ static json_t *reason_json (const struct callback_outcome *outcome)
 static json_t *task_body (const struct callback_outcome *outcome)
 {
     if (outcome->decision->succeeded)
-        return json_pack ("{s:o, s:o}", "ext", ext_of (outcome->plan), "result",
-                          result_of (outcome));
+        return json_pack ("{s:o, s:o}", "ext", ext_json (outcome->plan), "result",
+                          result_json (outcome));
     return json_pack ("{s:I, s:o, s:o}", "task_id", (json_int_t)outcome->plan->id, "error_info",
-                      reason_json (outcome), "ext", ext_of (outcome->plan));
+                      reason_json (outcome), "ext", ext_json (outcome->plan));
 }
 
 static json_t *event_body (struct station *self, const struct callback_outcome *outcome)
@@ -88,9 +88,9 @@ static json_t *event_body (struct station *self, const struct callback_outcome *
     called_set_instant (data, "nominal_at", outcome->nominal * SECOND_US);
     called_set_instant (data, "started_at", (int64_t)outcome->exec_id);
     called_set_instant (data, "ended_at", store_now_us (self->store));
-    json_object_set_new (data, "ext", ext_of (plan));
+    json_object_set_new (data, "ext", ext_json (plan));
     if (good)
-        json_object_set_new (data, "result", result_of (outcome));
+        json_object_set_new (data, "result", result_json (outcome));
     else
         json_object_set_new (data, "reason", reason_json (outcome));
     event = json_pack ("{s:s}", "type",
@@ -116,7 +116,7 @@ static char *body_text (struct station *self, const struct callback_outcome *out
 // -- the plan
 
 // The facts that the sender needs besides its frames.
-static json_t *facts_of (const struct callback_outcome *outcome)
+static json_t *facts_json (const struct callback_outcome *outcome)
 {
     const json_t *rule = outcome->plan->policy->callback;
     json_t *facts = json_object (), *timeout = json_object_get (rule, "timeout");
@@ -129,13 +129,13 @@ static json_t *facts_of (const struct callback_outcome *outcome)
     return facts;
 }
 
-static json_t *fields_of (const struct callback_outcome *outcome)
+static json_t *plan_fields_json (const struct callback_outcome *outcome)
 {
     const struct policy *policy = outcome->plan->policy;
     json_t *retry = json_object_get (policy->callback, "retry");
     json_t *category = json_object_get (policy->fields, "category");
     json_t *fields =
-        json_pack ("{s:o, s:{s:b, s:i, s:i}}", "ext", facts_of (outcome), "workers", "again", 1,
+        json_pack ("{s:o, s:{s:b, s:i, s:i}}", "ext", facts_json (outcome), "workers", "again", 1,
                    "ping_interval", PING_S, "worker_timeout", SENDER_TIMEOUT_S);
     if (category)
         json_object_set (fields, "category", category);
@@ -154,7 +154,7 @@ static json_t *fields_of (const struct callback_outcome *outcome)
 
 // Give the callbacks of each source a group of their own, so that sources take turns. Submitters
 // cannot use the colon in a group's name, so the group is never one of theirs.
-static void set_group (struct plan *plan, struct span source)
+static void set_source_group (struct plan *plan, struct span source)
 {
     char group[POLICY_NAME_MAX + 1];
     size_t size =
@@ -170,8 +170,8 @@ static void set_group (struct plan *plan, struct span source)
 }
 
 // A callback plan for an outcome of the plan `of`, with this body. Takes `fields` and `body`.
-static struct plan *make_callback (struct station *self, uint64_t id, const struct plan *of,
-                                   const json_t *end, json_t *fields, char *body)
+static struct plan *make_callback_plan (struct station *self, uint64_t id, const struct plan *of,
+                                        const json_t *end, json_t *fields, char *body)
 {
     const json_t *rule = of->policy->callback;
     const char *method = json_string_value (json_object_get (end, "method"));
@@ -193,7 +193,7 @@ static struct plan *make_callback (struct station *self, uint64_t id, const stru
                                     {ZERO_FRAME_JSON, span_text (body)}},
                          .frame_count = 5});
     if (plan) {
-        set_group (plan, of->station);
+        set_source_group (plan, of->station);
         plan_set_source (plan, of->station);
     }
     json_decref (fields);
@@ -205,8 +205,8 @@ static struct plan *make_callback (struct station *self, uint64_t id, const stru
 struct plan *callback_plan (struct station *self, uint64_t id,
                             const struct callback_outcome *outcome)
 {
-    return make_callback (self, id, outcome->plan, end_of (outcome), fields_of (outcome),
-                          body_text (self, outcome));
+    return make_callback_plan (self, id, outcome->plan, rule_for_outcome (outcome),
+                               plan_fields_json (outcome), body_text (self, outcome));
 }
 
 struct plan *callback_test_plan (struct station *self, const struct plan *plan)
@@ -218,13 +218,13 @@ struct plan *callback_test_plan (struct station *self, const struct plan *plan)
                                           .nominal = station_now (self),
                                           .status = ZERO_STATUS_OK_ID};
     json_t *event = json_pack ("{s:s}", "type", "test"), *data = json_object ();
-    json_t *fields = fields_of (&none);
+    json_t *fields = plan_fields_json (&none);
     called_set_hex (json_object_get (fields, "ext"), "plan", id); // the callback plan itself
     called_set_instant (event, "timestamp", store_now_us (self->store));
     called_set_text (data, "target", plan->station);
     json_object_set_new (event, "data", data);
     char *body = json_write (event);
     json_decref (event);
-    return make_callback (self, id, plan, end ? end : json_object_get (rule, "error"), fields,
-                          body);
+    return make_callback_plan (self, id, plan, end ? end : json_object_get (rule, "error"), fields,
+                               body);
 }

@@ -26,7 +26,7 @@ static void destroy_tally (void **tally)
     *tally = NULL;
 }
 
-static struct kept_callbacks *tally_for (struct callback_book *self, const char *source)
+static struct kept_callbacks *find_or_create_tally (struct callback_book *self, const char *source)
 {
     struct kept_callbacks *tally = zhashx_lookup (self->sources, source);
     if (!tally) {
@@ -36,7 +36,7 @@ static struct kept_callbacks *tally_for (struct callback_book *self, const char 
     return tally;
 }
 
-static struct callback_book *book_of (struct station *self)
+static struct callback_book *current_book (struct station *self)
 {
     // Another owner may have changed the counts in between.
     if (self->callbacks && self->callbacks->resets != store_resets (self->store))
@@ -71,7 +71,7 @@ static void write_tally (struct station *self, const char *source,
     write_number (self, field, tally->bytes);
 }
 
-static void write_changed (struct station *self)
+static void write_changed_tallies (struct station *self)
 {
     zlistx_t *names = zhashx_keys (self->callbacks->sources);
     for (const char *name = zlistx_first (names); name; name = zlistx_next (names)) {
@@ -84,7 +84,7 @@ static void write_changed (struct station *self)
 }
 
 // Add the numbers of Redis to the changes counted during the request.
-static void on_read (void *owner, const redisReply *reply)
+static void on_counts (void *owner, const redisReply *reply)
 {
     struct station *station = owner;
     struct callback_book *self = station->callbacks;
@@ -99,22 +99,22 @@ static void on_read (void *owner, const redisReply *reply)
             continue;
         bool bytes = name[0] == ' ';
         int64_t value = strtoll (number, NULL, 10);
-        struct kept_callbacks *tally = tally_for (self, name + bytes);
+        struct kept_callbacks *tally = find_or_create_tally (self, name + bytes);
         *(bytes ? &tally->bytes : &tally->count) += value;
         *(bytes ? &self->all.bytes : &self->all.count) += value;
     }
     self->read = true;
-    write_changed (station);
+    write_changed_tallies (station);
 }
 
 void callback_book_load (struct station *self)
 {
-    struct callback_book *book = book_of (self);
+    struct callback_book *book = current_book (self);
     if (book->read || book->asked)
         return;
     book->asked = true;
     store_get (self->store, (const struct span[]){span_text ("HGETALL"), span_text (KEY_CALLBACKS)},
-               2, on_read, self);
+               2, on_counts, self);
 }
 
 void callback_book_stop (struct station *self)
@@ -132,8 +132,8 @@ static void count_callback (struct station *self, const struct plan *callback, i
     int64_t bytes = 0;
     for (size_t i = 0; i < callback->message_count; i++)
         bytes += (int64_t)callback->messages[i].size;
-    struct callback_book *book = book_of (self);
-    struct kept_callbacks *tally = tally_for (book, source);
+    struct callback_book *book = current_book (self);
+    struct kept_callbacks *tally = find_or_create_tally (book, source);
     tally->count += sign;
     tally->bytes += sign * bytes;
     book->all.count += sign;
@@ -147,7 +147,7 @@ static void count_callback (struct station *self, const struct plan *callback, i
 }
 
 // Whether no source has more bytes of callbacks: at the common limit that source has to wait.
-static bool has_most (const struct callback_book *self, const struct kept_callbacks *tally)
+static bool has_most_bytes (const struct callback_book *self, const struct kept_callbacks *tally)
 {
     for (const struct kept_callbacks *other = zhashx_first (self->sources); other;
          other = zhashx_next (self->sources))
@@ -157,22 +157,22 @@ static bool has_most (const struct callback_book *self, const struct kept_callba
 }
 
 // Whether the source has reached its own limit, or has the most bytes at the common limit.
-static bool is_full (const struct station *self, const struct kept_callbacks *tally)
+static bool is_source_full (const struct station *self, const struct kept_callbacks *tally)
 {
     const struct limits *limits = &self->settings->limits;
     const struct kept_callbacks *all = &self->callbacks->all;
     return tally->count >= limits->callbacks_station ||
            tally->bytes >= limits->callbacks_station_bytes ||
            ((all->count >= limits->callbacks || all->bytes >= limits->callbacks_bytes) &&
-            has_most (self->callbacks, tally));
+            has_most_bytes (self->callbacks, tally));
 }
 
-void callback_book_placed (struct station *self, const struct plan *callback)
+void callback_book_add (struct station *self, const struct plan *callback)
 {
     count_callback (self, callback, 1);
 }
 
-void callback_book_gone (struct station *self, const struct plan *callback)
+void callback_book_remove (struct station *self, const struct plan *callback)
 {
     count_callback (self, callback, -1);
 }
@@ -184,7 +184,7 @@ bool callback_book_full (const struct station *self, struct span source)
         return false;
     snprintf (name, sizeof name, "%.*s", (int)source.size, (const char *)source.data);
     const struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
-    return tally && is_full (self, tally);
+    return tally && is_source_full (self, tally);
 }
 
 bool callback_book_full_source (const struct station *self, char ret_name[STATION_NAME_MAX + 1],
@@ -195,7 +195,7 @@ bool callback_book_full_source (const struct station *self, char ret_name[STATIO
     for (const char *name = names ? zlistx_first (names) : NULL; name && !found;
          name = zlistx_next (names)) {
         const struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
-        found = tally && is_full (self, tally);
+        found = tally && is_source_full (self, tally);
         if (found) {
             snprintf (ret_name, STATION_NAME_MAX + 1, "%s", name);
             *ret_count = tally->count;

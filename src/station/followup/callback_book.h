@@ -13,9 +13,9 @@ void callback_book_load (struct station *self);
 void callback_book_stop (struct station *self);
 
 // Count a callback that is added in the batch of this turn.
-void callback_book_placed (struct station *self, const struct plan *callback);
+void callback_book_add (struct station *self, const struct plan *callback);
 // Subtract a callback that is removed in the batch of this turn.
-void callback_book_gone (struct station *self, const struct plan *callback);
+void callback_book_remove (struct station *self, const struct plan *callback);
 
 // Whether plans of this source that want a callback have to wait, as too many of its callbacks are
 // stored.

@@ -48,8 +48,8 @@ static bool drop_callback (const struct dropping *self, const struct store_liste
     // It is not dropped if it is being retried or removed at this moment.
     bool drops = callback && store_drop_stopped (station->store, callback);
     if (drops) {
-        callback_give_up (station, callback->id);
-        callback_book_gone (station, callback);
+        callback_record_resolved (station, callback->id);
+        callback_book_remove (station, callback);
         station->counters.dropped_callbacks++;
         record_drop (self, callback);
     }
@@ -58,7 +58,7 @@ static bool drop_callback (const struct dropping *self, const struct store_liste
 }
 
 // Whether to drop a callback that stopped at this time.
-static bool is_dropped (const struct dropping *self, int64_t stopped_us)
+static bool must_drop (const struct dropping *self, int64_t stopped_us)
 {
     if (self->source[0])
         return callback_book_full (self->station, span_text (self->source));
@@ -68,7 +68,7 @@ static bool is_dropped (const struct dropping *self, int64_t stopped_us)
 static void list_callbacks (struct dropping *self);
 
 // List the callbacks that an operator resolved, after the failed ones.
-static void list_closed (struct dropping *self)
+static void list_resolved (struct dropping *self)
 {
     self->filter.order = STORE_STOPPED;
     self->filter.state = PLAN_CLOSE;
@@ -83,11 +83,11 @@ static void on_page (void *owner, const struct store_page *page)
     struct station *station = self->station;
     size_t at = 0, dropped = 0;
     for (; page->result == STORE_DONE && at < page->count &&
-           is_dropped (self, page->plans[at].score_us);
+           must_drop (self, page->plans[at].score_us);
          at++)
         dropped += drop_callback (self, &page->plans[at]);
     bool done = page->result == STORE_DONE;
-    bool more = done && page->last && at == page->count && is_dropped (self, page->last_us);
+    bool more = done && page->last && at == page->count && must_drop (self, page->last_us);
     self->any = self->any || dropped;
     if (dropped)
         link_flush (store_link (station->store));
@@ -95,8 +95,8 @@ static void on_page (void *owner, const struct store_page *page)
         self->filter.after = page->last;
         self->filter.after_us = page->last_us;
         list_callbacks (self);
-    } else if (done && self->filter.order == STORE_DEAD && is_dropped (self, 0)) {
-        list_closed (self);
+    } else if (done && self->filter.order == STORE_DEAD && must_drop (self, 0)) {
+        list_resolved (self);
     } else {
         station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
         free (self);

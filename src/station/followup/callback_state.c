@@ -19,7 +19,7 @@ struct state_query {
     bool exists;
 };
 
-static void state_answered (struct states_query *self)
+static void query_answered (struct states_query *self)
 {
     if (--self->left)
         return;
@@ -57,7 +57,7 @@ static void on_head (void *owner, const redisReply *reply)
         json_object_set_new (self->callback, "state", json_string (word));
 }
 
-static void on_given_up (void *owner, const redisReply *reply)
+static void on_resolved (void *owner, const redisReply *reply)
 {
     struct state_query *self = owner;
     struct states_query *asking = self->asking;
@@ -67,7 +67,7 @@ static void on_given_up (void *owner, const redisReply *reply)
             json_string (reply->type == REDIS_REPLY_NIL ? "delivered" : "given_up"));
     json_decref (self->callback);
     free (self);
-    state_answered (asking);
+    query_answered (asking);
 }
 
 static void read_state (struct station *self, struct states_query *asking, json_t *run, uint64_t id)
@@ -88,7 +88,7 @@ static void read_state (struct station *self, struct states_query *asking, json_
     store_get (
         self->store,
         (const struct span[]){span_text ("ZSCORE"), span_text (KEY_GIVEN_UP), span_text (hex)}, 3,
-        on_given_up, question);
+        on_resolved, question);
 }
 
 void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner)
@@ -103,10 +103,10 @@ void callback_states (struct station *self, json_t *runs, callback_states_fn *ca
         if (id > 0)
             read_state (self, asking, run, (uint64_t)id);
     }
-    state_answered (asking);
+    query_answered (asking);
 }
 
-void callback_give_up (struct station *self, uint64_t id)
+void callback_record_resolved (struct station *self, uint64_t id)
 {
     char hex[IDENT_SIZE], now[24], oldest[24];
     int64_t now_s = station_now (self);

@@ -13,4 +13,4 @@ void callback_states (struct station *self, json_t *runs, callback_states_fn *ca
 
 // Record, in the batch of this turn, that an operator resolved this callback and it is not sent any
 // more.
-void callback_give_up (struct station *self, uint64_t id);
+void callback_record_resolved (struct station *self, uint64_t id);

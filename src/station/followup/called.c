@@ -47,7 +47,7 @@ void called_set_instant (json_t *object, const char *name, int64_t time_us)
 
 // The title of the called plan. It must not start with the plan's own: its subscribers want only
 // the plan's results.
-static json_t *title_of (const struct called *called)
+static json_t *called_title (const struct called *called)
 {
     char text[TITLE_MAX + 32];
     size_t size = (size_t)snprintf (text, sizeof text, "%s", called->prefix);
@@ -61,7 +61,7 @@ static json_t *title_of (const struct called *called)
 static json_t *plan_frame (const struct called *called)
 {
     static const char *const inherited[] = {"tenant", "creator"};
-    json_t *frame = json_pack ("{s:o, s:i, s:i}", "description", title_of (called), "plan_type",
+    json_t *frame = json_pack ("{s:o, s:i, s:i}", "description", called_title (called), "plan_type",
                                SCHEDULE_NONE, "plan_repet", 1);
     const struct policy *policy = called->of->policy;
     for (size_t i = 0; policy && i < sizeof inherited / sizeof *inherited; i++) {

@@ -38,7 +38,7 @@ int on_failure_check (struct station *self, const char *user, const struct polic
 
 // Set the status: timeout or failed. An error that the target reports is "failed", with its own
 // name in another member.
-static void set_status (json_t *object, uint8_t status)
+static void set_failure_status (json_t *object, uint8_t status)
 {
     bool timeout = status == ZERO_STATUS_TIMEOUT_ID, failed = status == ZERO_STATUS_FAILED_ID;
     json_object_set_new (object, "status", json_string (timeout ? "timeout" : "failed"));
@@ -47,7 +47,7 @@ static void set_status (json_t *object, uint8_t status)
 }
 
 // The output as in the history, with the same size limit.
-static void set_output (json_t *object, const struct failed_run *failure)
+static void set_failure_output (json_t *object, const struct failed_run *failure)
 {
     enum { KEEP = 2048 };
     size_t size;
@@ -70,7 +70,7 @@ static char *outcome_text (struct station *self, const struct failed_run *failur
     called_set_text (object, "title", plan->description);
     called_set_text (object, "target", plan->station);
     called_set_text (object, "command", plan_command (plan));
-    set_status (object, plan->last_state);
+    set_failure_status (object, plan->last_state);
     if (plan->state == PLAN_ERROR) // else the next occurrence runs as planned
         json_object_set_new (
             object, "verdict",
@@ -82,7 +82,7 @@ static char *outcome_text (struct station *self, const struct failed_run *failur
     called_set_instant (object, "nominal_at", failure->nominal * SECOND_US);
     called_set_instant (object, "started_at", (int64_t)failure->exec_id);
     called_set_instant (object, "ended_at", store_now_us (self->store));
-    set_output (object, failure);
+    set_failure_output (object, failure);
     char *text = json_write (object);
     json_decref (object);
     return text;
@@ -135,7 +135,7 @@ struct plan *on_failure_plan (struct station *self, const struct failed_run *fai
     return called;
 }
 
-char *on_failure_unplaced (const struct failed_run *failure, size_t *ret_size)
+char *on_failure_dropped_record (const struct failed_run *failure, size_t *ret_size)
 {
     const struct plan *plan = failure->plan;
     *ret_size = 0;

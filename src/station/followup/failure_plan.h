@@ -26,4 +26,4 @@ struct plan *on_failure_plan (struct station *self, const struct failed_run *fai
 
 // The history entry for an on_failure plan that exceeds a limit and is not stored. The caller frees
 // it; NULL: the plan keeps no history.
-char *on_failure_unplaced (const struct failed_run *failure, size_t *ret_size);
+char *on_failure_dropped_record (const struct failed_run *failure, size_t *ret_size);

@@ -20,7 +20,7 @@ static int add_certificate (void *list, const struct curve_cert *cert, struct re
 }
 
 // Note the invalid files, and log them once instead of at each read.
-static void log_wrong (struct station *self, const struct key_folder_wrong *wrong)
+static void log_invalid_files (struct station *self, const struct key_folder_wrong *wrong)
 {
     if (wrong->count && (wrong->count != self->access_wrong ||
                          strcmp (wrong->first.text, self->access_trouble.text) != 0))
@@ -30,7 +30,7 @@ static void log_wrong (struct station *self, const struct key_folder_wrong *wron
     self->access_trouble = wrong->first;
 }
 
-static int take_folder (struct station *self, struct reason *reason)
+static int load_allow_list (struct station *self, struct reason *reason)
 {
     const char *folder = self->settings->allow;
     struct key_folder_wrong wrong;
@@ -50,7 +50,7 @@ static int take_folder (struct station *self, struct reason *reason)
         self->subscribers_cut = true;
     access_destroy (&self->access);
     self->access = list;
-    log_wrong (self, &wrong);
+    log_invalid_files (self, &wrong);
     if (changed)
         log_event (LEVEL_INFO, "access.loaded", "keys=%zu", access_size (list));
     return 0;
@@ -59,7 +59,7 @@ static int take_folder (struct station *self, struct reason *reason)
 void access_reload (struct station *self)
 {
     struct reason reason = {""};
-    if (!self->access || take_folder (self, &reason) == 0)
+    if (!self->access || load_allow_list (self, &reason) == 0)
         return;
     if (strcmp (reason.text, self->access_trouble.text) != 0)
         log_event (LEVEL_ERROR, "access.kept_old", "reason=\"%s\"", reason.text);
@@ -92,7 +92,7 @@ int access_start (struct station *self, struct reason *reason)
         return -1;
     self->curve_keys = cert.keys;
     explicit_bzero (&cert, sizeof cert);
-    return take_folder (self, reason);
+    return load_allow_list (self, reason);
 }
 
 void access_stop (struct station *self)

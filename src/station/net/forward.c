@@ -160,7 +160,7 @@ static bool on_answer (void *owner)
 }
 
 // Read the answers of the targets again, if they can be forwarded now.
-static void read_on (struct forward *self)
+static void resume_reading (struct forward *self)
 {
     bool reads = self->station && !self->context_us && send_kept (self);
     for (size_t i = 0; i < self->count && reads; i++)
@@ -170,7 +170,7 @@ static void read_on (struct forward *self)
 
 // -- the new owner
 
-static void close_link (struct forward *self)
+static void close_owner_link (struct forward *self)
 {
     if (!self->link)
         return;
@@ -179,10 +179,10 @@ static void close_link (struct forward *self)
     self->link = NULL;
 }
 
-static void connect_to (struct forward *self, const char *endpoint, const char *server_key)
+static void connect_to_owner (struct forward *self, const char *endpoint, const char *server_key)
 {
     const struct curve_keys *own = &self->station->curve_keys;
-    close_link (self);
+    close_owner_link (self);
     snprintf (self->endpoint, sizeof self->endpoint, "%s", endpoint);
     snprintf (self->server_key, sizeof self->server_key, "%s", server_key);
     if (*server_key && !own->secret_key[0])
@@ -194,12 +194,12 @@ static void connect_to (struct forward *self, const char *endpoint, const char *
     if (*server_key)
         curve_make_client (self->link, own, server_key);
     if (zmq_connect (self->link, endpoint)) {
-        close_link (self);
+        close_owner_link (self);
         return;
     }
     log_event (LEVEL_INFO, "forward.begin", "endpoint=%s targets=%zu kept_bytes=%zu", endpoint,
                self->count, self->kept_bytes);
-    read_on (self);
+    resume_reading (self);
 }
 
 static void on_owner (void *owner, const struct store_owner *answer)
@@ -218,7 +218,7 @@ static void on_owner (void *owner, const struct store_owner *answer)
         (same && strcmp (endpoint, self->endpoint) == 0) ||
         (*server_key && !curve_key_valid (server_key)))
         return;
-    connect_to (self, endpoint, server_key);
+    connect_to_owner (self, endpoint, server_key);
 }
 
 static void ask_owner (struct forward *self)
@@ -246,7 +246,7 @@ static void close_sockets (struct forward *self)
     free (self->rows);
     self->rows = NULL;
     self->count = 0;
-    close_link (self);
+    close_owner_link (self);
     while (self->first) {
         self->dropped++;
         drop_first (self);
@@ -264,7 +264,7 @@ static void end_forward (struct forward *self, int64_t now_us)
 }
 
 // Close everything and forget the state, so that a forwarding can begin.
-static void clear (struct forward *self)
+static void forward_reset (struct forward *self)
 {
     close_sockets (self);
     wire_context_destroy (&self->context);
@@ -278,14 +278,14 @@ static void on_tick (void *owner)
     struct forward *self = owner;
     int64_t now_us = clock_mono_us ();
     if (self->context_us && now_us >= self->context_us) {
-        clear (self);
+        forward_reset (self);
         return;
     }
     if (!self->context_us && now_us >= self->end_us)
         end_forward (self, now_us);
     if (!self->context_us) {
         ask_owner (self);
-        read_on (self);
+        resume_reading (self);
     }
     timer_set (&self->timer, self->station->reactor, TICK_MS);
 }
@@ -302,7 +302,7 @@ void forward_destroy (struct forward **self)
 {
     if (!*self)
         return;
-    clear (*self);
+    forward_reset (*self);
     free (*self);
     *self = NULL;
 }
@@ -312,7 +312,7 @@ void forward_destroy (struct forward **self)
 void forward_begin (struct station *station)
 {
     struct forward *self = station->forward;
-    clear (self);
+    forward_reset (self);
     self->dialect = station->dialect;
     self->end_us = clock_mono_us () + FORWARD_US;
 }

@@ -28,7 +28,7 @@ static int compare_identities (const void *a, const void *b)
                         ((const struct peer_load *)b)->identity);
 }
 
-static zhashx_t *table_of (struct station *self)
+static zhashx_t *peers_table (struct station *self)
 {
     if (self->peers)
         return self->peers;
@@ -46,7 +46,7 @@ struct peer_load *peers_find (const struct station *self, struct span identity)
     return self->peers ? zhashx_lookup (self->peers, &key) : NULL;
 }
 
-static struct peer_load *find_or_new (struct station *self, struct span identity)
+static struct peer_load *find_or_create_load (struct station *self, struct span identity)
 {
     struct peer_load *load = peers_find (self, identity);
     if (load)
@@ -61,11 +61,11 @@ static struct peer_load *find_or_new (struct station *self, struct span identity
     if (load->next)
         load->next->place = &load->next;
     self->loads = load;
-    zhashx_insert (table_of (self), load, load);
+    zhashx_insert (peers_table (self), load, load);
     return load;
 }
 
-void load_settle (struct station *self, struct peer_load *load)
+void peers_free_if_idle (struct station *self, struct peer_load *load)
 {
     if (load->count || load->reads || load->first || atomic_load (&load->unread.bytes))
         return;
@@ -76,9 +76,9 @@ void load_settle (struct station *self, struct peer_load *load)
     free (load);
 }
 
-struct peer_load *peers_enter (struct station *self, struct span identity)
+struct peer_load *peers_count_request (struct station *self, struct span identity)
 {
-    struct peer_load *load = find_or_new (self, identity);
+    struct peer_load *load = find_or_create_load (self, identity);
     load->count++;
     load->gone = false;
     return load;
@@ -102,7 +102,7 @@ size_t peers_unread_max (const struct station *self)
 }
 
 // The limit of the unread bytes of a peer, and also of the bytes of its waiting requests.
-static size_t share_of_each (const struct station *self)
+static size_t peer_bytes_limit (const struct station *self)
 {
     size_t all = peers_unread_all_max (self), most = peers_unread_max (self);
     if (atomic_load (&self->unread.bytes) + self->reading.waiting_bytes < all)
@@ -113,12 +113,12 @@ static size_t share_of_each (const struct station *self)
 
 bool peers_wait_full (const struct station *self, const struct peer_load *load)
 {
-    return load->waiting_bytes >= share_of_each (self);
+    return load->waiting_bytes >= peer_bytes_limit (self);
 }
 
 static bool reads_too_slowly (const struct station *self, const struct peer_load *load)
 {
-    return atomic_load (&load->unread.bytes) >= share_of_each (self);
+    return atomic_load (&load->unread.bytes) >= peer_bytes_limit (self);
 }
 
 bool peers_send (struct station *self, struct span identity, const struct message *message,
@@ -127,7 +127,7 @@ bool peers_send (struct station *self, struct span identity, const struct messag
     struct peer_load *load = NULL;
     bool counted = message_size (message) >= COUNTED_MIN, sent;
     if (counted) {
-        load = find_or_new (self, identity);
+        load = find_or_create_load (self, identity);
         if (kind == REPLY_MADE && reads_too_slowly (self, load))
             return false;
         sent = watch_send_counted (&self->request_watch, self->request_socket, identity, message,
@@ -149,7 +149,7 @@ void peers_tick (struct station *self, int64_t now_us)
     self->loads_swept_us = now_us;
     for (struct peer_load *load = self->loads, *next; load; load = next) {
         next = load->next;
-        load_settle (self, load);
+        peers_free_if_idle (self, load);
     }
 }
 

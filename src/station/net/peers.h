@@ -23,7 +23,7 @@ struct peer_load {
 };
 
 // Count a new request of the peer. The identity is copied.
-struct peer_load *peers_enter (struct station *self, struct span identity);
+struct peer_load *peers_count_request (struct station *self, struct span identity);
 
 // The load of the peer; NULL: it has no requests and no replies.
 struct peer_load *peers_find (const struct station *self, struct span identity);
@@ -47,7 +47,7 @@ bool peers_send (struct station *self, struct span identity, const struct messag
                  enum reply_kind kind);
 
 // Free the load if the peer has neither requests nor replies left.
-void load_settle (struct station *self, struct peer_load *load);
+void peers_free_if_idle (struct station *self, struct peer_load *load);
 
 // Free the loads of idle peers, at most once a second. `now_us` is monotonic.
 void peers_tick (struct station *self, int64_t now_us);

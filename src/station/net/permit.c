@@ -4,24 +4,24 @@
 #include "reply.h"
 #include "stored_text.h"
 
-static const struct access_key *key_of (const struct station *self, const char *user)
+static const struct access_key *find_user_key (const struct station *self, const char *user)
 {
     return *user ? access_find (self->access, user) : NULL;
 }
 
 const struct access_key *permit_key (const struct station *self, const char *user)
 {
-    return self->access ? key_of (self, user) : NULL;
+    return self->access ? find_user_key (self, user) : NULL;
 }
 
 struct span permit_name (const struct station *self, const char *user)
 {
-    const struct access_key *key = self->access ? key_of (self, user) : NULL;
+    const struct access_key *key = self->access ? find_user_key (self, user) : NULL;
     return span_text (key ? key->name : "");
 }
 
 // The user on whose behalf a request is made; empty: the key's owner.
-static struct span user_of (const struct station *self, const struct peer *peer)
+static struct span named_user (const struct station *self, const struct peer *peer)
 {
     const struct access_key *key = permit_key (self, peer->user);
     return key && key->speaks && peer->has_requester ? peer->requester : (struct span){0};
@@ -30,7 +30,7 @@ static struct span user_of (const struct station *self, const struct peer *peer)
 struct span permit_speaker (const struct station *self, const struct peer *peer,
                             char out[SPEAKER_SIZE])
 {
-    struct span key = permit_name (self, peer->user), user = user_of (self, peer);
+    struct span key = permit_name (self, peer->user), user = named_user (self, peer);
     if (!user.size)
         return key;
     snprintf (out, SPEAKER_SIZE, "%.*s/%.*s", (int)key.size, (const char *)key.data, (int)user.size,
@@ -43,7 +43,7 @@ bool permit_speech (struct station *self, struct peer *peer)
     enum { USER_MAX = 64 };
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@-";
-    struct span user = user_of (self, peer);
+    struct span user = named_user (self, peer);
     bool good = user.size <= USER_MAX;
     for (size_t i = 0; good && i < user.size; i++)
         good = user.data[i] && strchr (allowed, user.data[i]);
@@ -57,7 +57,7 @@ bool permits_roles (const struct station *self, const char *user, unsigned roles
 {
     if (!self->access)
         return true;
-    const struct access_key *key = key_of (self, user);
+    const struct access_key *key = find_user_key (self, user);
     return key && access_has_role (key, roles);
 }
 
@@ -65,7 +65,7 @@ bool permits_station (const struct station *self, const char *user, struct span 
 {
     if (!self->access)
         return true;
-    const struct access_key *key = key_of (self, user);
+    const struct access_key *key = find_user_key (self, user);
     return key && access_has_station (key, station);
 }
 
@@ -98,7 +98,7 @@ int permit_callback_denied (struct reason *reason)
 struct span permit_sole_station (const struct station *self, const char *user)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-    const struct access_key *key = self->access ? key_of (self, user) : NULL;
+    const struct access_key *key = self->access ? find_user_key (self, user) : NULL;
     bool sole = key && strspn (key->stations, plain) == strlen (key->stations);
     return span_text (sole ? key->stations : "");
 }
@@ -107,11 +107,11 @@ bool permits_all_stations (const struct station *self, const char *user)
 {
     if (!self->access)
         return true;
-    const struct access_key *key = key_of (self, user);
+    const struct access_key *key = find_user_key (self, user);
     return key && !key->stations[0];
 }
 
-static void deny_unknown (struct station *self, struct peer *peer)
+static void deny_removed_key (struct station *self, struct peer *peer)
 {
     reply_refuse (self, peer, ZPLAN_EDENY, "key: is no longer allowed");
 }
@@ -120,9 +120,9 @@ bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
 {
     if (permits_roles (self, peer->user, roles))
         return true;
-    const struct access_key *key = key_of (self, peer->user);
+    const struct access_key *key = find_user_key (self, peer->user);
     if (!key) {
-        deny_unknown (self, peer);
+        deny_removed_key (self, peer);
         return false;
     }
     char wanted[ROLES_TEXT_MAX], granted[ROLES_TEXT_MAX];
@@ -138,9 +138,9 @@ static bool permit_touch (struct station *self, struct peer *peer, const char *w
 {
     if (permits_station (self, peer->user, name))
         return true;
-    const struct access_key *key = key_of (self, peer->user);
+    const struct access_key *key = find_user_key (self, peer->user);
     if (!key) {
-        deny_unknown (self, peer);
+        deny_removed_key (self, peer);
         return false;
     }
     struct reason reason;

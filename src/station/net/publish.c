@@ -94,8 +94,8 @@ static char *event_json (struct station *self, const struct notice *notice)
 
 // Add all fields of a plan that is new to MicroZero's monitor. The monitor requires texts to be
 // strings, so bytes that are not text are sent as base64.
-static void microzero_plan (struct station *self, struct span station, struct span command,
-                            json_t *plan, json_t *state)
+static void add_microzero_fields (struct station *self, struct span station, struct span command,
+                                  json_t *plan, json_t *state)
 {
     static const char *const texts[] = {"caller", "request_id", "description"};
     static const int types[TARGET_TYPES] = {
@@ -119,7 +119,7 @@ static void microzero_plan (struct station *self, struct span station, struct sp
 }
 
 // The state that the monitor copies onto the plan it knows, a new object.
-static json_t *microzero_state (const json_t *plan, uint8_t status)
+static json_t *new_microzero_state (const json_t *plan, uint8_t status)
 {
     static const char *const state_fields[] = {"plan_id",    "exec_time", "plan_state", "plan_time",
                                                "real_repet", "skip_set",  "skip_num"};
@@ -131,19 +131,20 @@ static json_t *microzero_state (const json_t *plan, uint8_t status)
     return state;
 }
 
-static uint8_t status_in (const json_t *plan)
+static uint8_t last_status_of (const json_t *plan)
 {
     return (uint8_t)json_integer_value (json_object_get (plan, "last_state"));
 }
 
-static json_t *microzero_event (struct station *self, const struct notice *notice)
+static json_t *new_microzero_event (struct station *self, const struct notice *notice)
 {
     json_t *plan = json_loads (notice->json, JSON_DISABLE_EOF_CHECK, NULL);
     // MicroZero sends EXEC with the status of a run in progress.
-    uint8_t status = notice->event == ZPLAN_EVENT_EXEC ? ZERO_STATUS_RUNING_ID : status_in (plan);
-    json_t *state = microzero_state (plan, status);
+    uint8_t status =
+        notice->event == ZPLAN_EVENT_EXEC ? ZERO_STATUS_RUNING_ID : last_status_of (plan);
+    json_t *state = new_microzero_state (plan, status);
     if (notice->event == ZPLAN_EVENT_ADD || notice->event == ZPLAN_EVENT_UPDATE)
-        microzero_plan (self, notice->station, notice->command, plan, state);
+        add_microzero_fields (self, notice->station, notice->command, plan, state);
     json_decref (plan);
     return state;
 }
@@ -152,8 +153,8 @@ json_t *publish_monitor_plan (struct station *self, const struct plan *plan, str
 {
     char *text = plan_public_text (plan);
     json_t *object = json_loads (text, JSON_DISABLE_EOF_CHECK, NULL);
-    json_t *state = microzero_state (object, status_in (object));
-    microzero_plan (self, plan->station, command, object, state);
+    json_t *state = new_microzero_state (object, last_status_of (object));
+    add_microzero_fields (self, plan->station, command, object, state);
     json_decref (object);
     free (text);
     return state;
@@ -167,7 +168,7 @@ static void publish_microzero (struct station *self, const struct notice *notice
     uint8_t desc_bytes[DESC_SIZE_MAX];
     struct message message;
     struct desc plain = {.code = dialect_status_out (DIALECT_MICROZERO, notice->status)};
-    json_t *state = microzero_event (self, notice);
+    json_t *state = new_microzero_event (self, notice);
     char *json = json_write (state);
     json_decref (state);
     message_start (&message, (uint8_t)notice->event);

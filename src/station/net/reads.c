@@ -95,7 +95,7 @@ static void begin_read (struct station *self, struct peer_load *load, enum read_
 }
 
 // Start one read of each peer in turn, as long as the limits allow.
-static void grant_all (struct station *self)
+static void start_waiting_reads (struct station *self)
 {
     struct peer_reads *ring = &self->reading;
     bool granted = true;
@@ -118,7 +118,7 @@ static void grant_all (struct station *self)
     ring->granting = false;
 }
 
-static void start_read (struct station *self, const struct read *wanted)
+static void queue_read (struct station *self, const struct read *wanted)
 {
     struct peer *peer = wanted->peer;
     struct peer_load *load = peer->load;
@@ -131,25 +131,25 @@ static void start_read (struct station *self, const struct read *wanted)
     load->waiting_bytes += peer->weight;
     self->reading.waiting_bytes += peer->weight;
     self->kept_bytes -= peer->weight;
-    grant_all (self);
+    start_waiting_reads (self);
 }
 
 void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner)
 {
-    start_read (self, &(struct read){.peer = peer, .go = go, .owner = owner});
+    queue_read (self, &(struct read){.peer = peer, .go = go, .owner = owner});
 }
 
 void reads_end (struct station *self, struct peer_load *load, int cost)
 {
     load->reads -= cost;
     self->reading.cost -= cost;
-    load_settle (self, load);
-    grant_all (self);
+    peers_free_if_idle (self, load);
+    start_waiting_reads (self);
 }
 
 void reads_tick (struct station *self)
 {
-    grant_all (self);
+    start_waiting_reads (self);
 }
 
 void reads_stop (struct station *self)
@@ -186,34 +186,34 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         reads_end (loading.station, load, cost);
 }
 
-static void load_go (void *owner)
+static void ask_stored_plan (void *owner)
 {
     const struct queued_read *loading = owner;
     store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
 }
 
-static void place_go (void *owner)
+static void ask_stored_place (void *owner)
 {
     const struct queued_read *loading = owner;
     store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
 }
 
-static void start_load (const struct queued_read *wanted, read_fn *go)
+static void queue_plan_read (const struct queued_read *wanted, read_fn *go)
 {
     struct queued_read *loading = memory_new (sizeof *loading);
     *loading = *wanted;
-    start_read (wanted->station,
+    queue_read (wanted->station,
                 &(struct read){.peer = wanted->peer, .go = go, .owner = loading, .of_plan = true});
 }
 
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,
                  void *owner)
 {
-    start_load (&(struct queued_read){self, peer, plan_id, reply, owner}, load_go);
+    queue_plan_read (&(struct queued_read){self, peer, plan_id, reply, owner}, ask_stored_plan);
 }
 
 void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
                        store_loaded_fn *reply, void *owner)
 {
-    start_load (&(struct queued_read){self, peer, plan_id, reply, owner}, place_go);
+    queue_plan_read (&(struct queued_read){self, peer, plan_id, reply, owner}, ask_stored_place);
 }

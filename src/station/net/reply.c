@@ -24,14 +24,14 @@ struct peer *peer_keep (struct station *self, const struct request *request)
     copy->identity = copy->kept->at[0];
     copy->requester = copy->kept->at[1];
     copy->request_id = copy->kept->at[2];
-    copy->load = peers_enter (self, copy->identity);
+    copy->load = peers_count_request (self, copy->identity);
     // Copies of parts of the message are kept, too: an argument, the plan.
     copy->weight = REQUEST_BYTES + copy->identity.size + message_size (&request->message);
     self->kept_bytes += copy->weight;
     return copy;
 }
 
-void peer_weigh (struct station *self, struct peer *peer, size_t bytes)
+void peer_add_weight (struct station *self, struct peer *peer, size_t bytes)
 {
     peer->weight += bytes;
     self->kept_bytes += bytes;
@@ -51,7 +51,7 @@ static void peer_release (struct station *self, struct peer *peer)
     if (cost)
         reads_end (self, load, cost);
     else
-        load_settle (self, load);
+        peers_free_if_idle (self, load);
 }
 
 bool reply_send (struct station *self, struct peer *peer, const struct reply *reply)

@@ -25,7 +25,7 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
 struct peer *peer_keep (struct station *self, const struct request *request);
 
 // Count `bytes` more bytes that the peer's request holds. Call it before reads_start.
-void peer_weigh (struct station *self, struct peer *peer, size_t bytes);
+void peer_add_weight (struct station *self, struct peer *peer, size_t bytes);
 
 // Refuse a request because the store did not answer: NET_ERROR with the reason.
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,

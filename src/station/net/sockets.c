@@ -34,8 +34,8 @@ static void *open_socket (const struct station *self, int type, const char *doma
     return socket;
 }
 
-static void *bound_socket (const struct station *self, int type, const char *domain,
-                           const char *endpoint, struct reason *reason)
+static void *open_bound_socket (const struct station *self, int type, const char *domain,
+                                const char *endpoint, struct reason *reason)
 {
     void *socket = open_socket (self, type, domain);
     if (!socket) {
@@ -57,11 +57,13 @@ int sockets_bind (struct station *self, struct reason *reason)
     // A former owner is a standby: its request socket stays closed until it serves again.
     if (!self->yields)
         self->request_socket =
-            bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
+            open_bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
     if (self->request_socket || self->yields)
-        self->results.socket = bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
+        self->results.socket =
+            open_bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
     if (self->results.socket)
-        self->events.socket = bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
+        self->events.socket =
+            open_bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
     return self->events.socket ? 0 : -1;
 }
 
@@ -77,8 +79,8 @@ bool sockets_bind_request (struct station *self)
 }
 
 // Bind a closed socket again. Until the old one has released the endpoint, nothing is published.
-static void bind_again (struct station *self, struct outlet *outlet, const char *domain,
-                        const char *endpoint)
+static void rebind_publisher (struct station *self, struct outlet *outlet, const char *domain,
+                              const char *endpoint)
 {
     struct reason reason;
     void *fresh = outlet->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
@@ -92,7 +94,7 @@ static void bind_again (struct station *self, struct outlet *outlet, const char 
 // A subscriber whose right was revoked is still connected, and libzmq cannot close a single
 // connection, so all are closed. Subscribers that still have the right reconnect; what they missed
 // is in the history.
-void sockets_renew_outlets (struct station *self)
+void sockets_rebind_publishers (struct station *self)
 {
     if (self->subscribers_cut) {
         log_event (LEVEL_INFO, "subscribers.all_cut", "reason=\"a key may no longer subscribe\"");
@@ -100,8 +102,8 @@ void sockets_renew_outlets (struct station *self)
         publish_close (&self->events);
         self->subscribers_cut = false;
     }
-    bind_again (self, &self->results, "publish", self->settings->publish);
-    bind_again (self, &self->events, "events", self->settings->events);
+    rebind_publisher (self, &self->results, "publish", self->settings->publish);
+    rebind_publisher (self, &self->events, "events", self->settings->events);
 }
 
 int sockets_check (const struct station_settings *settings, struct reason *reason)

@@ -14,4 +14,4 @@ bool sockets_bind_request (struct station *self);
 
 // Close both PUB sockets if a key may no longer subscribe, and bind them again. Called with each
 // tick, as the endpoint may still be in use.
-void sockets_renew_outlets (struct station *self);
+void sockets_rebind_publishers (struct station *self);

@@ -50,7 +50,7 @@ static void log_refused (struct station *self, const struct packet *question, co
                quoted (key ? span_text (key->name) : none));
 }
 
-static void zap_answer (struct station *self, const struct packet *question)
+static void answer_question (struct station *self, const struct packet *question)
 {
     char text[CURVE_KEY_SIZE];
     if (question->count <= REQUEST_ID)
@@ -79,7 +79,7 @@ static bool on_question (void *owner)
     for (int i = 0; i < TURN_QUESTIONS; i++) {
         if (!packet_recv (&question, self->zap->socket, &packet_of_peers))
             return false;
-        zap_answer (self, &question);
+        answer_question (self, &question);
         packet_clear (&question);
     }
     return true;

@@ -12,7 +12,7 @@ bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret)
     return number_parse (copy, ret) && *ret >= min && *ret <= max;
 }
 
-bool copy_text (const json_t *value, char *out, size_t room)
+bool copy_json_text (const json_t *value, char *out, size_t room)
 {
     if (!json_is_string (value) || json_string_length (value) >= room)
         return false;

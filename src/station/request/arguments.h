@@ -9,4 +9,4 @@
 bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret);
 
 // Copy a JSON string into a buffer. False: it is not a string, or too long.
-bool copy_text (const json_t *value, char *out, size_t room);
+bool copy_json_text (const json_t *value, char *out, size_t room);

@@ -151,14 +151,14 @@ bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_i
 }
 
 void manage_subcommand (struct station *self, struct request *request,
-                        const struct arguments *arguments, const struct admin_subcommand *words,
+                        const struct arguments *arguments, const struct admin_subcommand *rows,
                         size_t count, const char *usage)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!span_is (arguments->at[0], words[i].name) || arguments->count != words[i].args)
+        if (!span_is (arguments->at[0], rows[i].name) || arguments->count != rows[i].args)
             continue;
-        if (permit_roles (self, &request->peer, words[i].roles))
-            words[i].run (self, request, arguments, &words[i]);
+        if (permit_roles (self, &request->peer, rows[i].roles))
+            rows[i].run (self, request, arguments, &rows[i]);
         return;
     }
     reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, usage);

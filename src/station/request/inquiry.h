@@ -66,7 +66,7 @@ bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_i
 struct admin_subcommand;
 typedef void admin_subcommand_fn (struct station *self, struct request *request,
                                   const struct arguments *arguments,
-                                  const struct admin_subcommand *word);
+                                  const struct admin_subcommand *row);
 
 struct admin_subcommand {
     const char *name;
@@ -79,5 +79,5 @@ struct admin_subcommand {
 // Run the matching subcommand if the requester has one of its roles, else reject the request; with
 // `usage` when no subcommand has this name and number of arguments.
 void manage_subcommand (struct station *self, struct request *request,
-                        const struct arguments *arguments, const struct admin_subcommand *words,
+                        const struct arguments *arguments, const struct admin_subcommand *rows,
                         size_t count, const char *usage);

@@ -3,14 +3,14 @@
 #include "flow_book.h"
 #include "permit.h"
 
-struct known {
+struct known_names {
     const struct station *station;
     const char *user;
     struct reason *reason;
     size_t used, count, shown;
 };
 
-static void add_name (struct known *self, const char *name)
+static void append_name (struct known_names *self, const char *name)
 {
     enum { ROOM_REST = 24 }; // room for ", and N more"
     if (!permits_station (self->station, self->user, span_text (name)))
@@ -24,18 +24,20 @@ static void add_name (struct known *self, const char *name)
 }
 
 // Append "; known: jobs, mail": as many targets and flows as fit, then the number of the others.
-static void add_known (const struct station *self, const char *user, struct reason *reason)
+static void append_known_targets (const struct station *self, const char *user,
+                                  struct reason *reason)
 {
     const struct flow_names *flows = &self->flows->names;
-    struct known known = {self, user, reason, strlen (reason->text), 0, 0};
+    struct known_names known_names = {self, user, reason, strlen (reason->text), 0, 0};
     for (size_t i = 0; i < self->target_count; i++)
-        add_name (&known, target_name (self->targets[i]));
+        append_name (&known_names, target_name (self->targets[i]));
     for (size_t i = 0; i < flows->count; i++)
         if (flow_book_has (self, span_text (flows->entries[i].name)))
-            add_name (&known, flows->entries[i].name);
-    if (known.shown < known.count)
-        snprintf (reason->text + known.used, REASON_MAX - known.used,
-                  known.shown ? " and %zu more" : "; known: %zu", known.count - known.shown);
+            append_name (&known_names, flows->entries[i].name);
+    if (known_names.shown < known_names.count)
+        snprintf (reason->text + known_names.used, REASON_MAX - known_names.used,
+                  known_names.shown ? " and %zu more" : "; known: %zu",
+                  known_names.count - known_names.shown);
 }
 
 int target_not_found (const struct station *self, const char *user, const char *field,
@@ -46,6 +48,6 @@ int target_not_found (const struct station *self, const char *user, const char *
         return ZPLAN_ENET;
     }
     reason_set (reason, "%s: no target %s", field, quoted (name));
-    add_known (self, user, reason);
+    append_known_targets (self, user, reason);
     return ZPLAN_ENOTFIND;
 }

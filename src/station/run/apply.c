@@ -31,7 +31,7 @@ static void applying_destroy (struct applying *self)
     free (self);
 }
 
-static void set_reason (struct applying *self, const char *words)
+static void set_outcome_reason (struct applying *self, const char *words)
 {
     free (self->reason);
     self->reason = words && *words ? memory_text (words) : NULL;
@@ -57,7 +57,8 @@ int64_t apply_kept_lease_s (const struct station *self)
     return lease_s < LEASE_MAX_S ? lease_s : LEASE_MAX_S;
 }
 
-static int64_t lease_of (const struct station *self, enum cause cause, const struct plan *plan)
+static int64_t lease_for_cause (const struct station *self, enum cause cause,
+                                const struct plan *plan)
 {
     return cause == CAUSE_KEPT ? apply_kept_lease_s (self) : apply_lease_s (self, plan);
 }
@@ -84,13 +85,13 @@ static bool has_team (const struct applying *self, const struct plan *plan)
 // -- the end of a flow's step
 
 // Report the end of the call to the flow, which continues.
-static void end_step (struct applying *self)
+static void end_flow_step (struct applying *self)
 {
     struct flow_call_end end = {.run = self->flow_run};
     char text[REASON_MAX];
     if (self->orphan || !plan_step_parse (self->step->at[0], &end.step))
         return;
-    applying_failure (self, text, sizeof text);
+    applying_failure_text (self, text, sizeof text);
     end.value = applying_value (self);
     end.text = text;
     end.status = self->decision.succeeded                   ? FLOW_OK
@@ -101,19 +102,19 @@ static void end_step (struct applying *self)
 }
 
 // Called when the outcome is being written: adds its consequences to the same batch.
-static void place_consequences (void *owner)
+static void write_consequences (void *owner)
 {
     struct applying *self = owner;
     struct station *station = self->station;
     if (self->callback) {
         store_place (station->store, self->callback, STORE_ID_MADE);
-        callback_book_placed (station, self->callback);
+        callback_book_add (station, self->callback);
         callback_drop_full (station, span_text (self->key_station));
     }
     if (self->ends_callback)
-        callback_book_gone (station, self->ends_callback);
+        callback_book_remove (station, self->ends_callback);
     if (self->step)
-        end_step (self);
+        end_flow_step (self);
 }
 
 // The flow's run of the step was loaded or not found: decide again.
@@ -127,7 +128,7 @@ static void on_run_read (void *owner, bool found, const char *damage)
 
 // Store the reason of the last failure in the plan, but not when the target is away or the
 // occurrence was missed: that says nothing about the job.
-static void note_failure (const struct applying *self, struct plan *plan)
+static void set_last_error (const struct applying *self, struct plan *plan)
 {
     bool failed = self->decision.broadcast == BROADCAST_RESULT &&
                   plan->last_state >= ZERO_STATUS_ERROR_FLAG &&
@@ -137,7 +138,7 @@ static void note_failure (const struct applying *self, struct plan *plan)
 }
 
 // Prepare what is published and placed once the decision is written.
-static void keep_consequences (struct applying *self, struct plan *plan, int64_t nominal)
+static void prepare_consequences (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;
     const struct decision *decision = &self->decision;
@@ -177,12 +178,12 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
         return;
     }
     int64_t revision = plan->revision;
-    note_failure (self, plan);
+    set_last_error (self, plan);
     if (!self->keep_message && !decision->unchanged) {
         plan->revision = station_revision ();
         plan->as_claimed = false;
     }
-    keep_consequences (self, plan, nominal);
+    prepare_consequences (self, plan, nominal);
     struct span target = span_text (self->key_station);
     bool follows = self->step || self->callback || self->ends_callback;
     bool failed = applying_is_outcome (decision) && self->status >= ZERO_STATUS_ERROR_FLAG;
@@ -197,7 +198,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
                                .key_station = target,
                                .exec_id = self->run.exec_id,
                                .decision = decision,
-                               .lease_s = lease_of (station, self->cause, plan),
+                               .lease_s = lease_for_cause (station, self->cause, plan),
                                .participants = applied.participants,
                                .participant_count = applied.participant_count,
                                .record = span_of (applied.record, applied.record_size),
@@ -209,7 +210,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
                                .callback = station_is_callbacks (station, target),
                                .failed = failed,
                                .has_team = has_team (self, plan),
-                               .then = follows ? place_consequences : NULL},
+                               .then = follows ? write_consequences : NULL},
         on_committed, self);
     applied_clear (&applied);
 }
@@ -227,7 +228,7 @@ static struct decision decide_due (struct applying *self, struct plan *plan)
     due.way = target_way (target);
     due.zone = zones_of (self->station, plan);
     struct decision decision = engine_due (plan, &due, &reason);
-    set_reason (self, reason.text);
+    set_outcome_reason (self, reason.text);
     return decision.send ? engine_put_back (plan) : decision;
 }
 
@@ -252,9 +253,9 @@ static struct decision decide_outcome (struct applying *self, struct plan *plan)
                               station_now (station));
     case CAUSE_NOT_SENT:
         return engine_not_sent (plan);
-    case CAUSE_PUT_BACK:
+    case CAUSE_NO_SLOT:
         return engine_put_back (plan);
-    case CAUSE_HELD:
+    case CAUSE_CALLBACKS_FULL:
         return engine_hold (plan);
     case CAUSE_NO_STATUS:
         return engine_no_status (plan);
@@ -271,7 +272,7 @@ static struct decision decide_outcome (struct applying *self, struct plan *plan)
 }
 
 // A command changed the plan in between: decide on its present state. False: nothing is written.
-static bool decide_anew (struct applying *self, const struct store_committed *answer)
+static bool decide_again (struct applying *self, const struct store_committed *answer)
 {
     struct reason reason;
     struct plan *plan = plan_from_stored_json (self->plan_id, answer->message, &reason);
@@ -339,7 +340,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
         store_load (self->store, applying->plan_id, LINK_REPEAT, on_loaded_again, applying);
         return;
     }
-    if (answer->result == STORE_CHANGED && decide_anew (applying, answer)) {
+    if (answer->result == STORE_CHANGED && decide_again (applying, answer)) {
         station_resume (self);
         return;
     }
@@ -355,7 +356,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_DONE && answer->seq)
         applying_broadcast (applying, answer);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
-        applying->cause != CAUSE_PUT_BACK && applying->cause != CAUSE_HELD)
+        applying->cause != CAUSE_NO_SLOT && applying->cause != CAUSE_CALLBACKS_FULL)
         applying_publish_events (applying, answer->seq);
     if (answer->result == STORE_DONE && applying->called)
         applying_publish_called (applying, answer);
@@ -395,7 +396,7 @@ static struct applying *applying_new (struct station *station, const struct run_
         self->answer = *outcome->answer;
     if (outcome->decision)
         self->decision = *outcome->decision;
-    set_reason (self, outcome->reason);
+    set_outcome_reason (self, outcome->reason);
     if (outcome->voter.size)
         self->voter = frames_copy (&outcome->voter, 1);
     return self;
@@ -415,7 +416,7 @@ struct decision apply_outcome (struct station *self, const struct run_outcome *o
     bool idle = decision.unchanged && !decision.save_work && !decision.open_poll && active &&
                 active->leasing_us;
     if (idle)
-        extend_lease (self, active, lease_of (self, outcome->cause, outcome->plan));
+        extend_lease (self, active, lease_for_cause (self, outcome->cause, outcome->plan));
     if (decision.commit == COMMIT_NONE || idle) {
         applying_destroy (applying);
         return decision;

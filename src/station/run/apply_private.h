@@ -58,7 +58,7 @@ uint64_t applying_run (const struct applying *self);
 struct span applying_reason (const struct applying *self);
 
 // Write the reason of the outcome to `text`, or a default when it is unknown.
-void applying_failure (const struct applying *self, char *text, size_t size);
+void applying_failure_text (const struct applying *self, char *text, size_t size);
 
 // The value of a result: its first JSON frame, else its content; for a vote the tally. NULL: none.
 json_t *applying_value (const struct applying *self);

@@ -9,7 +9,7 @@
 #include "plan_json.h"
 #include "publish.h"
 
-static struct span title_of (const struct applying *self)
+static struct span outcome_title (const struct applying *self)
 {
     return self->title ? self->title->at[0] : (struct span){0};
 }
@@ -25,7 +25,7 @@ void applying_publish_events (struct applying *self, int64_t seq)
         .event = moved,
         .plan_id = self->plan_id,
         .station = span_text (self->key_station),
-        .title = title_of (self),
+        .title = outcome_title (self),
         .json = self->public_text,
         .result_seq = seq,
         .status = self->status,
@@ -48,7 +48,7 @@ void applying_broadcast (struct applying *self, const struct store_committed *an
     const char *votes = self->decision.close_poll ? answer->votes : NULL;
     struct span votes_frame = span_text (votes ? votes : "");
     struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
-    struct publication publication = {.title = title_of (self),
+    struct publication publication = {.title = outcome_title (self),
                                       .status = self->status,
                                       .plan_id = self->plan_id,
                                       .json = json,

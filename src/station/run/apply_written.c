@@ -28,7 +28,7 @@ uint64_t applying_run (const struct applying *self)
 }
 
 // The worker of the outcome: the one that the answer names, else the target.
-static struct span worker_of (const struct applying *self)
+static struct span outcome_worker (const struct applying *self)
 {
     if (self->voter)
         return self->voter->at[0];
@@ -64,7 +64,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
         .status = plan->last_state,
         .state = plan->state,
         .exec_id = applying_run (self),
-        .worker = worker_of (self),
+        .worker = outcome_worker (self),
         .reason = applying_reason (self),
     };
     for (size_t i = 0; self->frames && i < self->desc.count; i++)
@@ -84,7 +84,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
 
 // The output of the run: its result, or the output of a failure; empty if it is not to be kept. A
 // vote has no single output.
-static struct span output_written (const struct applying *self, const struct plan *plan)
+static struct span kept_output (const struct applying *self, const struct plan *plan)
 {
     bool kept = !plan->policy || plan->policy->log == LOG_TRANS;
     if (self->frames && kept && !self->decision.close_poll &&
@@ -96,10 +96,11 @@ static struct span output_written (const struct applying *self, const struct pla
 }
 
 // The part of the output that the history keeps; NULL: none. The caller frees it.
-static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
+static char *make_output_record (const struct applying *self, const struct plan *plan,
+                                 size_t *ret_size)
 {
     enum { WHOLE_MAX = 65536 };
-    struct span text = output_written (self, plan);
+    struct span text = kept_output (self, plan);
     size_t keep = (size_t)self->station->settings->output_bytes;
     *ret_size = 0;
     if (!keep || !text.size)
@@ -113,7 +114,7 @@ static char *output_of (const struct applying *self, const struct plan *plan, si
 
 // The participants to store: the voters of an opened vote, and with `save` the one that answered.
 // The caller frees `ret`.
-static size_t participants_of (const struct applying *self, bool save, struct participant **ret)
+static size_t list_participants (const struct applying *self, bool save, struct participant **ret)
 {
     size_t count = 0;
     *ret = NULL;
@@ -153,7 +154,7 @@ json_t *applying_value (const struct applying *self)
     return NULL;
 }
 
-void applying_failure (const struct applying *self, char *text, size_t size)
+void applying_failure_text (const struct applying *self, char *text, size_t size)
 {
     struct span words = applying_reason (self);
     const char *plain = self->status == ZERO_STATUS_TIMEOUT_ID  ? "timed out"
@@ -165,18 +166,18 @@ void applying_failure (const struct applying *self, char *text, size_t size)
 
 // Create the plan that is called after the failure. Returns the history entry for when it exceeds a
 // limit; NULL: none.
-static char *call_failure_plan (struct applying *self, const struct plan *plan, int64_t nominal,
-                                size_t *ret_size)
+static char *create_failure_plan (struct applying *self, const struct plan *plan, int64_t nominal,
+                                  size_t *ret_size)
 {
     const struct failed_run failure = {.plan = plan,
                                        .decision = &self->decision,
                                        .exec_id = applying_run (self),
                                        .nominal = nominal,
-                                       .worker = worker_of (self),
+                                       .worker = outcome_worker (self),
                                        .reason = applying_reason (self),
-                                       .output = output_written (self, plan)};
+                                       .output = kept_output (self, plan)};
     self->called = on_failure_plan (self->station, &failure);
-    return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
+    return self->called ? on_failure_dropped_record (&failure, ret_size) : NULL;
 }
 
 struct plan *applying_callback (const struct applying *self, const struct plan *plan,
@@ -189,7 +190,7 @@ struct plan *applying_callback (const struct applying *self, const struct plan *
                                        .status = plan->last_state,
                                        .cancelled = self->cause == CAUSE_CANCEL,
                                        .manual = self->manual,
-                                       .worker = worker_of (self),
+                                       .worker = outcome_worker (self),
                                        .reason = applying_reason (self)};
     if (applying_is_miss (self->cause, plan->last_state) || !callback_wanted (&outcome))
         return NULL;
@@ -211,13 +212,13 @@ void applying_write (struct applying *self, const struct plan *plan, int64_t nom
     bool save = decision->save_work && self->frames && kept;
     *ret = (struct applied){0};
     if (decision->open_poll || save)
-        ret->participant_count = participants_of (self, save, &ret->participants);
+        ret->participant_count = list_participants (self, save, &ret->participants);
     if (outcome || miss)
         ret->record = record_of (self, plan, nominal, &ret->record_size);
     if (ret->record && outcome)
-        ret->output = output_of (self, plan, &ret->output_size);
+        ret->output = make_output_record (self, plan, &ret->output_size);
     if (decision->exhausted && plan->policy && !self->keep_message)
-        ret->uncalled = call_failure_plan (self, plan, nominal, &ret->uncalled_size);
+        ret->uncalled = create_failure_plan (self, plan, nominal, &ret->uncalled_size);
     if (decision->misses.missed.count && !miss)
         ret->missed =
             missed_record (plan, &decision->misses, (uint64_t)store_now_us (self->station->store),

@@ -8,9 +8,9 @@
 #include "memory.h"
 #include "targets.h"
 
-enum { ATTEND_US = 4000000 }; // between two heartbeats
+enum { HEARTBEAT_US = 4000000 }; // between two heartbeats
 
-static void log_loss (struct station *self, const struct store_attended *answer)
+static void log_lost_data (struct station *self, const struct store_attended *answer)
 {
     if (!answer->lost && !answer->replaced)
         return;
@@ -25,7 +25,7 @@ static void log_loss (struct station *self, const struct store_attended *answer)
 
 // Log that a key of the station could not be written to, mostly after an edit by hand, and was
 // replaced. Its value is lost: plans missing in the queue do not run, or the history starts empty.
-static void log_wrong (struct station *self, const struct store_attended *answer)
+static void log_replaced_key (struct station *self, const struct store_attended *answer)
 {
     if (!answer->wrong.size)
         return;
@@ -36,21 +36,21 @@ static void log_wrong (struct station *self, const struct store_attended *answer
                quoted (answer->wrong));
 }
 
-struct attending {
+struct presence_call {
     struct station *station;
     void (*then) (void *owner, bool known); // NULL = not called
     void *owner;
 };
 
-static void take_attended (struct station *self, const struct store_attended *answer)
+static void handle_presence (struct station *self, const struct store_attended *answer)
 {
     if (answer->result != STORE_DONE)
         return;
-    log_loss (self, answer);
-    log_wrong (self, answer);
-    if (answer->attending != self->attending)
+    log_lost_data (self, answer);
+    log_replaced_key (self, answer);
+    if (answer->attending != self->station_count)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
-    self->attending = answer->attending;
+    self->station_count = answer->attending;
     // The first load follows that of the flows; only after it `targets_read` is set.
     if (station_store_up (self) && answer->stations != self->stations_revision &&
         self->targets_read)
@@ -59,32 +59,32 @@ static void take_attended (struct station *self, const struct store_attended *an
         self->stations_revision = answer->stations;
 }
 
-static void on_attended (void *owner, const struct store_attended *answer)
+static void on_presence (void *owner, const struct store_attended *answer)
 {
-    struct attending *attending = owner;
-    take_attended (attending->station, answer);
-    if (attending->then)
-        attending->then (attending->owner, answer->result == STORE_DONE);
-    free (attending);
+    struct presence_call *call = owner;
+    handle_presence (call->station, answer);
+    if (call->then)
+        call->then (call->owner, answer->result == STORE_DONE);
+    free (call);
 }
 
-void attend_ask (struct station *self, void (*then) (void *owner, bool known), void *owner)
+void presence_send_then (struct station *self, void (*then) (void *owner, bool known), void *owner)
 {
-    struct attending *attending = memory_new (sizeof *attending);
-    *attending = (struct attending){self, then, owner};
-    self->attend_us = clock_mono_us () + ATTEND_US;
-    store_attend (self->store, on_attended, attending);
+    struct presence_call *call = memory_new (sizeof *call);
+    *call = (struct presence_call){self, then, owner};
+    self->presence_us = clock_mono_us () + HEARTBEAT_US;
+    store_attend (self->store, on_presence, call);
 }
 
-void attend_now (struct station *self)
+void presence_send (struct station *self)
 {
-    attend_ask (self, NULL, NULL);
+    presence_send_then (self, NULL, NULL);
 }
 
-void attend_tick (struct station *self)
+void presence_tick (struct station *self)
 {
-    bool attends =
+    bool is_present =
         self->phase == PHASE_STANDBY || (self->phase == PHASE_SERVING && station_store_up (self));
-    if (attends && clock_mono_us () >= self->attend_us)
-        attend_now (self);
+    if (is_present && clock_mono_us () >= self->presence_us)
+        presence_send (self);
 }

@@ -5,11 +5,11 @@
 #include "station_state.h"
 
 // Send a heartbeat now, as Redis is up.
-void attend_now (struct station *self);
+void presence_send (struct station *self);
 
 // Send a heartbeat now; `then` is called with the answer (`known`), or when Redis could not be
 // asked.
-void attend_ask (struct station *self, void (*then) (void *owner, bool known), void *owner);
+void presence_send_then (struct station *self, void (*then) (void *owner, bool known), void *owner);
 
 // Send a heartbeat if it is due. Called with each tick of the reactor.
-void attend_tick (struct station *self);
+void presence_tick (struct station *self);

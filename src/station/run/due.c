@@ -57,7 +57,7 @@ void due_arm (struct station *self)
 }
 
 // Schedule a claim at this monotonic time at the latest.
-static void wake_claim_at (struct station *self, int64_t mono_us)
+static void schedule_claim (struct station *self, int64_t mono_us)
 {
     if (mono_us >= self->claim_us)
         return;
@@ -68,12 +68,12 @@ static void wake_claim_at (struct station *self, int64_t mono_us)
 void due_wake_at (void *owner, int64_t redis_us)
 {
     struct station *self = owner;
-    wake_claim_at (self, store_mono_us (self->store, prefetch_claim_us (self, redis_us)));
+    schedule_claim (self, store_mono_us (self->store, prefetch_claim_us (self, redis_us)));
 }
 
 void due_wake (struct station *self)
 {
-    wake_claim_at (self, clock_mono_us ());
+    schedule_claim (self, clock_mono_us ());
 }
 
 // -- the free slots of targets
@@ -87,7 +87,7 @@ static int64_t free_slots_of (struct station *self, const struct target *target,
 }
 
 // Whether due plans of the target wait for a claim.
-static bool has_ready (struct station *self, const struct target *target)
+static bool has_ready_plans (struct station *self, const struct target *target)
 {
     return store_ready (self->store, target_name (target)) > 0;
 }
@@ -127,7 +127,7 @@ static bool read_free_slots (struct station *self, struct claim_target out[TARGE
 }
 
 // When to claim again for plans that are due already, monotonic; INT64_MAX: no such plan waits.
-static int64_t free_slots_next_us (struct station *self)
+static int64_t next_claim_us (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
     int64_t pause_us = self->more_due ? AGAIN_US : INT64_MAX;
@@ -135,7 +135,7 @@ static int64_t free_slots_next_us (struct station *self)
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target *target = self->targets[i];
         int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
-        if (!has_ready (self, target))
+        if (!has_ready_plans (self, target))
             continue;
         pause_us = again_us < pause_us ? again_us : pause_us;
         many = many || has_many_slots (self, target, now_us);
@@ -176,7 +176,7 @@ bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
 }
 
 // Send the prefetched plans that are due now.
-static void fire_prefetched (struct station *self)
+static void fire_due_prefetched (struct station *self)
 {
     for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
         if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
@@ -192,7 +192,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
     if (claim->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
     if (claim->result == STORE_DONE) {
-        prefetch_count (self, claim->count);
+        prefetch_count_claimed (self, claim->count);
         if (claim->count)
             FAILPOINT ("claim_done");
         for (size_t i = 0; i < claim->count; i++) {
@@ -214,7 +214,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
         self->more_due = claim->more;
         self->claimed_any = claim->count > 0;
         self->limits_full = claim->full;
-        wake_claim_at (self, free_slots_next_us (self));
+        schedule_claim (self, next_claim_us (self));
     }
     due_arm (self);
 }
@@ -251,7 +251,7 @@ static void claim_plans (struct station *self)
 void due_turned (void *owner, struct target *target)
 {
     struct station *self = owner;
-    if (!self->claiming && has_ready (self, target) &&
+    if (!self->claiming && has_ready_plans (self, target) &&
         has_many_slots (self, target, clock_mono_us ())) {
         claim_plans (self);
         due_arm (self);
@@ -263,7 +263,7 @@ void due_turned (void *owner, struct target *target)
 
 // Handle a run whose status did not come in time. It stays in flight until its retry: a status that
 // arrives before is still accepted.
-static void give_up_status (struct station *self, struct active_run *active)
+static void handle_missing_status (struct station *self, struct active_run *active)
 {
     char reason[64];
     if (unresponsive_keeps (self, active))
@@ -285,14 +285,14 @@ static void give_up_status (struct station *self, struct active_run *active)
 static void on_deadline (struct station *self, struct active_run *run)
 {
     if (run->end_us && clock_mono_us () >= run->end_us)
-        results_end_run (run);
+        results_run_timed_out (run);
     else if (run->unanswered)
-        give_up_status (self, run);
+        handle_missing_status (self, run);
     else
         runs_drop (&run);
 }
 
-static void run_deadlines (struct station *self)
+static void handle_deadlines (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
     bool some = false;
@@ -302,7 +302,7 @@ static void run_deadlines (struct station *self)
         some = true;
     }
     if (some) // the runs may have freed slots
-        wake_claim_at (self, free_slots_next_us (self));
+        schedule_claim (self, next_claim_us (self));
 }
 
 // -- start and stop
@@ -316,8 +316,8 @@ static void on_timer (void *owner, uint32_t events)
         return;
     self->armed_us = INT64_MAX;
     if (self->prefetched.count)
-        fire_prefetched (self);
-    run_deadlines (self);
+        fire_due_prefetched (self);
+    handle_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim_plans (self);
     requeue_sweep (self);

@@ -61,7 +61,7 @@ static struct plan *unreadable_plan (const struct store_claimed *claimed)
 static bool send_run (struct station *self, const struct store_claimed *claimed, struct plan *plan,
                       struct target *target, enum cause *ret_cause)
 {
-    *ret_cause = CAUSE_PUT_BACK;
+    *ret_cause = CAUSE_NO_SLOT;
     if (target && !unresponsive_allows (self, target, plan->id))
         return false;
     *ret_cause = CAUSE_NOT_SENT;
@@ -83,7 +83,8 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
     return true;
 }
 
-static void count_late (struct station *self, struct target *target, int64_t at_us, int64_t due_us)
+static void count_lateness (struct station *self, struct target *target, int64_t at_us,
+                            int64_t due_us)
 {
     struct target_tally *tally = target_tally (target);
     tally->fresh++;
@@ -113,7 +114,7 @@ struct claim {
     enum plan_state was;   // its state before the claim
     struct target *target; // NULL: a flow, or no target has this name
     struct due due;
-    bool flow_goes_on;
+    bool flow_in_progress;
 };
 
 static void read_claim (struct station *self, const struct store_claimed *claimed,
@@ -125,19 +126,19 @@ static void read_claim (struct station *self, const struct store_claimed *claime
     bool pull = target && resumes, flow = !target && resumes;
     enum plan_state was = plan ? plan->state : PLAN_NONE;
     // The flow's run is recognized by its exec_id, as the plan may have been paused meanwhile.
-    bool flow_goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
+    bool flow_in_progress = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
     if (plan) { // the stored message is from before the claim
         plan->first_run = plan->exec_id == 0;
         plan->as_claimed = claimed->unwritten;
         plan->exec_id = claimed->exec_id;
         plan->exec_time = claimed->at_us / 1000000;
-        plan->state = flow_goes_on ? was : PLAN_EXECUTE;
+        plan->state = flow_in_progress ? was : PLAN_EXECUTE;
     }
     *ret = (struct claim){.claimed = claimed,
                           .plan = plan,
                           .was = was,
                           .target = target,
-                          .flow_goes_on = flow_goes_on};
+                          .flow_in_progress = flow_in_progress};
     ret->due = (struct due){.key_station = claimed->station,
                             .exec_id = claimed->exec_id,
                             .lost = claimed->lost,
@@ -147,13 +148,13 @@ static void read_claim (struct station *self, const struct store_claimed *claime
                             .pull = resumes,
                             .flow = flow,
                             .unknown = !target && !flow,
-                            .goes_on = (pull && was == PLAN_EXECUTE) || flow_goes_on,
+                            .goes_on = (pull && was == PLAN_EXECUTE) || flow_in_progress,
                             .now = station_now (self)};
 }
 
 // Pass the run to its flow, to the workers or to the target, with the plan. False: it could not be
 // passed because of `ret_cause`, and the caller keeps the plan.
-static bool hand_over (struct station *self, struct claim *claim, enum cause *ret_cause)
+static bool pass_run (struct station *self, struct claim *claim, enum cause *ret_cause)
 {
     const struct store_claimed *claimed = claim->claimed;
     struct plan *plan = claim->plan;
@@ -162,16 +163,16 @@ static bool hand_over (struct station *self, struct claim *claim, enum cause *re
                  !claimed->earlier_may_answer && !claimed->lost && !goes_on;
     if (claim->due.flow) {
         flow_fire (self, claimed, plan,
-                   claim->flow_goes_on        ? FLOW_GOES_ON
-                   : claim->was == PLAN_RETRY ? FLOW_RETRIES
-                                              : FLOW_BEGINS);
+                   claim->flow_in_progress    ? FLOW_CLAIM_CHECK
+                   : claim->was == PLAN_RETRY ? FLOW_CLAIM_RETRY
+                                              : FLOW_CLAIM_START);
         plan_destroy (&plan);
         return true;
     }
     if (!claim->due.pull && !send_run (self, claimed, plan, claim->target, ret_cause))
         return false;
     if (fresh)
-        count_late (self, claim->target, claimed->at_us, plan_due_time (plan) * 1000000);
+        count_lateness (self, claim->target, claimed->at_us, plan_due_time (plan) * 1000000);
     if (claim->due.pull) {
         target_tally (claim->target)->sent += !goes_on;
         pull_offer (self, claimed, plan, goes_on);
@@ -193,10 +194,10 @@ void fire_run (struct station *self, const struct store_claimed *claimed)
         unread ? engine_revoke (plan) : engine_due (plan, &claim.due, &reason);
     bool full = decision.send && !claim.due.goes_on && plan->policy && plan->policy->callback &&
                 callback_book_full (self, plan->station);
-    enum cause cause = full ? CAUSE_HELD : CAUSE_DUE;
+    enum cause cause = full ? CAUSE_CALLBACKS_FULL : CAUSE_DUE;
     if (full)
         callback_drop_full (self, plan->station);
-    else if (decision.send && hand_over (self, &claim, &cause))
+    else if (decision.send && pass_run (self, &claim, &cause))
         return;
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=\"%s\"", plan->id,

@@ -9,7 +9,7 @@
 #include "plan_json.h"
 #include "results.h"
 
-struct cancelling {
+struct call_cancel {
     struct station *station;
     struct flow_cancel cancel;
     uint64_t run; // run of a sub-flow
@@ -18,7 +18,7 @@ struct cancelling {
 // The run of the sub-flow was loaded: cancel it.
 static void on_sub_run (void *owner, bool found, const char *damage)
 {
-    struct cancelling *self = owner;
+    struct call_cancel *self = owner;
     struct reason reason;
     (void)found, (void)damage;
     FAILPOINT ("flow_cancel_sub");
@@ -32,7 +32,7 @@ static void on_sub_run (void *owner, bool found, const char *damage)
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
-    struct cancelling *self = owner;
+    struct call_cancel *self = owner;
     struct station *station = self->station;
     struct reason reason;
     uint64_t plan_id = self->cancel.plan_id;
@@ -55,7 +55,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
 
 void flow_cancel_call (struct station *self, const struct flow_cancel *cancel)
 {
-    struct cancelling *cancelling = memory_new (sizeof *cancelling);
-    *cancelling = (struct cancelling){.station = self, .cancel = *cancel};
-    store_load (self->store, cancel->plan_id, LINK_REPEAT, on_loaded, cancelling);
+    struct call_cancel *call_cancel = memory_new (sizeof *call_cancel);
+    *call_cancel = (struct call_cancel){.station = self, .cancel = *cancel};
+    store_load (self->store, cancel->plan_id, LINK_REPEAT, on_loaded, call_cancel);
 }

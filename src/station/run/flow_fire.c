@@ -47,7 +47,7 @@ static bool is_undo (const struct firing *self)
 // Whether another plan of the run supersedes this one. A command placed it to reopen an ended run
 // (flow_live_reopen); it is removed as soon as the run has another plan, that of its call or of its
 // schedule. So a run has one outcome.
-static bool is_replaced (const struct firing *self, const struct flow_live *live)
+static bool is_superseded (const struct firing *self, const struct flow_live *live)
 {
     return live->plan_id != self->plan->id && !self->plan->step.size &&
            self->plan->schedule.type == SCHEDULE_NONE;
@@ -85,14 +85,14 @@ static void end_plan (struct firing *self, enum cause cause, uint8_t status, con
 }
 
 // Re-queue the plan, as nothing could be decided now: it is claimed again a little later.
-static void put_back (struct firing *self)
+static void requeue_firing (struct firing *self)
 {
     struct run run = {self->exec_id, RUN_SENT, false};
     apply_outcome (self->station,
                    &(struct run_outcome){.plan = self->plan,
                                          .key_station = span_text (self->key_station),
                                          .run = &run,
-                                         .cause = CAUSE_PUT_BACK});
+                                         .cause = CAUSE_NO_SLOT});
     firing_destroy (self);
 }
 
@@ -128,7 +128,7 @@ static void write_failure (const struct flow_live *live, char *text, size_t size
 }
 
 // End the run of the flow plan with the outcome of the ended flow run.
-static void end_with_run (struct firing *self, const struct flow_live *live)
+static void end_plan_with_run (struct firing *self, const struct flow_live *live)
 {
     char reason[REASON_MAX];
     FAILPOINT ("flow_over");
@@ -146,9 +146,9 @@ static void end_with_run (struct firing *self, const struct flow_live *live)
 
 // -- starting or retrying a run
 
-static const struct decision goes_on = {.commit = COMMIT_LEASE};
+static const struct decision in_progress = {.commit = COMMIT_LEASE};
 
-static void on_begun (void *owner, const struct store_committed *answer);
+static void on_run_committed (void *owner, const struct store_committed *answer);
 static void on_former_run (void *owner, bool found, const char *damage);
 
 // Record the run of a sub-flow in the step that called it, to be shown from now on.
@@ -162,7 +162,7 @@ static void notify_parent (const struct firing *self)
         flow_call_set_run (parent, call.step, call.item, self->plan->flow_run);
 }
 
-static void follow_begin (void *owner)
+static void begin_flow_run (void *owner)
 {
     struct firing *self = owner;
     struct reason reason;
@@ -186,21 +186,21 @@ static void follow_begin (void *owner)
 
 // Retry a run: its failed steps are reset and the run keeps its id; after an undo all steps are. If
 // nothing can be retried, for example because the params were invalid, the run restarts.
-static void follow_retry (void *owner)
+static void retry_flow_run (void *owner)
 {
     struct firing *self = owner;
     struct station *station = self->station;
     struct flow_live *live = flow_live_find (station, self->plan->flow_run);
     struct reason reason;
     bool undo = is_undo (self);
-    if (live && is_replaced (self, live)) {
+    if (live && is_superseded (self, live)) {
         store_flow_due (station->store, span_text (self->key_station), self->plan->id,
                         store_now_us (station->store));
         return;
     }
     if (live) {
         if (live->plan_id != self->plan->id)
-            flow_live_due (live, store_now_us (station->store)); // is_replaced
+            flow_live_due (live, store_now_us (station->store)); // is_superseded
         bool by_command = !live->exec_id && live->plan_id == self->plan->id;
         live->exec_id = self->exec_id;
         live->plan_id = self->plan->id; // before flow_live_time
@@ -225,7 +225,7 @@ static void follow_retry (void *owner)
         self->flow = self->flow ? self->flow : flow_book_hold (station, live->flow);
         self->version = live->version;
     }
-    follow_begin (self);
+    begin_flow_run (self);
 }
 
 // Commit the plan as running; `then` adds its first calls to the same batch.
@@ -240,19 +240,19 @@ static void commit_run (struct firing *self, void (*then) (void *owner))
                                          .revision = revision,
                                          .key_station = span_text (self->key_station),
                                          .exec_id = self->exec_id,
-                                         .decision = &goes_on,
+                                         .decision = &in_progress,
                                          .lease_s = FLOW_CHECK_S,
                                          .flow = true,
                                          .then = then},
-                  on_begun, self);
+                  on_run_committed, self);
 }
 
 static void begin_run (struct firing *self)
 {
-    bool again = self->plan->flow_run && self->claim == FLOW_RETRIES;
+    bool again = self->plan->flow_run && self->claim == FLOW_CLAIM_RETRY;
     if (!again)
         self->plan->flow_run = self->exec_id;
-    commit_run (self, again ? follow_retry : follow_begin);
+    commit_run (self, again ? retry_flow_run : begin_flow_run);
 }
 
 static void publish_begun (struct station *self, const struct plan *plan)
@@ -266,7 +266,7 @@ static void publish_begun (struct station *self, const struct plan *plan)
     free (json);
 }
 
-static void on_begun (void *owner, const struct store_committed *answer)
+static void on_run_committed (void *owner, const struct store_committed *answer)
 {
     struct firing *self = owner;
     struct station *station = self->station;
@@ -280,7 +280,7 @@ static void on_begun (void *owner, const struct store_committed *answer)
         plan->state = PLAN_EXECUTE;
         plan_destroy (&self->plan);
         self->plan = plan;
-        if (self->claim == FLOW_RETRIES && plan->flow_run)
+        if (self->claim == FLOW_CLAIM_RETRY && plan->flow_run)
             flow_runs_want (station, plan->flow_run, on_former_run, self);
         else
             begin_run (self);
@@ -316,7 +316,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     begin_run (self);
 }
 
-static void begin_new (struct firing *self)
+static void request_definition (struct firing *self)
 {
     flow_book_get (self->station, self->key_station, 0, on_definition, self);
 }
@@ -329,16 +329,16 @@ static void on_former_run (void *owner, bool found, const char *damage)
     else if (!found && is_undo (self))
         fail_run (self, "the run that is to be undone was removed"); // never run it forward again
     else if (!found)
-        begin_new (self);
+        request_definition (self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         begin_run (self);
     else
-        put_back (self);
+        requeue_firing (self);
 }
 
 // -- checking a run in progress
 
-static void take_back (struct firing *self, struct flow_live *live)
+static void remove_superseded_plan (struct firing *self, struct flow_live *live)
 {
     store_take_back (self->station->store, span_text (self->key_station), self->plan->id,
                      self->plan->caller);
@@ -359,13 +359,13 @@ static void check_caller (const struct firing *self)
         flow_call_check (caller, call.step, call.item);
 }
 
-static void find_live_run (struct firing *self)
+static void check_live_run (struct firing *self)
 {
     struct flow_live *live = flow_live_find (self->station, self->plan->flow_run);
     int64_t now_ms = store_now_us (self->station->store) / 1000;
     struct reason reason;
-    if (is_replaced (self, live)) {
-        take_back (self, live);
+    if (is_superseded (self, live)) {
+        remove_superseded_plan (self, live);
         return;
     }
     check_caller (self);
@@ -375,7 +375,7 @@ static void find_live_run (struct firing *self)
         return;
     }
     if (live->run->phase == FLOW_ENDED) {
-        end_with_run (self, live);
+        end_plan_with_run (self, live);
         return;
     }
     FAILPOINT ("flow_more");
@@ -397,7 +397,7 @@ static void on_caller (void *owner, bool found, const char *damage)
     (void)damage;
     if (flow_runs_has (self->station, self->plan->flow_run) &&
         (!found || flow_runs_has (self->station, call.run)))
-        find_live_run (self);
+        check_live_run (self);
     else
         firing_destroy (self); // Redis is away: it is claimed again when its lease expires
 }
@@ -413,7 +413,7 @@ static void on_run (void *owner, bool found, const char *damage)
     else if (plan_step_parse (self->plan->step, &call) && call.kind == STEP_FLOW)
         flow_runs_want (self->station, call.run, on_caller, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
-        find_live_run (self);
+        check_live_run (self);
     else
         firing_destroy (self);
 }
@@ -421,7 +421,7 @@ static void on_run (void *owner, bool found, const char *damage)
 // -- timers of steps
 
 // Remove the timer and end its step: the wait, the signal or the call has timed out.
-static void timer_due (struct firing *self)
+static void expire_timer (struct firing *self)
 {
     struct station *station = self->station;
     struct plan_step step;
@@ -443,9 +443,9 @@ static void on_timer_run (void *owner, bool found, const char *damage)
     (void)damage;
     plan_step_parse (self->plan->step, &step);
     if (!found || flow_runs_has (self->station, step.run))
-        timer_due (self); // also if the run is gone: the timer is dropped
+        expire_timer (self); // also if the run is gone: the timer is dropped
     else
-        put_back (self);
+        requeue_firing (self);
 }
 
 // The call that the timer watches was loaded: keep its last failure for the report.
@@ -481,10 +481,10 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
         store_load (self->store, flow_timer_call (&step), LINK_REPEAT, on_timed_call, firing);
     else if (timer)
         flow_runs_want (self, step.run, on_timer_run, firing);
-    else if (claim == FLOW_GOES_ON)
+    else if (claim == FLOW_CLAIM_CHECK)
         flow_runs_want (self, plan->flow_run, on_run, firing);
-    else if (claim == FLOW_RETRIES && plan->flow_run)
+    else if (claim == FLOW_CLAIM_RETRY && plan->flow_run)
         flow_runs_want (self, plan->flow_run, on_former_run, firing);
     else
-        begin_new (firing);
+        request_definition (firing);
 }

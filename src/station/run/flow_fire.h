@@ -5,9 +5,9 @@
 #include "station_state.h"
 
 enum flow_claim {
-    FLOW_BEGINS,
-    FLOW_RETRIES, // the plan's previous run, if there was one
-    FLOW_GOES_ON  // checks the run in progress
+    FLOW_CLAIM_START,
+    FLOW_CLAIM_RETRY, // the plan's previous run, if there was one
+    FLOW_CLAIM_CHECK  // checks the run in progress
 };
 
 // Handle a claimed plan whose target is a flow, or the timer of a step. `plan` is in its running

@@ -38,7 +38,7 @@ static void add_result (struct message *message, struct span text, uint8_t *byte
 }
 
 // The text of a laid out answer; empty if it has none.
-static struct span content_text (const struct span *laid_out, size_t count)
+static struct span answer_content (const struct span *laid_out, size_t count)
 {
     struct desc desc;
     struct reason ignored;
@@ -48,8 +48,8 @@ static struct span content_text (const struct span *laid_out, size_t count)
 }
 
 // The text of the worker that decided the outcome: its reason, else its result if that is text.
-static void reason_of_outcome (const struct team_outcome *outcome, struct span content,
-                               struct reason *ret)
+static void set_outcome_reason (const struct team_outcome *outcome, struct span content,
+                                struct reason *ret)
 {
     struct span words = outcome->reason.size ? outcome->reason : content;
     if (!words.size)
@@ -83,7 +83,7 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     size_t count = message_layout (&message, desc, laid_out);
     message.desc_bytes = laid_out[0];
     if (outcome->failed)
-        reason_of_outcome (outcome, content_text (laid_out, count), &reason);
+        set_outcome_reason (outcome, answer_content (laid_out, count), &reason);
     else // a note of a successful worker, for example that the result was truncated
         reason_set (&reason, "%.*s", (int)outcome->reason.size,
                     outcome->reason.size ? (const char *)outcome->reason.data : "");
@@ -99,7 +99,7 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     free (bytes);
 }
 
-static void time_out (struct offer_call *self)
+static void time_out_offer (struct offer_call *self)
 {
     char reason[64];
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
@@ -147,7 +147,7 @@ static void on_offered (void *owner, const struct store_offered *answer)
         pull_end (self, span_text (call->key_station), call->plan, call->run,
                   &answer->offered.outcome);
     else if (offered && answer->offered.over)
-        time_out (call);
+        time_out_offer (call);
     else if (offered)
         pull_wake (self, call->key_station, answer->offered.free);
     plan_destroy (&call->plan);

@@ -23,7 +23,7 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
 
 // -- takes, and the queue of waiting takes (pull_wait.c)
 
-enum { TAKE_MEMBERS = 4, TAKE_MEMBER_ROOM = 2 * POLICY_TEXT_MAX + 32, TAKE_BYTES_MAX = 4096 };
+enum { TAKE_MEMBERS = 4, TAKE_MEMBER_SIZE = 2 * POLICY_TEXT_MAX + 32, TAKE_BYTES_MAX = 4096 };
 
 struct take {
     struct station *station;
@@ -31,7 +31,7 @@ struct take {
     char name[STATION_NAME_MAX + 1]; // the target whose plans are wanted
     char worker[WORKER_NAME_MAX + 1];
     int64_t limit;
-    char members[TAKE_MEMBERS][TAKE_MEMBER_ROOM]; // stored JSON members that a plan must have
+    char members[TAKE_MEMBERS][TAKE_MEMBER_SIZE]; // stored JSON members that a plan must have
     size_t member_count;
     int64_t until_us; // waits for an offer until then, monotonic; 0 = does not wait
 
@@ -47,7 +47,7 @@ void pull_take (struct take *take);
 
 // Answer the waiting takes of this worker for this target, and this take itself, with no jobs.
 // Takes ownership.
-void pull_leave (struct take *take);
+void pull_end_takes (struct take *take);
 
 // Whether one more take may wait: the queues are not full.
 bool pull_may_wait (const struct station *self);
@@ -57,7 +57,7 @@ void pull_worker_reported (struct station *self, struct span target);
 
 // Whether some pull target has had no contact from a worker recently. Only then the plan of a
 // worker's report needs to be read, to learn its target.
-bool pull_misses_workers (struct station *self);
+bool pull_lacks_worker_contact (struct station *self);
 
 // Since when a pull target has no worker, Unix seconds; 0 = it has one, which has asked for plans
 // recently, waits for some, or reports progress on one.
@@ -67,7 +67,7 @@ int64_t pull_no_worker (struct station *self, struct target *target);
 void pull_wake (struct station *self, const char *name, int64_t places);
 
 // A run has ended: retry the takes that were held back by a limit.
-void pull_freed (struct station *self);
+void pull_retry_limited (struct station *self);
 
 // Handle timeouts of waiting takes; call it every 100 ms.
 void pull_tick (struct station *self);

@@ -32,7 +32,7 @@ struct take_queue {
     int64_t free;         // workers that the last offers have room for, at most
     int64_t asking;       // calls of the store in flight for its takes
     bool limited;         // a limit kept plans from being taken since the last probe
-    bool probes;          // probing such a limit: ends with the first take that gets nothing
+    bool probe_mode;      // probing such a limit: ends with the first take that gets nothing
     int64_t again_us;     // when the rate allows the next start, monotonic; 0 = no rate involved
     char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
     int64_t asked_us;                // when `asker` did, monotonic
@@ -47,7 +47,7 @@ struct pull_queues {
     struct timer timer; // fires at the earliest again_us
 };
 
-static struct take_queue *queue_of (const struct station *self, const char *name)
+static struct take_queue *find_queue (const struct station *self, const char *name)
 {
     struct take_queue *queue = self->pull ? self->pull->queues : NULL;
     while (queue && strcmp (queue->name, name) != 0)
@@ -57,9 +57,9 @@ static struct take_queue *queue_of (const struct station *self, const char *name
 
 static void on_rate (void *owner);
 
-static struct take_queue *queue_for (struct station *self, const char *name)
+static struct take_queue *find_or_create_queue (struct station *self, const char *name)
 {
-    struct take_queue *queue = queue_of (self, name);
+    struct take_queue *queue = find_queue (self, name);
     if (queue)
         return queue;
     if (!self->pull) {
@@ -76,7 +76,7 @@ static struct take_queue *queue_for (struct station *self, const char *name)
 
 static void queue_add (struct take *take)
 {
-    struct take_queue *queue = queue_for (take->station, take->name);
+    struct take_queue *queue = find_or_create_queue (take->station, take->name);
     take->waits = true;
     take->next = NULL;
     *queue->last = take;
@@ -86,7 +86,7 @@ static void queue_add (struct take *take)
 
 static void queue_remove (struct take *take)
 {
-    struct take_queue *queue = queue_of (take->station, take->name);
+    struct take_queue *queue = find_queue (take->station, take->name);
     struct take **at = &queue->first;
     while (*at != take)
         at = &(*at)->next;
@@ -186,21 +186,21 @@ static void take_from_store (struct take *take);
 static void serve_queue (struct station *self, struct take_queue *queue);
 
 // Update the queue after a waiting take was retried, and retry the next ones.
-static void take_answered (struct station *self, const char *name, bool got, bool limited)
+static void finish_retry (struct station *self, const char *name, bool got, bool limited)
 {
-    struct take_queue *queue = queue_of (self, name);
+    struct take_queue *queue = find_queue (self, name);
     if (!queue)
         return;
     queue->asking--;
-    queue->free -= got && !queue->probes && queue->free > 0;
-    if (queue->probes && limited && !got)
+    queue->free -= got && !queue->probe_mode && queue->free > 0;
+    if (queue->probe_mode && limited && !got)
         queue->untried = NULL;
     serve_queue (self, queue);
 }
 
 // -- limits
 
-static void arm_rate (struct station *self)
+static void arm_rate_timer (struct station *self)
 {
     int64_t first_us = INT64_MAX, left_us;
     for (const struct take_queue *queue = self->pull->queues; queue; queue = queue->next)
@@ -215,12 +215,12 @@ static void arm_rate (struct station *self)
 // Note that a limit kept this take from getting plans.
 static void note_limit (struct station *self, const char *name, int64_t wait_ms)
 {
-    struct take_queue *queue = queue_of (self, name);
+    struct take_queue *queue = find_queue (self, name);
     if (!queue)
         return;
     queue->limited = true;
     queue->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
-    arm_rate (self);
+    arm_rate_timer (self);
 }
 
 static void probe_queue (struct station *self, struct take_queue *queue)
@@ -228,7 +228,7 @@ static void probe_queue (struct station *self, struct take_queue *queue)
     queue->limited = false;
     if (!queue->first)
         return;
-    queue->probes = queue->probes || !queue->untried;
+    queue->probe_mode = queue->probe_mode || !queue->untried;
     queue->free += queue->free == 0;
     queue->untried = queue->first;
     serve_queue (self, queue);
@@ -244,11 +244,11 @@ static void on_rate (void *owner)
         queue->again_us = 0;
         probe_queue (self, queue);
     }
-    arm_rate (self);
+    arm_rate_timer (self);
     link_flush (store_link (self->store));
 }
 
-void pull_freed (struct station *self)
+void pull_retry_limited (struct station *self)
 {
     bool some = false;
     for (struct take_queue *queue = self->pull ? self->pull->queues : NULL; queue;
@@ -291,7 +291,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
     if (limited)
         note_limit (self, name, answer->taken.wait_ms);
     if (waited)
-        take_answered (self, name, got, limited);
+        finish_retry (self, name, got, limited);
     if (answer->result == STORE_DONE)
         link_flush (store_link (self->store));
     station_resume (self);
@@ -299,9 +299,9 @@ static void on_taken (void *owner, const struct store_taken *answer)
 
 // Note that the worker asks. Returns whether no other one has asked for plans of this target
 // lately.
-static bool is_alone (struct take *take)
+static bool note_asker (struct take *take)
 {
-    struct take_queue *queue = queue_for (take->station, take->name);
+    struct take_queue *queue = find_or_create_queue (take->station, take->name);
     int64_t now_us = clock_mono_us ();
     if (strcmp (queue->asker, take->worker) != 0) {
         memcpy (queue->asker, take->worker, sizeof queue->asker);
@@ -324,7 +324,7 @@ static void take_from_store (struct take *take)
                                      .limit = take->limit,
                                      .from = take->from,
                                      .lease_s = take->station->settings->exec_timeout_s,
-                                     .alone = is_alone (take),
+                                     .alone = note_asker (take),
                                      .station_limit = target ? target_settings (target)->limit
                                                              : (struct limit){0},
                                      .members = members,
@@ -344,11 +344,11 @@ void pull_take (struct take *take)
 
 // All earlier takes of the worker have their answer from Redis now, so the unanswered ones are in
 // the queue.
-static void on_left (void *owner, enum store_result result, const char *error)
+static void on_takes_settled (void *owner, enum store_result result, const char *error)
 {
     struct take *leaving = owner;
     (void)result, (void)error;
-    const struct take_queue *queue = queue_of (leaving->station, leaving->name);
+    const struct take_queue *queue = find_queue (leaving->station, leaving->name);
     for (struct take *take = queue ? queue->first : NULL, *next; take; take = next) {
         next = take->next;
         if (strcmp (take->worker, leaving->worker) != 0)
@@ -363,9 +363,9 @@ static void on_left (void *owner, enum store_result result, const char *error)
     answer_take (leaving, NULL);
 }
 
-void pull_leave (struct take *take)
+void pull_end_takes (struct take *take)
 {
-    store_settle (take->station->store, on_left, take);
+    store_settle (take->station->store, on_takes_settled, take);
 }
 
 // -- whether there are workers
@@ -377,9 +377,9 @@ void pull_worker_reported (struct station *self, struct span target)
         target_tally (found)->reported_s = clock_wall_us () / 1000000;
 }
 
-static bool has_waiting (const struct station *self, const struct target *target)
+static bool has_waiting_takes (const struct station *self, const struct target *target)
 {
-    const struct take_queue *queue = queue_of (self, target_name (target));
+    const struct take_queue *queue = find_queue (self, target_name (target));
     return queue && queue->first;
 }
 
@@ -390,13 +390,13 @@ static int64_t last_seen_s (struct target *target)
     return tally->asked_s > tally->reported_s ? tally->asked_s : tally->reported_s;
 }
 
-bool pull_misses_workers (struct station *self)
+bool pull_lacks_worker_contact (struct station *self)
 {
     int64_t now_s = clock_wall_us () / 1000000;
     for (size_t i = 0; i < self->target_count; i++) {
         struct target *target = self->targets[i];
         // At half of the timeout, so that reports in the other half are still noted.
-        if (target_type (target) == TARGET_PULL && !has_waiting (self, target) &&
+        if (target_type (target) == TARGET_PULL && !has_waiting_takes (self, target) &&
             now_s - last_seen_s (target) >= WORKER_S / 2)
             return true;
     }
@@ -406,7 +406,7 @@ bool pull_misses_workers (struct station *self)
 int64_t pull_no_worker (struct station *self, struct target *target)
 {
     int64_t last_s = last_seen_s (target), now_s = clock_wall_us () / 1000000;
-    if (has_waiting (self, target))
+    if (has_waiting_takes (self, target))
         return 0;
     if (!last_s) // none since the start, or since the target was added
         return now_s - target_since (target) < FIRST_S ? 0 : target_since (target);
@@ -432,24 +432,24 @@ static void serve_queue (struct station *self, struct take_queue *queue)
 
 void pull_wake (struct station *self, const char *name, int64_t places)
 {
-    struct take_queue *queue = queue_of (self, name);
+    struct take_queue *queue = find_queue (self, name);
     if (!queue || !queue->first || places <= 0)
         return;
     queue->free += places;
-    queue->probes = false;
+    queue->probe_mode = false;
     queue->untried = queue->first;
     serve_queue (self, queue);
 }
 
 // -- timeouts and the periodic check
 
-static int64_t offers_of (struct station *self, const struct take_queue *queue)
+static int64_t count_offers (struct station *self, const struct take_queue *queue)
 {
     int64_t offers = store_offers (self->store, queue->name);
     return offers < WAKES_MAX ? offers : WAKES_MAX;
 }
 
-static void end_waiting (struct take_queue *queue, int64_t now_us)
+static void answer_expired_takes (struct take_queue *queue, int64_t now_us)
 {
     for (struct take *take = queue->first, *next; take; take = next) {
         next = take->next;
@@ -467,9 +467,9 @@ void pull_tick (struct station *self)
         return;
     bool looks = now_us >= self->pull->look_us && station_store_up (self);
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
-        end_waiting (queue, now_us);
+        answer_expired_takes (queue, now_us);
         if (looks && queue->first && queue->asking == 0)
-            pull_wake (self, queue->name, offers_of (self, queue));
+            pull_wake (self, queue->name, count_offers (self, queue));
     }
     if (looks)
         self->pull->look_us = now_us + LOOK_US;
@@ -479,7 +479,7 @@ void pull_stop (struct station *self)
 {
     for (struct take_queue *queue = self->pull ? self->pull->queues : NULL; queue;
          queue = queue->next)
-        end_waiting (queue, INT64_MAX);
+        answer_expired_takes (queue, INT64_MAX);
 }
 
 void pull_destroy (struct station *self)

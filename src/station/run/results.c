@@ -60,8 +60,8 @@ static const struct active_run *run_by_identity (struct station *self, const str
 }
 
 // Find the plan that an answer belongs to. False: unknown.
-static bool plan_of (struct station *self, const struct message *message,
-                     const struct target *target, uint64_t *ret_id)
+static bool find_answered_plan (struct station *self, const struct message *message,
+                                const struct target *target, uint64_t *ret_id)
 {
     if (message->envelope == ENVELOPE_MAILBOX)
         return answer_plan (message, ret_id);
@@ -86,7 +86,7 @@ static bool plan_of (struct station *self, const struct message *message,
 }
 
 // Drop the run if the decision ends it, else keep it for its next message.
-static void keep_or_drop (struct active_run *active, const struct decision *decision)
+static void keep_or_drop_run (struct active_run *active, const struct decision *decision)
 {
     struct station *self = active->station;
     if (commit_ends_run (decision->commit)) {
@@ -135,8 +135,8 @@ static uint8_t answer_status (const struct station *self, const struct target *f
 }
 
 // The run that an answer names; 0: it names none, or something that is not a number.
-static uint64_t exec_of (const struct message *message, const struct target *target,
-                         bool *ret_named)
+static uint64_t answer_exec_id (const struct message *message, const struct target *target,
+                                bool *ret_named)
 {
     bool by_identity = target_way (target)->by_identity;
     uint8_t type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;
@@ -146,7 +146,7 @@ static uint64_t exec_of (const struct message *message, const struct target *tar
 }
 
 // Note since when a target has no workers. `target` may be NULL.
-static void note_worker (struct target *target, uint8_t status)
+static void note_no_worker (struct target *target, uint8_t status)
 {
     if (!target)
         return;
@@ -179,7 +179,7 @@ static void take_answer (struct active_run *active, const struct target *target,
         .on_connection = connection != 0 && connection == active->connection,
         .target = type,
     };
-    answer.exec_id = exec_of (message, target, &answer.has_exec_id);
+    answer.exec_id = answer_exec_id (message, target, &answer.has_exec_id);
     bool named = false;
     struct span name = message_last_frame (message, ZERO_FRAME_RESPONSER, &named);
     if (answer.target == TARGET_VOTE)
@@ -189,7 +189,7 @@ static void take_answer (struct active_run *active, const struct target *target,
                                                  span_text (active->key_station), answer.status});
         return;
     }
-    note_worker (of_plan, answer.status);
+    note_no_worker (of_plan, answer.status);
     if (active->unanswered && answer.on_connection)
         response_status (target_response (active->target), active->number,
                          answer.status != ZERO_STATUS_NOT_WORKER_ID,
@@ -216,10 +216,10 @@ static void take_answer (struct active_run *active, const struct target *target,
                                                    .message = message,
                                                    .voter = voter,
                                                    .reason = reason});
-    keep_or_drop (active, &decision);
+    keep_or_drop_run (active, &decision);
 }
 
-static void end_poll (struct active_run *active)
+static void time_out_vote (struct active_run *active)
 {
     char reason[128];
     struct answer answer = {.status = ZERO_STATUS_TIMEOUT_ID,
@@ -236,10 +236,10 @@ static void end_poll (struct active_run *active)
                                                .cause = CAUSE_ANSWER,
                                                .answer = &answer,
                                                .reason = reason});
-    keep_or_drop (active, &decision);
+    keep_or_drop_run (active, &decision);
 }
 
-static void time_out (struct active_run *active)
+static void time_out_run (struct active_run *active)
 {
     char reason[64];
     struct station *self = active->station;
@@ -255,10 +255,10 @@ static void time_out (struct active_run *active)
     cancel_notify (active, reason);
     active = runs_find_run (self, plan_id, exec_id); // the notification may have ended it
     if (active)
-        keep_or_drop (active, &decision);
+        keep_or_drop_run (active, &decision);
 }
 
-void results_end_run (struct active_run *active)
+void results_run_timed_out (struct active_run *active)
 {
     active->end_us = 0;
     // No status came, which was already reported as a failure.
@@ -269,9 +269,9 @@ void results_end_run (struct active_run *active)
         runs_drop (&active);
     else if (engine_poll_end_us (active->plan) &&
              engine_poll_end_us (active->plan) == engine_run_end_us (active->plan))
-        end_poll (active);
+        time_out_vote (active);
     else
-        time_out (active);
+        time_out_run (active);
 }
 
 // -- a run that is not in memory
@@ -298,7 +298,7 @@ struct active_run *results_recall (struct station *self, uint64_t plan_id,
                        (struct run){answer->exec_id, phase, answer->earlier_may_answer});
     runs_set_end (active);
     runs_forget_at (active, clock_mono_us () + RUN_FORGET_US);
-    votes_recall (active, answer->work);
+    votes_load (active, answer->work);
     return active;
 }
 
@@ -314,8 +314,8 @@ static bool may_answer (struct station *self, struct span key_station, const str
 }
 
 // The plan could not be looked up: if another station owns the plans now, forward the answer to it.
-static void forward_unread (const struct answer_lookup *lookup, const struct store_loaded *answer,
-                            const struct message *message)
+static void forward_unmatched (const struct answer_lookup *lookup,
+                               const struct store_loaded *answer, const struct message *message)
 {
     bool may = *lookup->target || permits_all_stations (lookup->station, lookup->user);
     if (may && (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN))
@@ -324,12 +324,12 @@ static void forward_unread (const struct answer_lookup *lookup, const struct sto
 
 // Report a result as late if no run of its plan is in progress. False: it is not late. Answers to
 // votes are not, as they may arrive at any time after the vote.
-static bool take_late (const struct answer_lookup *lookup, const struct store_loaded *answer,
-                       const struct target *target, const struct message *message)
+static bool report_if_late (const struct answer_lookup *lookup, const struct store_loaded *answer,
+                            const struct target *target, const struct message *message)
 {
     struct station *self = lookup->station;
     bool named;
-    uint64_t exec_id = exec_of (message, target, &named);
+    uint64_t exec_id = answer_exec_id (message, target, &named);
     struct span station = answer->result == STORE_DONE
                               ? answer->station
                               : late_station (self, lookup->plan_id, exec_id);
@@ -359,9 +359,9 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     if (active && sound) {
         if (may_answer (self, span_text (active->key_station), target, lookup->user))
             take_answer (active, target, lookup->connection, &message);
-    } else if (!sound || !take_late (lookup, answer, target, &message)) {
+    } else if (!sound || !report_if_late (lookup, answer, target, &message)) {
         if (sound)
-            forward_unread (lookup, answer, &message);
+            forward_unmatched (lookup, answer, &message);
         self->counters.dropped_mailboxes++;
         log_event (LEVEL_DEBUG, "answer.dropped", "plan=%" PRIx64, lookup->plan_id);
     }
@@ -405,13 +405,13 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
 
 // Extend the lease of a run whose plan is not kept while Redis is away: its heartbeats wait for a
 // lookup, and the lease might expire before.
-static void extend_unread (struct active_run *active, const struct target *target, const char *user,
-                           const struct message *message)
+static void extend_lease_unread (struct active_run *active, const struct target *target,
+                                 const char *user, const struct message *message)
 {
     struct station *self = active->station;
     int64_t lease_us = self->settings->exec_timeout_s * 1000000, now_us = clock_mono_us ();
     bool named;
-    uint64_t exec_id = exec_of (message, target, &named);
+    uint64_t exec_id = answer_exec_id (message, target, &named);
     bool its = named ? exec_id == active->run.exec_id
                      : target && active->connection == target_connection (target);
     uint8_t status = message->desc.code;
@@ -432,13 +432,13 @@ void results_take (struct station *self, struct target *target, const char *user
                    const struct message *message)
 {
     uint64_t plan_id;
-    if (!plan_of (self, message, target, &plan_id)) {
+    if (!find_answered_plan (self, message, target, &plan_id)) {
         self->counters.dropped_mailboxes++;
         return;
     }
     struct active_run *active = runs_find (self, plan_id);
     if (active && !active->plan)
-        extend_unread (active, target, user, message);
+        extend_lease_unread (active, target, user, message);
     if (!active || !active->plan)
         look_up (self, plan_id, target, user, message);
     else if (may_answer (self, span_text (active->key_station), target, user))

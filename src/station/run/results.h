@@ -15,7 +15,7 @@ void results_take_packet (void *station, struct target *target, const struct pac
 
 // A run has timed out: decide a vote by the votes cast so far; fail any other run and notify its
 // target.
-void results_end_run (struct active_run *active);
+void results_run_timed_out (struct active_run *active);
 
 // The run in flight of a plan that was just loaded: the one in memory, else one made from the
 // stored data. NULL: no run is in flight, or its plan cannot be read.

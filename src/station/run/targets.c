@@ -95,7 +95,7 @@ static void on_identity (void *owner, const struct store_identity *answer)
 
 // The name under which identities are stored: host and request endpoint. It survives a restart, and
 // no two stations share it.
-static void home_of (const struct station *self, char *out, size_t size)
+static void identity_home (const struct station *self, char *out, size_t size)
 {
     char host[HOST_NAME_MAX + 1] = "";
     gethostname (host, sizeof host - 1);
@@ -114,7 +114,7 @@ static void needs_identity (void *owner, struct target *target)
     memcpy (call->target, target_name (target), sizeof call->target);
     snprintf (call->fresh, sizeof call->fresh, "+zplan-%016" PRIx64 "%016" PRIx64,
               process_random (), process_random ());
-    home_of (self, home, sizeof home);
+    identity_home (self, home, sizeof home);
     store_identity (self->store,
                     &(struct store_identity_wish){.home = home,
                                                   .target = call->target,
@@ -132,7 +132,7 @@ void targets_wake (struct station *self)
 
 // -- the set of targets
 
-static size_t place_of (const struct station *self, struct span name)
+static size_t index_of_target (const struct station *self, struct span name)
 {
     size_t at = 0;
     while (at < self->target_count && !span_is (name, target_name (self->targets[at])))
@@ -143,19 +143,20 @@ static size_t place_of (const struct station *self, struct span name)
 static void on_deferred_destroy (void *owner)
 {
     struct station *self = owner;
-    for (size_t i = 0; i < self->gone_count; i++)
-        target_destroy (&self->gone[i]);
-    self->gone_count = 0;
+    for (size_t i = 0; i < self->removed_count; i++)
+        target_destroy (&self->removed_targets[i]);
+    self->removed_count = 0;
 }
 
 // Destroy the target in the next turn, as one of its callbacks may be on the stack: answers of
 // Redis can be read while a message of the target is being handled.
-static void defer_destroy (struct station *self, size_t at)
+static void defer_target_destroy (struct station *self, size_t at)
 {
     runs_forget_target (self, self->targets[at]);
     prefetch_forget_target (self, self->targets[at]);
-    self->gone = memory_resize (self->gone, (self->gone_count + 1) * sizeof *self->gone);
-    self->gone[self->gone_count++] = self->targets[at];
+    self->removed_targets = memory_resize (
+        self->removed_targets, (self->removed_count + 1) * sizeof *self->removed_targets);
+    self->removed_targets[self->removed_count++] = self->targets[at];
     task_set (&self->deferred_destroy, self->reactor);
 }
 
@@ -169,17 +170,17 @@ int targets_check (const struct station *self, const struct target_settings *set
                        settings->name);
 }
 
-int targets_put (struct station *self, const struct target_settings *settings,
+int targets_add (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
     const struct target_events events = {.message = results_take_packet,
-                                         .turned = due_turned,
+                                         .turn_ended = due_turned,
                                          .connected = on_connected,
                                          .responsive = on_responsive,
                                          .needs_identity = needs_identity,
                                          .owner = self,
                                          .limits = &self->limits};
-    size_t at = place_of (self, span_text (settings->name));
+    size_t at = index_of_target (self, span_text (settings->name));
     if (targets_check (self, settings, reason))
         return -1;
     if (at < self->target_count) {
@@ -189,7 +190,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
                                old->origin == ORIGIN_SETTINGS ? "settings" : "station add");
         if (target_settings_equal (old, settings) && old->origin == settings->origin)
             return 0;
-        defer_destroy (self, at);
+        defer_target_destroy (self, at);
     } else if (at == TARGETS_MAX) {
         return reason_set (reason, "station: at most %d", TARGETS_MAX);
     } else if (settings->origin == ORIGIN_CENTER &&
@@ -210,13 +211,13 @@ int targets_put (struct station *self, const struct target_settings *settings,
     return 0;
 }
 
-bool targets_take (struct station *self, const char *name, enum origin origin)
+bool targets_remove (struct station *self, const char *name, enum origin origin)
 {
-    size_t at = place_of (self, span_text (name));
+    size_t at = index_of_target (self, span_text (name));
     if (at == self->target_count || target_settings (self->targets[at])->origin != origin)
         return false;
     log_event (LEVEL_INFO, "target.removed", "station=%s", name);
-    defer_destroy (self, at);
+    defer_target_destroy (self, at);
     self->targets[at] = self->targets[--self->target_count];
     return true;
 }
@@ -231,11 +232,11 @@ void targets_replace (struct station *self, enum origin origin, const struct tar
         for (size_t i = 0; i < count && !listed; i++)
             listed = strcmp (list[i].name, name) == 0;
         if (!listed)
-            targets_take (self, name, origin);
+            targets_remove (self, name, origin);
     }
     for (size_t i = 0; i < count; i++) {
         struct reason reason;
-        if (targets_put (self, &list[i], &reason))
+        if (targets_add (self, &list[i], &reason))
             log_event (origin == ORIGIN_SETTINGS ? LEVEL_ERROR : LEVEL_DEBUG, "target.not_added",
                        "reason=\"%s\"", reason.text);
     }
@@ -244,7 +245,7 @@ void targets_replace (struct station *self, enum origin origin, const struct tar
 // -- added targets, stored in Redis
 
 // Add the targets stored in Redis. Returns their number; below 0: they could not be read.
-static int64_t put_added (struct station *self, const struct store_stations *answer)
+static int64_t add_stored_targets (struct station *self, const struct store_stations *answer)
 {
     struct span name, text;
     if (answer->result == STORE_ERROR)
@@ -271,7 +272,7 @@ static int64_t put_added (struct station *self, const struct store_stations *ans
 
 static void on_default (void *owner, const struct store_stations *answer)
 {
-    put_added (owner, answer);
+    add_stored_targets (owner, answer);
     if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
         station_targets_read (owner);
 }
@@ -282,7 +283,7 @@ static void on_default (void *owner, const struct store_stations *answer)
 static void on_stations (void *owner, const struct store_stations *answer)
 {
     struct station *self = owner;
-    int64_t stored = put_added (self, answer);
+    int64_t stored = add_stored_targets (self, answer);
     bool named = self->settings->target_count > 0 || self->settings->center.host[0];
     if (stored == 0 && !named) {
         log_event (LEVEL_INFO, "target.default",
@@ -296,14 +297,14 @@ static void on_stations (void *owner, const struct store_stations *answer)
     }
 }
 
-static void on_pull_kept (void *owner, const struct store_stations *answer)
+static void on_pull_stored (void *owner, const struct store_stations *answer)
 {
     (void)owner;
     if (answer->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "target.not_kept", "error=%s", quoted (span_text (answer->error)));
 }
 
-int targets_need_pull (struct station *self, const char *name, struct reason *reason)
+int targets_ensure_pull (struct station *self, const char *name, struct reason *reason)
 {
     const struct target *target = station_target (self, span_text (name));
     struct target_settings settings = {.origin = ORIGIN_ADDED};
@@ -314,10 +315,10 @@ int targets_need_pull (struct station *self, const char *name, struct reason *re
         return reason_set (reason, "the target %s is of type %s, want pull", name,
                            target_type_name (target_type (target)));
     snprintf (text, sizeof text, "%s=pull", name);
-    if (target_settings_parse (text, &settings, reason) || targets_put (self, &settings, reason))
+    if (target_settings_parse (text, &settings, reason) || targets_add (self, &settings, reason))
         return -1;
     snprintf (text, sizeof text, "%s=pull", name);
-    store_stations (self->store, name, text, LINK_REPEAT, on_pull_kept, self);
+    store_stations (self->store, name, text, LINK_REPEAT, on_pull_stored, self);
     return 0;
 }
 
@@ -356,7 +357,7 @@ void targets_start (struct station *self)
     self->targets_started = true;
     self->deferred_destroy = (struct task){.call = on_deferred_destroy, .owner = self};
     for (size_t i = 0; i < self->settings->target_count; i++)
-        targets_put (self, &self->settings->targets[i], &reason);
+        targets_add (self, &self->settings->targets[i], &reason);
     if (self->settings->center.host[0])
         self->center = center_new (&self->settings->center, self->reactor, on_found, self);
 }
@@ -369,7 +370,7 @@ void targets_stop (struct station *self)
     self->target_count = 0;
     task_end (&self->deferred_destroy);
     on_deferred_destroy (self);
-    free (self->gone);
-    self->gone = NULL;
+    free (self->removed_targets);
+    self->removed_targets = NULL;
     wire_context_destroy (&self->target_context);
 }

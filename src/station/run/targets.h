@@ -20,16 +20,16 @@ int targets_check (const struct station *self, const struct target_settings *set
 
 // Add a target, or replace the one with its name. 0, or -1 with a reason: there are too many, the
 // name is one of the settings, or targets_check fails.
-int targets_put (struct station *self, const struct target_settings *settings,
+int targets_add (struct station *self, const struct target_settings *settings,
                  struct reason *reason);
 
 // Remove the target with this name, if it has this origin. Its runs in flight are kept: their
 // results may still arrive on the request socket.
-bool targets_take (struct station *self, const char *name, enum origin origin);
+bool targets_remove (struct station *self, const char *name, enum origin origin);
 
 // Ensure that a pull target of this name exists; a missing one is added and stored, as by `station
 // add`. 0, or -1 with a reason: there are too many, or it has another type.
-int targets_need_pull (struct station *self, const char *name, struct reason *reason);
+int targets_ensure_pull (struct station *self, const char *name, struct reason *reason);
 
 // Redis is up: load the added targets; if there is no target at all, add the default one. The
 // station serves only after this, as it would reject plans for targets that are not loaded yet.

@@ -61,7 +61,7 @@ void votes_reason (const struct active_run *active, const struct vote_tally *tal
               tally->voters, tally->voted - tally->in_favour, needed, more);
 }
 
-void votes_recall (struct active_run *active, const redisReply *work)
+void votes_load (struct active_run *active, const redisReply *work)
 {
     const struct target *target = station_target (active->station, span_text (active->key_station));
     enum dialect dialect = target ? target_settings (target)->dialect : DIALECT_ZERONET;

@@ -18,4 +18,4 @@ void votes_reason (const struct active_run *active, const struct vote_tally *tal
                    size_t size);
 
 // Load the votes that were cast before this station had the run; `work` is their reply from Redis.
-void votes_recall (struct active_run *active, const redisReply *work);
+void votes_load (struct active_run *active, const redisReply *work);

@@ -43,12 +43,12 @@ struct center {
     center_found_fn *found;
     void *owner;
 
-    void *requests;  // DEALER; NULL between a failed request and the next
-    void *events;    // SUB
-    bool asking;     // a request is in flight, and `requests` is read
-    bool news;       // a relevant event came since the last request
-    int events_read; // since the last request; at most EVENTS_READ
-    struct watch answers, news_watch;
+    void *requests;       // DEALER; NULL between a failed request and the next
+    void *events;         // SUB
+    bool asking;          // a request is in flight, and `requests` is read
+    bool list_may_differ; // a relevant event came since the last request
+    int events_read;      // since the last request; at most EVENTS_READ
+    struct watch answers, event_watch;
     struct timer timer; // for the answer's timeout or the next request
     int64_t wake_us;    // when `timer` fires, monotonic
     int64_t retry_ms;   // delay after the next failed request
@@ -117,8 +117,8 @@ int center_settings_parse (const char *text, struct center_settings *ret, struct
 
 static bool on_answer (void *owner);
 static bool on_event (void *owner);
-static void request_changes (struct center *self);
-static void lose_center (struct center *self, const char *why);
+static void request_list (struct center *self);
+static void fail_request (struct center *self, const char *why);
 
 static void close_socket (void **socket)
 {
@@ -128,7 +128,7 @@ static void close_socket (void **socket)
 }
 
 // Discard messages that came while no request was in flight.
-static void throw_away (void *socket)
+static void discard_answers (void *socket)
 {
     struct packet packet;
     for (int i = 0; i < ANSWERS_QUEUED && packet_recv (&packet, socket, &packet_of_peers); i++)
@@ -169,7 +169,7 @@ static bool open_sockets (struct center *self)
     if (!self->events) {
         self->events = open_socket (self, ZMQ_SUB, self->settings.port + 1, EVENTS_QUEUED);
         if (self->events)
-            watch_start (&self->news_watch, self->reactor, self->events, on_event, self);
+            watch_start (&self->event_watch, self->reactor, self->events, on_event, self);
     }
     if (!self->requests)
         self->requests = open_socket (self, ZMQ_DEALER, self->settings.port, ANSWERS_QUEUED);
@@ -182,36 +182,36 @@ static void on_timer (void *owner)
 {
     struct center *self = owner;
     if (self->asking)
-        lose_center (self, "no answer");
+        fail_request (self, "no answer");
     else
-        request_changes (self);
+        request_list (self);
 }
 
-static void set_timer (struct center *self, int64_t delay_ms)
+static void set_center_timer (struct center *self, int64_t delay_ms)
 {
     timer_set (&self->timer, self->reactor, delay_ms);
     self->wake_us = clock_mono_us () + delay_ms * 1000;
 }
 
-static void end_question (struct center *self)
+static void end_request (struct center *self)
 {
     watch_end (&self->answers);
     self->asking = false;
 }
 
-static void lose_center (struct center *self, const char *why)
+static void fail_request (struct center *self, const char *why)
 {
-    end_question (self);
+    end_request (self);
     close_socket (&self->requests);
     if (strcmp (self->trouble, why) != 0)
         log_event (LEVEL_WARN, "center.lost", "endpoint=%s reason=%s", self->endpoint,
                    quoted (span_text (why)));
     snprintf (self->trouble, sizeof self->trouble, "%s", why);
-    set_timer (self, self->retry_ms);
+    set_center_timer (self, self->retry_ms);
     self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
 }
 
-static bool send_question (struct center *self)
+static bool send_list_request (struct center *self)
 {
     struct message question;
     message_start (&question, ZERO_BYTE_COMMAND_NONE);
@@ -233,30 +233,30 @@ static void grant_changes (struct center *self)
     self->changes = self->changes + more < CHANGES_MAX ? self->changes + (int)more : CHANGES_MAX;
 }
 
-static void request_changes (struct center *self)
+static void request_list (struct center *self)
 {
     grant_changes (self);
     if (!open_sockets (self)) {
-        lose_center (self, zmq_strerror (zmq_errno ()));
+        fail_request (self, zmq_strerror (zmq_errno ()));
         return;
     }
     if (self->events_read >= EVENTS_READ)
-        watch_start (&self->news_watch, self->reactor, self->events, on_event, self);
+        watch_start (&self->event_watch, self->reactor, self->events, on_event, self);
     self->events_read = 0;
-    self->news = false;
-    throw_away (self->requests);
-    if (!send_question (self)) {
-        lose_center (self, "it does not read");
+    self->list_may_differ = false;
+    discard_answers (self->requests);
+    if (!send_list_request (self)) {
+        fail_request (self, "it does not read");
         return;
     }
     self->asking = true;
     watch_start (&self->answers, self->reactor, self->requests, on_answer, self);
-    set_timer (self, ANSWER_MS);
+    set_center_timer (self, ANSWER_MS);
 }
 
 // -- answers and events of the center
 
-static void take_list (struct center *self)
+static void accept_list (struct center *self)
 {
     bool changed = !self->known || !center_list_same (&self->list, &self->next);
     if (changed || self->trouble[0])
@@ -269,7 +269,7 @@ static void take_list (struct center *self)
         self->list = self->next;
         self->changes -= self->changes > 0;
     }
-    set_timer (self, self->news && self->changes ? EVENT_MS : ASK_MS);
+    set_center_timer (self, self->list_may_differ && self->changes ? EVENT_MS : ASK_MS);
     self->found (self->owner, self->list.at, self->list.count);
 }
 
@@ -287,11 +287,11 @@ static bool on_answer (void *owner)
         rc = center_list_read (packet.frames, packet.count, self->settings.host, &self->next,
                                &reason);
     packet_clear (&packet);
-    end_question (self);
+    end_request (self);
     if (rc)
-        lose_center (self, reason.text);
+        fail_request (self, reason.text);
     else
-        take_list (self);
+        accept_list (self);
     return false;
 }
 
@@ -302,7 +302,7 @@ static bool read_event (struct center *self)
         return false;
     self->events_read++;
     if (packet.fault || center_event_matters (packet.frames, packet.count))
-        self->news = true;
+        self->list_may_differ = true;
     packet_clear (&packet);
     return true;
 }
@@ -314,12 +314,12 @@ static bool on_event (void *owner)
     while (count < EVENTS_TURN && read_event (self))
         count++;
     if (self->events_read >= EVENTS_READ) {
-        watch_end (&self->news_watch);
-        self->news = true; // the unread events may matter
+        watch_end (&self->event_watch);
+        self->list_may_differ = true; // the unread events may matter
     }
-    if (self->news && self->changes && !self->asking &&
+    if (self->list_may_differ && self->changes && !self->asking &&
         self->wake_us > clock_mono_us () + EVENT_MS * 1000)
-        set_timer (self, EVENT_MS);
+        set_center_timer (self, EVENT_MS);
     return count == EVENTS_TURN;
 }
 
@@ -338,7 +338,7 @@ struct center *center_new (const struct center_settings *settings, struct reacto
     self->retry_ms = RETRY_FIRST_MS;
     self->changes = CHANGES_MAX;
     self->granted_us = clock_mono_us ();
-    request_changes (self);
+    request_list (self);
     return self;
 }
 
@@ -352,7 +352,7 @@ const char *center_trouble (const struct center *self)
     return self->trouble;
 }
 
-bool center_known (const struct center *self)
+bool center_has_answered (const struct center *self)
 {
     return self->known;
 }
@@ -363,8 +363,8 @@ void center_destroy (struct center **self_p)
     if (!self)
         return;
     timer_end (&self->timer);
-    end_question (self);
-    watch_end (&self->news_watch);
+    end_request (self);
+    watch_end (&self->event_watch);
     close_socket (&self->requests);
     close_socket (&self->events);
     free (self);

@@ -35,7 +35,7 @@ const char *center_endpoint (const struct center *self);
 const char *center_trouble (const struct center *self);
 
 // Whether the center has ever given a good answer.
-bool center_known (const struct center *self);
+bool center_has_answered (const struct center *self);
 
 // Destroy the center; may be called from within `found`.
 void center_destroy (struct center **self);

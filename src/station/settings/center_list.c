@@ -29,7 +29,7 @@ enum {
 // pub station does; - ROUTE_API (5) answers with ids that are not the request's, so its RUNING is
 // nobody's and each run would be sent again; an operator who knows better can name it in the
 // settings; - the rest serves the center itself: the dispatcher, plans (255), traces, proxies.
-static int type_of (int64_t type)
+static int target_type_of (int64_t type)
 {
     switch (type) {
     case STATION_API:
@@ -54,7 +54,7 @@ static int64_t number_or_0 (const json_t *entry, const char *field)
 // Whether the station is one of the center itself. The first centers do not report which are
 // (`is_base`). The last two names publish the workers' heartbeats and the log lines, and are no
 // targets of plans.
-static bool is_of_center (const json_t *entry, const struct found_station *station)
+static bool belongs_to_center (const json_t *entry, const struct found_station *station)
 {
     static const char *const names[] = {"SystemManage", "PlanDispatcher", "HealthCenter",
                                         "RemoteLog"};
@@ -66,7 +66,7 @@ static bool is_of_center (const json_t *entry, const struct found_station *stati
 
 // Whether the center has removed the station. A paused or closed one stays on the list: it reports
 // its state itself, or is away.
-static bool is_gone (const json_t *entry, bool seed)
+static bool is_removed (const json_t *entry, bool seed)
 {
     int64_t state = number_or_0 (entry, "station_state");
     return state == STATE_DESTROY || (seed && state == STATE_SEED_UNINSTALL);
@@ -91,9 +91,9 @@ static bool read_name (const json_t *entry, struct found_station *ret)
 static bool read_station (const json_t *entry, const char *host, struct found_station *ret)
 {
     int64_t port;
-    int type = type_of (number_or_0 (entry, "station_type"));
-    if (type < 0 || !read_name (entry, ret) || is_of_center (entry, ret) ||
-        is_gone (entry, ret->seed_dialect) ||
+    int type = target_type_of (number_or_0 (entry, "station_type"));
+    if (type < 0 || !read_name (entry, ret) || belongs_to_center (entry, ret) ||
+        is_removed (entry, ret->seed_dialect) ||
         !json_get_integer (entry, "request_port", 1, 65535, &port))
         return false;
     ret->type = (enum target_type)type;

@@ -9,23 +9,23 @@ enum { CONCURRENCY_MAX = 10000, BURST_MAX = 1000000 };
 
 static const double rate_min = 0.000001, rate_max = 1000000;
 
-static bool take_count (double value, int64_t max, int64_t *ret)
+static bool set_count (double value, int64_t max, int64_t *ret)
 {
     *ret = value >= 1 && value <= (double)max ? (int64_t)value : 0;
     return *ret && (double)*ret == value;
 }
 
-static bool take_concurrency (struct limit *limit, double value)
+static bool set_concurrency (struct limit *limit, double value)
 {
-    return take_count (value, CONCURRENCY_MAX, &limit->concurrency);
+    return set_count (value, CONCURRENCY_MAX, &limit->concurrency);
 }
 
-static bool take_burst (struct limit *limit, double value)
+static bool set_burst (struct limit *limit, double value)
 {
-    return take_count (value, BURST_MAX, &limit->burst);
+    return set_count (value, BURST_MAX, &limit->burst);
 }
 
-static bool take_rate (struct limit *limit, double value)
+static bool set_rate (struct limit *limit, double value)
 {
     limit->rate = value;
     return value >= rate_min && value <= rate_max;
@@ -35,7 +35,7 @@ static bool take_rate (struct limit *limit, double value)
 
 static bool read_rate (void *filter, const json_t *value)
 {
-    return json_is_number (value) && take_rate (filter, json_number_value (value));
+    return json_is_number (value) && set_rate (filter, json_number_value (value));
 }
 
 bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason)
@@ -73,8 +73,8 @@ json_t *limit_rule_json (const struct limit *limit)
 
 // -- settings
 
-static bool take_option (const char *value, struct limit *limit,
-                         bool (*take) (struct limit *limit, double value))
+static bool parse_option (const char *value, struct limit *limit,
+                          bool (*take) (struct limit *limit, double value))
 {
     char *end;
     double number = strtod (value, &end);
@@ -85,17 +85,17 @@ static bool take_option (const char *value, struct limit *limit,
 
 bool limit_option_concurrency (const char *value, struct limit *limit)
 {
-    return take_option (value, limit, take_concurrency);
+    return parse_option (value, limit, set_concurrency);
 }
 
 bool limit_option_rate (const char *value, struct limit *limit)
 {
-    return take_option (value, limit, take_rate);
+    return parse_option (value, limit, set_rate);
 }
 
 bool limit_option_burst (const char *value, struct limit *limit)
 {
-    return take_option (value, limit, take_burst);
+    return parse_option (value, limit, set_burst);
 }
 
 int64_t limit_next_us (const struct limit_use *use)

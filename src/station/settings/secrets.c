@@ -10,7 +10,7 @@
 #include "memory.h"
 
 // Read the password: the first line of the file, which only its owner may read.
-static int read_file (const char *path, char *out, size_t room, struct reason *reason)
+static int read_password_file (const char *path, char *out, size_t room, struct reason *reason)
 {
     struct stat entry;
     int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -36,8 +36,8 @@ static int read_file (const char *path, char *out, size_t room, struct reason *r
     return 0;
 }
 
-static int copy_text (const char *text, const char *name, char *out, size_t room,
-                      struct reason *reason)
+static int copy_secret (const char *text, const char *name, char *out, size_t room,
+                        struct reason *reason)
 {
     size_t size = strlen (text);
     if (size >= room)
@@ -54,10 +54,10 @@ static int read_password (const struct station_settings *settings, const char *g
     if (ret->address.password[0])
         given = ret->address.password;
     else if (settings->redis_password_file[0])
-        return read_file (settings->redis_password_file, ret->password, sizeof ret->password,
-                          reason);
-    return given ? copy_text (given, "ZPLAN_REDIS_PASSWORD", ret->password, sizeof ret->password,
-                              reason)
+        return read_password_file (settings->redis_password_file, ret->password,
+                                   sizeof ret->password, reason);
+    return given ? copy_secret (given, "ZPLAN_REDIS_PASSWORD", ret->password, sizeof ret->password,
+                                reason)
                  : 0;
 }
 
@@ -90,7 +90,7 @@ int secrets_read (const struct station_settings *settings, struct link_config *r
     if (ret->address.kind == ADDRESS_EMBEDDED) // it has neither
         return 0;
     const char *user = settings->redis_user[0] ? settings->redis_user : environment.user;
-    if (user && copy_text (user, "redis_user", ret->user, sizeof ret->user, reason))
+    if (user && copy_secret (user, "redis_user", ret->user, sizeof ret->user, reason))
         return -1;
     return read_password (settings, environment.password, ret, reason);
 }

@@ -173,8 +173,8 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
 }
 
 // Append as much as fits; the text of any target fits.
-__attribute__ ((format (printf, 2, 3))) static void append (char out[TARGET_TEXT_MAX],
-                                                            const char *format, ...)
+__attribute__ ((format (printf, 2, 3))) static void append_text (char out[TARGET_TEXT_MAX],
+                                                                 const char *format, ...)
 {
     size_t size = strlen (out);
     va_list args;
@@ -188,22 +188,22 @@ void target_settings_text (const struct target_settings *self, char out[TARGET_T
     const struct limit limit = self->limit;
     bool pull = self->type == TARGET_PULL;
     out[0] = '\0';
-    append (out, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
-            pull ? "" : self->endpoint);
+    append_text (out, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
+                 pull ? "" : self->endpoint);
     if (self->dialect != DIALECT_ZERONET)
-        append (out, ",dialect=%s", dialect_name (self->dialect));
+        append_text (out, ",dialect=%s", dialect_name (self->dialect));
     if (self->by_identity)
-        append (out, ",mailbox=identity");
+        append_text (out, ",mailbox=identity");
     if (self->curve[0])
-        append (out, ",curve=%s", self->curve);
+        append_text (out, ",curve=%s", self->curve);
     if (self->kind[0])
-        append (out, ",kind=%s", self->kind);
+        append_text (out, ",kind=%s", self->kind);
     if (limit.concurrency)
-        append (out, ",concurrency=%" PRId64, limit.concurrency);
+        append_text (out, ",concurrency=%" PRId64, limit.concurrency);
     if (limit.rate > 0) // no exponent, as the parser rejects it
-        append (out, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
+        append_text (out, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
     if (limit.burst)
-        append (out, ",burst=%" PRId64, limit.burst);
+        append_text (out, ",burst=%" PRId64, limit.burst);
 }
 
 bool target_settings_equal (const struct target_settings *a, const struct target_settings *b)

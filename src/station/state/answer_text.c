@@ -6,8 +6,8 @@
 #include "ident.h"
 #include "utf8.h"
 
-static const struct span *first_of (uint8_t type, const struct desc *desc,
-                                    const struct span *frames)
+static const struct span *first_frame (uint8_t type, const struct desc *desc,
+                                       const struct span *frames)
 {
     for (size_t i = 0; i < desc->count; i++)
         if (desc->types[i] == type)
@@ -16,7 +16,7 @@ static const struct span *first_of (uint8_t type, const struct desc *desc,
 }
 
 // The text without white space at both ends; a trailing newline is common.
-static struct span trimmed (struct span text)
+static struct span trim_spaces (struct span text)
 {
     while (text.size && text.data[0] <= ' ')
         text = span_of (text.data + 1, text.size - 1);
@@ -32,14 +32,14 @@ static bool is_text (struct span bytes)
 
 struct span answer_text (uint8_t status, const struct desc *desc, const struct span *frames)
 {
-    const struct span *words = first_of (ZERO_FRAME_STATUS, desc, frames);
-    const struct span *content = first_of (ZERO_FRAME_CONTENT, desc, frames);
-    struct span said = words ? *words : (struct span){0};
-    bool says_more = said.size && !span_equal (said, span_text (status_word (status)));
-    if (status < ZERO_STATUS_ERROR_FLAG || says_more || !content)
-        return utf8_cut (said, ANSWER_TEXT_MAX);
-    struct span text = utf8_cut (trimmed (*content), ANSWER_TEXT_MAX);
-    return is_text (text) ? text : utf8_cut (said, ANSWER_TEXT_MAX);
+    const struct span *words = first_frame (ZERO_FRAME_STATUS, desc, frames);
+    const struct span *content = first_frame (ZERO_FRAME_CONTENT, desc, frames);
+    struct span status_text = words ? *words : (struct span){0};
+    bool has_more = status_text.size && !span_equal (status_text, span_text (status_word (status)));
+    if (status < ZERO_STATUS_ERROR_FLAG || has_more || !content)
+        return utf8_cut (status_text, ANSWER_TEXT_MAX);
+    struct span text = utf8_cut (trim_spaces (*content), ANSWER_TEXT_MAX);
+    return is_text (text) ? text : utf8_cut (status_text, ANSWER_TEXT_MAX);
 }
 
 struct span answer_trimmed (struct span text)

@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "store.h"
 
-static const char *reason_of (const char *why)
+static const char *missed_reason (const char *why)
 {
     static const char *const reasons[][2] = {
         {"submission", "before the plan was submitted"},
@@ -26,7 +26,7 @@ char *missed_record (const struct plan *plan, const struct misses *misses, uint6
         return NULL;
     struct reason reason;
     reason_set (&reason, "missed: %" PRId64 "%s, %s", misses->missed.count,
-                misses->missed.more ? " or more" : "", reason_of (misses->why));
+                misses->missed.more ? " or more" : "", missed_reason (misses->why));
     char step[OUTCOME_STEP_SIZE];
     struct outcome_record record = {
         .title = plan->description,

@@ -16,7 +16,7 @@ enum {
     LEASE_US = 5000 // between two checks whether this station may send again
 };
 
-static struct prefetched_plan *prefetched_of (struct heap_node *node)
+static struct prefetched_plan *plan_of_node (struct heap_node *node)
 {
     return node ? (struct prefetched_plan *)((uint8_t *)node -
                                              offsetof (struct prefetched_plan, node))
@@ -32,7 +32,7 @@ int64_t prefetch_reach_us (const struct station *self)
     return self->prefetch_counted_us && many ? REACH_US : 0;
 }
 
-void prefetch_count (struct station *self, size_t plans)
+void prefetch_count_claimed (struct station *self, size_t plans)
 {
     int64_t now_us = clock_mono_us (), pause_us = now_us - self->prefetch_counted_us;
     if (plans == 0)
@@ -74,7 +74,7 @@ void prefetch_keep (struct station *self, const struct store_claimed *claimed)
     heap_set (&self->prefetched, &plan->node, claimed->at_us);
 }
 
-static void take_out (struct station *self, struct prefetched_plan *plan)
+static void unlink_plan (struct station *self, struct prefetched_plan *plan)
 {
     heap_remove (&self->prefetched, &plan->node);
     if (plan->target)
@@ -84,16 +84,16 @@ static void take_out (struct station *self, struct prefetched_plan *plan)
 
 struct prefetched_plan *prefetch_take (struct station *self)
 {
-    struct prefetched_plan *plan = prefetched_of (heap_first (&self->prefetched));
+    struct prefetched_plan *plan = plan_of_node (heap_first (&self->prefetched));
     if (!plan || plan->claimed.at_us > store_now_us (self->store) || !store_is_leased (self->store))
         return NULL;
-    take_out (self, plan);
+    unlink_plan (self, plan);
     return plan;
 }
 
 int64_t prefetch_next_us (const struct station *self)
 {
-    const struct prefetched_plan *plan = prefetched_of (heap_first (&self->prefetched));
+    const struct prefetched_plan *plan = plan_of_node (heap_first (&self->prefetched));
     if (!plan)
         return INT64_MAX;
     int64_t due_us = store_mono_us (self->store, plan->claimed.at_us);
@@ -104,10 +104,10 @@ int64_t prefetch_next_us (const struct station *self)
 bool prefetch_drop (struct station *self, uint64_t plan_id)
 {
     for (size_t i = self->prefetched.count; i > 0; i--) {
-        struct prefetched_plan *plan = prefetched_of (self->prefetched.nodes[i - 1]);
+        struct prefetched_plan *plan = plan_of_node (self->prefetched.nodes[i - 1]);
         if (plan->claimed.plan_id != plan_id)
             continue;
-        take_out (self, plan);
+        unlink_plan (self, plan);
         free (plan);
         return true;
     }
@@ -117,20 +117,20 @@ bool prefetch_drop (struct station *self, uint64_t plan_id)
 void prefetch_forget_target (struct station *self, const struct target *target)
 {
     for (size_t i = 0; i < self->prefetched.count; i++) {
-        struct prefetched_plan *plan = prefetched_of (self->prefetched.nodes[i]);
+        struct prefetched_plan *plan = plan_of_node (self->prefetched.nodes[i]);
         if (plan->target == target)
             plan->target = NULL;
     }
 }
 
-void prefetch_forget (struct station *self)
+void prefetch_drop_all (struct station *self)
 {
     if (self->prefetched.count)
         log_event (LEVEL_WARN, "claim.left",
                    "plans=%zu reason=\"not sent; they are due when their lease ends\"",
                    self->prefetched.count);
-    for (struct prefetched_plan *plan; (plan = prefetched_of (heap_first (&self->prefetched)));) {
-        take_out (self, plan);
+    for (struct prefetched_plan *plan; (plan = plan_of_node (heap_first (&self->prefetched)));) {
+        unlink_plan (self, plan);
         free (plan);
     }
 }
@@ -139,7 +139,7 @@ void prefetch_stop (struct station *self)
 {
     for (size_t i = 0; i < self->prefetched.count; i++)
         // targets_stop has destroyed the targets: their counters must not be touched
-        prefetched_of (self->prefetched.nodes[i])->target = NULL;
-    prefetch_forget (self);
+        plan_of_node (self->prefetched.nodes[i])->target = NULL;
+    prefetch_drop_all (self);
     heap_free (&self->prefetched);
 }

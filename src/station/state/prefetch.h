@@ -22,7 +22,7 @@ struct prefetched_plan {
 int64_t prefetch_reach_us (const struct station *self);
 
 // Note that a claim has taken `plans` plans.
-void prefetch_count (struct station *self, size_t plans);
+void prefetch_count_claimed (struct station *self, size_t plans);
 
 // When to make the next claim, for plans that are due at `due_us`; both in Redis' microseconds.
 int64_t prefetch_claim_us (const struct station *self, int64_t due_us);
@@ -46,7 +46,7 @@ void prefetch_forget_target (struct station *self, const struct target *target);
 
 // Drop all plans that wait here, as the station has taken over the plans again. They are due again
 // when their lease ends.
-void prefetch_forget (struct station *self);
+void prefetch_drop_all (struct station *self);
 
 // Free all plans that wait here, when the station ends.
 void prefetch_stop (struct station *self);

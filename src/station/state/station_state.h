@@ -72,14 +72,14 @@ struct station {
     struct reason logged_trouble; // why Redis is away, as last logged
     struct embedded *embedded;    // NULL with an external Redis
     int64_t started_us;
-    int64_t stop_us;     // in PHASE_STOPPING: when to stop waiting, monotonic
-    int64_t waits_us;    // since when it waits to own the plans, monotonic; 0 = it owns them
-    char name[80];       // shown to other stations: host and process
-    int64_t owner_since; // since when it owns the plans, Unix seconds; 0 = it never did
-    int64_t owned_us;    // owner_since in microseconds of Redis' clock, like an exec_id
-    bool yields;         // let other stations take over first
-    bool was_owner;      // it is a former owner, now a standby: no error of Redis ends it
-    bool gives_up;       // in PHASE_STOPPING: the plans are being released
+    int64_t stop_us;      // in PHASE_STOPPING: when to stop waiting, monotonic
+    int64_t waits_us;     // since when it waits to own the plans, monotonic; 0 = it owns them
+    char name[80];        // shown to other stations: host and process
+    int64_t owner_since;  // since when it owns the plans, Unix seconds; 0 = it never did
+    int64_t owned_us;     // owner_since in microseconds of Redis' clock, like an exec_id
+    bool yields;          // let other stations take over first
+    bool was_owner;       // it is a former owner, now a standby: no error of Redis ends it
+    bool releasing_plans; // in PHASE_STOPPING: the plans are being released
     bool targets_started;
     struct reason redis_trouble; // why the embedded Redis ended; empty = unknown
     bool redis_ended;            // the embedded Redis has ended and has to be restarted
@@ -124,8 +124,8 @@ struct station {
     char event_epoch[17]; // identifies this start of the station in its events
 
     // heartbeat to Redis (attend.c)
-    int64_t attend_us;         // when to send the next heartbeat, monotonic
-    int64_t attending;         // number of stations on this Redis
+    int64_t presence_us;       // when to send the next heartbeat, monotonic
+    int64_t station_count;     // number of stations on this Redis
     int64_t stations_revision; // revision of the added targets when they were read
 
     // targets
@@ -136,8 +136,8 @@ struct station {
     int64_t callback_tested_us;      // when a test callback was last made, monotonic; 0 = never
     struct target *targets[TARGETS_MAX];
     size_t target_count;
-    struct target **gone; // removed targets, until the next turn
-    size_t gone_count;
+    struct target **removed_targets; // removed targets, until the next turn
+    size_t removed_count;
     struct task deferred_destroy;
     bool targets_paused;   // some targets are paused because the store is busy
     bool targets_read;     // the added targets were read from Redis

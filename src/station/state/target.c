@@ -30,11 +30,11 @@ struct target {
     struct dispatch_way way;
     struct reactor *reactor;
     struct target_events events;
-    void *socket;                // the DEALER; NULL between two attempts
-    void *monitor;               // PAIR that reports the state of its connection
-    struct watch messages, news; // watches of `socket` and `monitor`
-    bool up;                     // connected
-    int fd;                      // descriptor of the connection, owned by libzmq; -1 = none yet
+    void *socket;                              // the DEALER; NULL between two attempts
+    void *monitor;                             // PAIR that reports the state of its connection
+    struct watch message_watch, monitor_watch; // watches of `socket` and `monitor`
+    bool up;                                   // connected
+    int fd; // descriptor of the connection, owned by libzmq; -1 = none yet
     struct response *response;
     char identity[TARGET_IDENTITY_SIZE]; // identity of its connections, if by identity; "" = none
                                          // yet
@@ -49,15 +49,15 @@ struct target {
     struct target_load *load;
 };
 
-static uint64_t made; // number of connections made by the process; makes their numbers unique
+static uint64_t connections_made; // by the process: their numbers are unique across targets
 
 static bool on_message (void *owner);
 static bool on_monitor (void *owner);
-static void connect_anew (struct target *self);
+static void open_connection (struct target *self);
 static void drop_connection (struct target *self);
 static bool read_message (struct target *self);
 
-static void close_watched (struct watch *watch, void **socket)
+static void close_watched_socket (struct watch *watch, void **socket)
 {
     watch_end (watch);
     if (*socket)
@@ -72,7 +72,7 @@ static void on_timer (void *owner)
         // It did not connect; libzmq does not report a name that does not resolve.
         drop_connection (self);
     else
-        connect_anew (self);
+        open_connection (self);
 }
 
 // Close the monitor first: libzmq's threads would block forever on an event without a reader that
@@ -81,8 +81,8 @@ static void close_sockets (struct target *self)
 {
     if (self->socket)
         zmq_socket_monitor (self->socket, NULL, 0);
-    close_watched (&self->news, &self->monitor);
-    close_watched (&self->messages, &self->socket);
+    close_watched_socket (&self->monitor_watch, &self->monitor);
+    close_watched_socket (&self->message_watch, &self->socket);
 }
 
 // Close the socket with all its unsent messages, and reconnect a little later. Messages that the
@@ -94,7 +94,7 @@ static void drop_connection (struct target *self)
                    self->settings.endpoint);
         for (int i = 0; i < DRAIN_MESSAGES && read_message (self); i++) {
         }
-        self->events.turned (self->events.owner, self);
+        self->events.turn_ended (self->events.owner, self);
     }
     if (self->up)
         self->since_us = clock_wall_us ();
@@ -117,7 +117,7 @@ static bool open_monitor (struct target *self)
            zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL) == 0;
 }
 
-static void connect_anew (struct target *self)
+static void open_connection (struct target *self)
 {
     self->socket = wire_socket_in (self->context, ZMQ_DEALER);
     if (self->socket && self->identity[0])
@@ -135,8 +135,8 @@ static void connect_anew (struct target *self)
     // So long that this file reconnects first. -1 would discard the last messages of the target.
     wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     wire_set (self->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS);
-    watch_start (&self->news, self->reactor, self->monitor, on_monitor, self);
-    watch_start (&self->messages, self->reactor, self->socket, on_message, self);
+    watch_start (&self->monitor_watch, self->reactor, self->monitor, on_monitor, self);
+    watch_start (&self->message_watch, self->reactor, self->socket, on_message, self);
     self->paused = false;
     timer_set (&self->timer, self->reactor, TRY_MS);
     if (zmq_connect (self->socket, self->settings.endpoint)) {
@@ -152,7 +152,7 @@ static void on_connected (struct target *self)
     self->since_us = clock_wall_us ();
     response_connected (self->response, clock_mono_us (), self->identity[0] && self->used);
     self->used = true;
-    self->connections = ++made;
+    self->connections = ++connections_made;
     self->retry_ms = RETRY_FIRST_MS;
     timer_end (&self->timer);
     log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings.name,
@@ -206,7 +206,7 @@ static bool on_message (void *owner)
     for (; more && count < TURN_MESSAGES && clock_mono_us () < until_us; count += more)
         more = self->socket && !self->paused && read_message (self);
     if (count)
-        self->events.turned (self->events.owner, self);
+        self->events.turn_ended (self->events.owner, self);
     return more;
 }
 
@@ -214,14 +214,14 @@ void target_pause (struct target *self)
 {
     if (self->paused || !self->socket)
         return;
-    watch_end (&self->messages);
+    watch_end (&self->message_watch);
     self->paused = true;
 }
 
 void target_resume (struct target *self)
 {
     if (self->paused && self->socket)
-        watch_start (&self->messages, self->reactor, self->socket, on_message, self);
+        watch_start (&self->message_watch, self->reactor, self->socket, on_message, self);
     self->paused = false;
 }
 
@@ -250,10 +250,10 @@ struct target *target_new (const struct target_settings *settings, void *context
     self->load->born_us = clock_mono_us ();
     self->since_us = clock_wall_us ();
     if (self->settings.type == TARGET_PULL) { // never sent to: counts as connected
-        self->connections = ++made;
+        self->connections = ++connections_made;
         self->up = true;
     } else if (!self->settings.by_identity) {
-        connect_anew (self);
+        open_connection (self);
     }
     return self;
 }
@@ -264,8 +264,8 @@ void *target_release (struct target *self)
     if (!self->up || !socket || self->settings.by_identity)
         return NULL;
     zmq_socket_monitor (socket, NULL, 0);
-    close_watched (&self->news, &self->monitor);
-    watch_end (&self->messages);
+    close_watched_socket (&self->monitor_watch, &self->monitor);
+    watch_end (&self->message_watch);
     self->socket = NULL;
     self->up = false;
     return socket;
@@ -390,7 +390,8 @@ bool target_send (struct target *self, const struct message *message)
     if (FAILPOINT_IS ("send_mid") && self->up)
         zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     FAILPOINT ("send_mid");
-    bool sent = self->up && watch_send (&self->messages, self->socket, (struct span){0}, message);
+    bool sent =
+        self->up && watch_send (&self->message_watch, self->socket, (struct span){0}, message);
     // When nothing can be sent, no heartbeat can either: a target suspended with its queue full
     // would count as connected forever.
     if (self->up && !sent && clock_mono_us () - self->response->message_us > STUCK_US)

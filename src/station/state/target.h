@@ -21,7 +21,7 @@ struct target_events {
     // A message came on the connection of this number; it is borrowed for the call.
     void (*message) (void *owner, struct target *target, const struct packet *packet);
     // A turn of messages is over: `message` was called for all, or for as many as a turn allows.
-    void (*turned) (void *owner, struct target *target);
+    void (*turn_ended) (void *owner, struct target *target);
     void (*connected) (void *owner, struct target *target);
     // An unresponsive target has answered; called before `message`.
     void (*responsive) (void *owner, struct target *target);

@@ -8,7 +8,7 @@
 
 enum { ZONES_MAX = 128 }; // a few kilobytes each
 
-static void destroy (void **zone)
+static void destroy_zone (void **zone)
 {
     zone_destroy ((struct zone **)zone);
 }
@@ -16,7 +16,7 @@ static void destroy (void **zone)
 static zhashx_t *zones_new (void)
 {
     zhashx_t *zones = zhashx_new ();
-    zhashx_set_destructor (zones, destroy);
+    zhashx_set_destructor (zones, destroy_zone);
     return zones;
 }
 

@@ -14,7 +14,7 @@ int callback_check_target (struct station *self, const struct policy *policy, st
 {
     struct reason why;
     if (!policy || !policy->callback ||
-        !targets_need_pull (self, self->settings->callback_target, &why))
+        !targets_ensure_pull (self, self->settings->callback_target, &why))
         return 0;
     reason_set (reason, "callback: %s", why.text);
     return ZPLAN_EPLAN;

@@ -34,12 +34,12 @@ void submission_end (struct submission *submission)
 
 // -- answers of the store
 
-// `words` NULL: it is a new plan.
-void submission_accept (struct submission *submission, const char *words)
+// `reply_text` NULL: it is a new plan.
+void submission_accept (struct submission *submission, const char *reply_text)
 {
     reply_send (submission->station, submission->peer,
                 &(struct reply){.status = ZERO_STATUS_PLAN_ID,
-                                .reason = words,
+                                .reason = reply_text,
                                 .plan_id = submission->plan->id,
                                 .plan_time = submission->next});
 }
@@ -60,7 +60,7 @@ int64_t submission_next (const struct plan *plan)
 }
 
 // Reply that the plan is stored and will run, but too few replicas have acknowledged it.
-static void refuse_unsure (struct submission *submission)
+static void reply_unreplicated (struct submission *submission)
 {
     char id[IDENT_SIZE], text[REASON_MAX];
     struct station *self = submission->station;
@@ -79,9 +79,9 @@ static void on_existing_replicated (void *owner, bool enough)
 {
     struct submission *submission = owner;
     if (enough)
-        submission_accept (submission, submission->words);
+        submission_accept (submission, submission->reply_text);
     else
-        refuse_unsure (submission);
+        reply_unreplicated (submission);
     submission_end (submission);
 }
 
@@ -91,11 +91,11 @@ void submission_accept_existing (struct submission *submission)
     link_replicate (store_link (submission->station->store), on_existing_replicated, submission);
 }
 
-void submission_refuse_in_use (struct submission *submission, const char *words)
+void submission_refuse_in_use (struct submission *submission, const char *reply_text)
 {
     char id[IDENT_SIZE];
     struct reason reason;
-    reason_set (&reason, "%s %s is in use by another plan", words,
+    reason_set (&reason, "%s %s is in use by another plan", reply_text,
                 ident_text (submission->plan->id, id));
     reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
     submission_end (submission);
@@ -103,16 +103,16 @@ void submission_refuse_in_use (struct submission *submission, const char *words)
 
 // Reply for an id that is in use, perhaps by this same submission; the submission ends. With a key
 // the plan is loaded first, to know whether a run is in flight.
-static void answer_held (struct submission *submission, struct span message)
+static void reply_id_in_use (struct submission *submission, struct span message)
 {
     if (*submission_key (submission->plan)) {
-        submission_load_held (submission);
+        submission_load_key_holder (submission);
         return;
     }
     struct reason reason;
     struct plan *stored = plan_from_stored_json (submission->plan->id, message, &reason);
     if (stored && submit_repeats (submission->plan, stored)) {
-        submission_set_words (submission, "already exists", PLAN_NONE);
+        submission_set_reply (submission, "already exists", PLAN_NONE);
         submission->next = submission_next (stored);
         submission_accept_existing (submission);
     } else {
@@ -154,7 +154,7 @@ static bool try_another_id (struct submission *submission)
 }
 
 // Note for `health` that Redis is up but accepts no plans, or that its replicas are away.
-static void note_refusal (struct station *self, const struct store_submitted *answer)
+static void note_write_failure (struct station *self, const struct store_submitted *answer)
 {
     self->refusing_us = clock_mono_us ();
     if (answer->result == STORE_ERROR)
@@ -165,12 +165,12 @@ static void note_refusal (struct station *self, const struct store_submitted *an
 }
 
 // Handle the stored plan of the id, which was in use a moment ago.
-static void on_held (void *owner, const struct store_loaded *answer)
+static void on_id_holder (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
     if (answer->result == STORE_DONE) {
-        answer_held (submission, answer->message);
+        reply_id_in_use (submission, answer->message);
     } else if (answer->result == STORE_NONE) {
         write_submission (submission);
     } else {
@@ -201,10 +201,10 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     if (answer->result == STORE_DONE)
         self->refusing.text[0] = '\0';
     else
-        note_refusal (self, answer);
+        note_write_failure (self, answer);
     if (answer->result == STORE_HELD) {
         if (!try_another_id (submission))
-            reads_load (self, submission->peer, submission->plan->id, on_held, submission);
+            reads_load (self, submission->peer, submission->plan->id, on_id_holder, submission);
         link_flush (store_link (self->store));
         station_resume (self);
         return;
@@ -216,7 +216,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
         submission_accept (submission, NULL);
         FAILPOINT ("ack_queued");
     } else if (answer->result == STORE_UNSURE) {
-        refuse_unsure (submission);
+        reply_unreplicated (submission);
     } else {
         reply_refuse_store (self, submission->peer, answer->result, answer->error);
     }
@@ -233,7 +233,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     struct submission *submission = owner;
     struct station *self = submission->station;
     if (answer->result == STORE_DONE) {
-        answer_held (submission, answer->message);
+        reply_id_in_use (submission, answer->message);
         link_flush (store_link (self->store));
         station_resume (self);
         return;
@@ -306,7 +306,7 @@ static void place_checked (struct submission *submission)
 }
 
 // The kind named by the plan, else by its target; "" = none.
-static const char *kind_of (const struct submission *submission)
+static const char *kind_name (const struct submission *submission)
 {
     const struct plan *plan = submission->plan;
     const struct target *target = station_target (submission->station, plan->station);
@@ -316,13 +316,14 @@ static const char *kind_of (const struct submission *submission)
 }
 
 // Merge in the fields of the plan's kind; the plan's own fields win.
-static int take_kind (struct submission *submission, const struct store_kinds *answer)
+static int merge_kind (struct submission *submission, const struct store_kinds *answer)
 {
     struct plan *plan = submission->plan;
     struct span name, text;
     struct reason *reason = &submission->reason;
     if (!store_kind_at (answer, 0, &name, &text)) {
-        reason_set (reason, "kind: no kind %s is known", quoted (span_text (kind_of (submission))));
+        reason_set (reason, "kind: no kind %s is known",
+                    quoted (span_text (kind_name (submission))));
         return ZPLAN_ENOTFIND;
     }
     struct reason why;
@@ -330,10 +331,10 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
     if (fields && plan->schedule.keep)
         json_object_del (fields, "misfire"); // the plan's own no_keep wins
     struct policy *policy =
-        fields ? policy_lay_over (kind_of (submission), fields, plan->policy, &why) : NULL;
+        fields ? policy_lay_over (kind_name (submission), fields, plan->policy, &why) : NULL;
     json_decref (fields);
     if (!policy) {
-        reason_set (reason, "kind: %s cannot be used: %s", kind_of (submission), why.text);
+        reason_set (reason, "kind: %s cannot be used: %s", kind_name (submission), why.text);
         return ZPLAN_EPLAN;
     }
     plan_take_policy (plan, policy);
@@ -351,7 +352,7 @@ static void on_kind (void *owner, const struct store_kinds *answer)
     int rc = 0;
     if (answer->result != STORE_DONE)
         reply_refuse_store (self, submission->peer, answer->result, answer->error);
-    else if ((rc = take_kind (submission, answer)))
+    else if ((rc = merge_kind (submission, answer)))
         reply_refuse (self, submission->peer, (enum wire_error)rc, submission->reason.text);
     if (answer->result == STORE_DONE && !rc)
         place_checked (submission);
@@ -369,8 +370,8 @@ static void on_kind (void *owner, const struct store_kinds *answer)
 // So such an identity is never shown. Lists, dispatches and broadcasts, which name the caller,
 // contain a masked one instead. It is constant for the connection, has the same form, and reveals
 // nothing.
-static struct span caller_of (struct station *self, const struct request *request,
-                              uint8_t mask[CALLER_MASKED_SIZE])
+static struct span shown_caller (struct station *self, const struct request *request,
+                                 uint8_t mask[CALLER_MASKED_SIZE])
 {
     struct span identity = request->peer.identity;
     if (request->message.envelope == ENVELOPE_CALLER)
@@ -423,7 +424,7 @@ void submit_request (struct station *self, struct request *request)
     }
     self->counters.dropped_traces += fields.policy && fields.policy->trace_dropped;
     uint8_t mask[CALLER_MASKED_SIZE];
-    struct span caller = caller_of (self, request, mask);
+    struct span caller = shown_caller (self, request, mask);
     struct submission *submission = memory_new (sizeof *submission);
     submission->station = self;
     submission->received = station_now (self);
@@ -438,7 +439,7 @@ void submit_request (struct station *self, struct request *request)
                         permit_speaker (self, &request->peer, who), submission->received);
     submission->peer = peer_keep (self, request);
     plan_fields_clear (&fields);
-    struct span kind = span_text (kind_of (submission));
+    struct span kind = span_text (kind_name (submission));
     if (kind.size)
         store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
     else

@@ -41,7 +41,7 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
     struct station *self = submission->station;
     bool changed = result == STORE_CHANGED || result == STORE_NONE;
     if (changed && ++submission->changes < CHANGE_TRIES_MAX) {
-        submission_load_held (submission);
+        submission_load_key_holder (submission);
         link_flush (store_link (self->store));
         return;
     }
@@ -49,7 +49,7 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
         struct plan *plan = submission->changed;
         char *json = plan_public_text (plan);
         submission->next = submission_next (plan);
-        submission_accept (submission, submission->words);
+        submission_accept (submission, submission->reply_text);
         publish_event (self, &(struct notice){.event = ZPLAN_EVENT_UPDATE,
                                               .plan_id = plan->id,
                                               .station = plan->station,
@@ -68,14 +68,15 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
 
 // A plan that is not in the queue is not added to it by the submission, so the reply reports its
 // state.
-void submission_set_words (struct submission *submission, const char *words, enum plan_state state)
+void submission_set_reply (struct submission *submission, const char *reply_text,
+                           enum plan_state state)
 {
     bool out = state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE;
-    snprintf (submission->words, sizeof submission->words, "%s%s%s", words,
+    snprintf (submission->reply_text, sizeof submission->reply_text, "%s%s%s", reply_text,
               out ? "; its state is " : "", out ? plan_state_name (state) : "");
 }
 
-static struct plan *copy_of (const struct plan *plan)
+static struct plan *copy_stored_plan (const struct plan *plan)
 {
     size_t size;
     struct reason reason;
@@ -104,7 +105,7 @@ static void replace_plan (struct submission *submission, const struct plan *stor
     bool update = submission->plan->policy->if_exists == EXISTS_UPDATE;
     bool stays = false, good = !submission->never;
     plan_destroy (&submission->changed);
-    struct plan *plan = good ? copy_of (submission->plan) : NULL;
+    struct plan *plan = good ? copy_stored_plan (submission->plan) : NULL;
     submission->changed = plan;
     if (plan) {
         plan->exec_id = stored->exec_id; // never repeated
@@ -128,7 +129,7 @@ static void replace_plan (struct submission *submission, const struct plan *stor
                        ? missed_record (plan, &submission->misses,
                                         (uint64_t)store_now_us (submission->station->store), &size)
                        : NULL;
-    submission_set_words (submission, update ? "updated" : "replaced", plan->state);
+    submission_set_reply (submission, update ? "updated" : "replaced", plan->state);
     store_change (submission->station->store,
                   &(struct store_change){.plan = plan,
                                          .revision = stored->revision,
@@ -142,7 +143,7 @@ static void replace_plan (struct submission *submission, const struct plan *stor
     free (missed);
 }
 
-static void refuse_second (struct submission *submission)
+static void refuse_existing_key (struct submission *submission)
 {
     struct reason reason;
     reason_set (&reason, "key: %s has a plan already",
@@ -151,8 +152,8 @@ static void refuse_second (struct submission *submission)
     submission_end (submission);
 }
 
-static void answer_key (struct submission *submission, const struct plan *stored,
-                        const struct store_loaded *answer)
+static void handle_key_holder (struct submission *submission, const struct plan *stored,
+                               const struct store_loaded *answer)
 {
     const struct plan *plan = submission->plan;
     bool running = runs_in_progress (submission->station, stored, answer);
@@ -164,11 +165,11 @@ static void answer_key (struct submission *submission, const struct plan *stored
                   !span_equal (stored->station, plan->station)))
         submission_refuse_in_use (submission, "key: its id");
     else if (refused)
-        refuse_second (submission);
+        refuse_existing_key (submission);
     else if (!same && !running && plan->policy->if_exists != EXISTS_KEEP)
         replace_plan (submission, stored, answer->exec_id);
     else {
-        submission_set_words (submission,
+        submission_set_reply (submission,
                               running ? "already exists, and is running" : "already exists",
                               stored->state);
         submission->next = submission_next (stored);
@@ -177,23 +178,23 @@ static void answer_key (struct submission *submission, const struct plan *stored
 }
 
 // Handle the loaded plan with the id of the key; the submission ends or continues.
-static void answer_loaded (struct submission *submission, const struct store_loaded *answer)
+static void handle_loaded_holder (struct submission *submission, const struct store_loaded *answer)
 {
     struct reason reason;
     struct plan *stored = plan_from_stored_json (submission->plan->id, answer->message, &reason);
     if (stored)
-        answer_key (submission, stored, answer);
+        handle_key_holder (submission, stored, answer);
     else
         submission_refuse_in_use (submission, "key: its id");
     plan_destroy (&stored);
 }
 
-static void on_held_loaded (void *owner, const struct store_loaded *answer)
+static void on_key_holder (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
     if (answer->result == STORE_DONE) {
-        answer_loaded (submission, answer);
+        handle_loaded_holder (submission, answer);
     } else {
         if (answer->result == STORE_NONE)
             reply_refuse (self, submission->peer, ZPLAN_EBUSY,
@@ -206,8 +207,8 @@ static void on_held_loaded (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-void submission_load_held (struct submission *submission)
+void submission_load_key_holder (struct submission *submission)
 {
-    reads_load (submission->station, submission->peer, submission->plan->id, on_held_loaded,
+    reads_load (submission->station, submission->peer, submission->plan->id, on_key_holder,
                 submission);
 }

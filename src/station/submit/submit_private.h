@@ -18,7 +18,7 @@ struct submission {
     bool never;
     struct reason reason;
     struct plan *changed; // replaces the plan that has the key; set while it is being stored
-    char words[96];       // the reply about an existing plan
+    char reply_text[96];  // the reply about an existing plan
     int64_t next;         // next time of its plan, for the reply; 0 = none
 };
 
@@ -29,18 +29,18 @@ void submission_end (struct submission *self);
 int submission_check (struct station *self, const char *user, const struct message *message,
                       struct plan_fields *fields, uint64_t *ret_id, struct reason *reason);
 
-// Reply that the plan is accepted; `words` NULL: it is a new plan.
-void submission_accept (struct submission *self, const char *words);
+// Reply that the plan is accepted; `reply_text` NULL: it is a new plan.
+void submission_accept (struct submission *self, const char *reply_text);
 
-// Reply with `words` once enough replicas have the existing plan. Frees the submission.
+// Reply with `reply_text` once enough replicas have the existing plan. Frees the submission.
 void submission_accept_existing (struct submission *self);
 
 // Set the reply about an existing plan; it includes the state when the plan is not in the queue.
-void submission_set_words (struct submission *self, const char *words, enum plan_state state);
+void submission_set_reply (struct submission *self, const char *reply_text, enum plan_state state);
 
-// Reject the submission because another plan has its id; the reason is `words` and the id. The
+// Reject the submission because another plan has its id; the reason is `reply_text` and the id. The
 // submission ends.
-void submission_refuse_in_use (struct submission *self, const char *words);
+void submission_refuse_in_use (struct submission *self, const char *reply_text);
 
 // The nominal time of the next occurrence, for the reply; 0: no occurrence is left.
 int64_t submission_next (const struct plan *plan);
@@ -56,4 +56,4 @@ int submission_check_key (const struct plan_fields *fields, struct span scope, u
                           struct reason *reason);
 
 // Load the plan that has the submission's key, then keep, update or replace it.
-void submission_load_held (struct submission *self);
+void submission_load_key_holder (struct submission *self);

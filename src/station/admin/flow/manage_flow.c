@@ -48,44 +48,47 @@ static bool read_version (struct station *self, struct request *request, struct 
 // -- changes
 
 static void flow_check (struct station *self, struct request *request,
-                        const struct flow_words *words)
+                        const struct flow_arguments *args)
 {
     flow_change_ask (self, request,
                      &(struct flow_wanted){.kind = FLOW_CHANGE_CHECK,
-                                           .text = words->at[0],
+                                           .text = args->at[0],
                                            .version = FLOW_VERSION_ANY});
 }
 
-static void flow_put (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_put (struct station *self, struct request *request,
+                      const struct flow_arguments *args)
 {
     int version = FLOW_VERSION_ANY;
-    if (words->count > 1 && !read_version (self, request, words->at[1], 0, &version))
+    if (args->count > 1 && !read_version (self, request, args->at[1], 0, &version))
         return;
     flow_change_ask (
         self, request,
-        &(struct flow_wanted){.kind = FLOW_CHANGE_PUT, .text = words->at[0], .version = version});
+        &(struct flow_wanted){.kind = FLOW_CHANGE_PUT, .text = args->at[0], .version = version});
 }
 
-static void flow_use (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_use (struct station *self, struct request *request,
+                      const struct flow_arguments *args)
 {
     int version;
-    if (read_name (self, request, words->at[0]) &&
-        read_version (self, request, words->at[1], 1, &version))
+    if (read_name (self, request, args->at[0]) &&
+        read_version (self, request, args->at[1], 1, &version))
         flow_change_ask (self, request,
                          &(struct flow_wanted){
-                             .kind = FLOW_CHANGE_USE, .name = words->at[0], .version = version});
+                             .kind = FLOW_CHANGE_USE, .name = args->at[0], .version = version});
 }
 
-static void take_out (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_take_out (struct station *self, struct request *request,
+                           const struct flow_arguments *args)
 {
-    if (read_name (self, request, words->at[0]))
+    if (read_name (self, request, args->at[0]))
         flow_change_ask (self, request,
-                         &(struct flow_wanted){.kind = FLOW_CHANGE_REMOVE, .name = words->at[0]});
+                         &(struct flow_wanted){.kind = FLOW_CHANGE_REMOVE, .name = args->at[0]});
 }
 
 // -- get
 
-struct getting {
+struct definition_query {
     struct station *station;
     struct peer *peer;
     char name[FLOW_NAME_MAX + 1];
@@ -94,7 +97,7 @@ struct getting {
     char *text;
 };
 
-static void reply_text (const struct getting *self, const struct store_flow *answer)
+static void reply_text (const struct definition_query *self, const struct store_flow *answer)
 {
     static const struct json_name name = JSON_NAME ("name"), version = JSON_NAME ("version"),
                                   used = JSON_NAME ("use"), last = JSON_NAME ("last"),
@@ -127,7 +130,7 @@ static void reply_text (const struct getting *self, const struct store_flow *ans
     free (json.bytes);
 }
 
-static void get_end (struct getting *self)
+static void definition_query_end (struct definition_query *self)
 {
     struct station *station = self->station;
     free (self->text);
@@ -138,7 +141,7 @@ static void get_end (struct getting *self)
 // Reply with the definition if it is valid JSON: one that was edited by hand might break the reply.
 static void on_json (void *owner, struct flow *flow, json_t *errors)
 {
-    struct getting *self = owner;
+    struct definition_query *self = owner;
     struct reason reason;
     (void)flow; // not requested
     const json_t *error = json_array_get (errors, 0);
@@ -152,10 +155,10 @@ static void on_json (void *owner, struct flow *flow, json_t *errors)
         reply_refuse_store (self->station, self->peer, STORE_LOST, "");
     }
     json_decref (errors);
-    get_end (self);
+    definition_query_end (self);
 }
 
-static void look_at_text (struct getting *self, const struct store_flow *answer)
+static void check_stored_text (struct definition_query *self, const struct store_flow *answer)
 {
     struct flow_known known = {.only_json = true};
     self->answer = *answer;
@@ -167,11 +170,11 @@ static void look_at_text (struct getting *self, const struct store_flow *answer)
 
 static void on_flow (void *owner, const struct store_flow *answer)
 {
-    struct getting *self = owner;
+    struct definition_query *self = owner;
     struct station *station = self->station;
     struct reason reason;
     if (answer->result == STORE_DONE && answer->text.size && station->flows->parser) {
-        look_at_text (self, answer);
+        check_stored_text (self, answer);
         return;
     }
     if (!station->flows->parser) {
@@ -185,27 +188,28 @@ static void on_flow (void *owner, const struct store_flow *answer)
         reason_set (&reason, "flow: %s has no version %d", self->name, answer->version);
         reply_refuse (station, self->peer, ZPLAN_ENOTFIND, reason.text);
     }
-    get_end (self);
+    definition_query_end (self);
 }
 
-static void get_go (void *owner)
+static void ask_definition (void *owner)
 {
-    struct getting *self = owner;
+    struct definition_query *self = owner;
     store_flow_read (self->station->store, self->name, self->version, LINK_ONCE, on_flow, self);
 }
 
-static void flow_get (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_get (struct station *self, struct request *request,
+                      const struct flow_arguments *args)
 {
     int version = STORE_FLOW_IN_USE;
-    if (!read_name (self, request, words->at[0]) ||
-        (words->count > 1 && !read_version (self, request, words->at[1], 1, &version)))
+    if (!read_name (self, request, args->at[0]) ||
+        (args->count > 1 && !read_version (self, request, args->at[1], 1, &version)))
         return;
-    struct getting *getting = memory_new (sizeof *getting);
-    getting->station = self;
-    getting->peer = peer_keep (self, request);
-    getting->version = version;
-    memcpy (getting->name, words->at[0].data, words->at[0].size);
-    reads_start (self, getting->peer, get_go, getting);
+    struct definition_query *definition_query = memory_new (sizeof *definition_query);
+    definition_query->station = self;
+    definition_query->peer = peer_keep (self, request);
+    definition_query->version = version;
+    memcpy (definition_query->name, args->at[0].data, args->at[0].size);
+    reads_start (self, definition_query->peer, ask_definition, definition_query);
 }
 
 // -- list
@@ -249,13 +253,13 @@ static json_t *entry_json (const struct flow_entry *entry)
 }
 
 static void flow_list (struct station *self, struct request *request,
-                       const struct flow_words *words)
+                       const struct flow_arguments *args)
 {
     const struct flow_names *names = &self->flows->names;
     struct flow_filter filter = {.limit = PAGE_MAX};
     struct reason reason;
-    if (words->count &&
-        !json_fields_parse (words->at[0], filter_fields,
+    if (args->count &&
+        !json_fields_parse (args->at[0], filter_fields,
                             sizeof filter_fields / sizeof *filter_fields, &filter, &reason)) {
         refuse_argument (self, request, reason.text);
         return;
@@ -283,13 +287,13 @@ static const struct flow_subcommand {
     unsigned roles;
     flow_subcommand_fn *run;
     enum flow_event_kind event; // applied by a subcommand that changes a run
-} words[] = {
+} subcommands[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, flow_list},
     {"get", 1, 2, false, CURVE_ROLE_OBSERVE, flow_get},
     {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, flow_check},
     {"put", 1, 2, true, CURVE_ROLE_MANAGE, flow_put},
     {"use", 2, 2, false, CURVE_ROLE_MANAGE, flow_use},
-    {"remove", 1, 1, false, CURVE_ROLE_MANAGE, take_out},
+    {"remove", 1, 1, false, CURVE_ROLE_MANAGE, flow_take_out},
     {"runs", 0, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_runs},
     {"show", 1, 2, false, CURVE_ROLE_OBSERVE, manage_flow_show_run},
     {"log", 1, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_log},
@@ -302,12 +306,12 @@ static const struct flow_subcommand {
     {"cancel", 1, 3, false, CURVE_ROLE_MANAGE, manage_flow_change_run, FLOW_CANCEL},
 };
 
-static void collect_words (const struct arguments *arguments, const struct message *message,
-                           bool takes_definition, struct flow_words *ret)
+static void collect_arguments (const struct arguments *arguments, const struct message *message,
+                               bool takes_definition, struct flow_arguments *ret)
 {
     bool framed = false;
     struct span frame = message_frame (message, ZERO_FRAME_JSON, &framed);
-    *ret = (struct flow_words){0};
+    *ret = (struct flow_arguments){0};
     if (takes_definition && framed)
         ret->at[ret->count++] = frame;
     for (size_t i = 1; i < arguments->count && ret->count < 3; i++)
@@ -316,15 +320,15 @@ static void collect_words (const struct arguments *arguments, const struct messa
 
 void manage_flow (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        struct flow_words given;
-        collect_words (arguments, &request->message, words[i].takes_definition, &given);
-        given.event = words[i].event;
-        if (!span_is (arguments->at[0], words[i].name) || given.count < words[i].args_min ||
-            given.count > words[i].args_max)
+    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
+        struct flow_arguments given;
+        collect_arguments (arguments, &request->message, subcommands[i].takes_definition, &given);
+        given.event = subcommands[i].event;
+        if (!span_is (arguments->at[0], subcommands[i].name) ||
+            given.count < subcommands[i].args_min || given.count > subcommands[i].args_max)
             continue;
-        if (permit_roles (self, &request->peer, words[i].roles))
-            words[i].run (self, request, &given);
+        if (permit_roles (self, &request->peer, subcommands[i].roles))
+            subcommands[i].run (self, request, &given);
         return;
     }
     refuse_argument (

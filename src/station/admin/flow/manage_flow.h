@@ -7,14 +7,14 @@
 manage_fn manage_flow;
 
 // The arguments after the subcommand. A definition may also come as a JSON frame.
-struct flow_words {
+struct flow_arguments {
     size_t count;
     struct span at[3];
     enum flow_event_kind event; // applied by the subcommand, if it changes a run
 };
 
 typedef void flow_subcommand_fn (struct station *self, struct request *request,
-                                 const struct flow_words *words);
+                                 const struct flow_arguments *args);
 
 // Read runs: manage_flow_run.c.
 flow_subcommand_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log;

@@ -77,41 +77,41 @@ static bool may_skip (struct run_command *self, const struct flow_live *live)
 }
 
 // Apply the event. False: it was rejected, with self->reason.
-static bool carry_run (struct run_command *self, struct flow_live *live)
+static bool apply_event (struct run_command *self, struct flow_live *live)
 {
     struct reason reason = {""};
     if (flow_command_has_step (self->event.kind) && !find_step (self, live, &self->reason))
         return false;
     if (self->event.kind == FLOW_SKIP && !may_skip (self, live))
         return false;
-    self->had_finished = live->run->phase == FLOW_ENDED && live->run->outcome == FLOW_WELL;
+    self->was_finished = live->run->phase == FLOW_ENDED && live->run->outcome == FLOW_WELL;
     self->event.value = self->value;
     self->event.steps = self->steps;
     self->event.params = json_object_get (live->inherit, "params");
     self->event.text = *self->text ? self->text : NULL;
     bool signals = self->event.kind == FLOW_SIGNALLED || self->event.kind == FLOW_REJECTED;
     self->event.key = *self->key || !signals ? self->key : NULL;
-    self->carried = self->flow ? flow_live_carry_version (live, &self->event, self->flow,
-                                                          self->version, &reason)
-                               : flow_live_carry (live, &self->event, &reason);
-    if (!self->carried)
+    self->event_applied = self->flow ? flow_live_carry_version (live, &self->event, self->flow,
+                                                                self->version, &reason)
+                                     : flow_live_carry (live, &self->event, &reason);
+    if (!self->event_applied)
         reason_set (&self->reason, "flow: %s", reason.text);
-    return self->carried;
+    return self->event_applied;
 }
 
-static void carry_alone (struct run_command *self)
+static void apply_without_plan (struct run_command *self)
 {
     struct flow_live *live = flow_live_find (self->station, self->run);
     if (!live) {
         run_command_refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
         return;
     }
-    bool had_ended = live->run->phase == FLOW_ENDED || self->carried;
-    if (!self->carried && !carry_run (self, live)) {
+    bool had_ended = live->run->phase == FLOW_ENDED || self->event_applied;
+    if (!self->event_applied && !apply_event (self, live)) {
         run_command_refuse (self, ZPLAN_EARGUMENT, self->reason.text);
         return;
     }
-    bool mended = live->run->outcome == FLOW_WELL && !self->had_finished; // by a skip, at once
+    bool mended = live->run->outcome == FLOW_WELL && !self->was_finished; // by a skip, at once
     if (had_ended && (live->run->phase != FLOW_ENDED || mended))
         flow_live_reopen (live);
     store_when_written (self->station->store, on_written, self);
@@ -119,13 +119,13 @@ static void carry_alone (struct run_command *self)
 
 // -- an ended run, which continues in its flow plan if that is parked or waits for a retry
 
-static void carry_event (struct run_command *self, struct flow_live *live);
+static void apply_or_reopen (struct run_command *self, struct flow_live *live);
 
-static bool carry_with_plan (void *owner)
+static bool apply_with_plan (void *owner)
 {
     struct run_command *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->run);
-    if (!live || live->run->phase != FLOW_ENDED || !carry_run (self, live))
+    if (!live || live->run->phase != FLOW_ENDED || !apply_event (self, live))
         return false;
     if (live->run->phase == FLOW_ENDED && live->run->outcome != FLOW_WELL)
         return false; // it has failed again: leave its flow plan unchanged
@@ -137,10 +137,10 @@ static void on_plan_changed (void *owner, enum store_result result, const char *
 {
     struct run_command *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->run);
-    if (result == STORE_CHANGED && live && !self->carried)
-        carry_event (self, live);
+    if (result == STORE_CHANGED && live && !self->event_applied)
+        apply_or_reopen (self, live);
     else if (result == STORE_NONE || result == STORE_CHANGED)
-        carry_alone (self);
+        apply_without_plan (self);
     else
         on_written (self, result, error);
 }
@@ -154,8 +154,8 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     struct flow_live *live = flow_live_find (self->station, self->run);
     if (live)
         id = live->plan_id;
-    bool stands = id && answer->result == STORE_DONE && !answer->running;
-    struct plan *plan = stands ? plan_from_stored_json (id, answer->message, &reason) : NULL;
+    bool may_continue = id && answer->result == STORE_DONE && !answer->running;
+    struct plan *plan = may_continue ? plan_from_stored_json (id, answer->message, &reason) : NULL;
     const struct manage_request reset = {
         .command = MANAGE_AT_ONCE, .zone = self->station->zone, .now = station_now (self->station)};
     bool waits = plan && (plan->state == PLAN_ERROR || plan->state == PLAN_RETRY);
@@ -170,21 +170,21 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
                                              .revision = revision,
                                              .key_station = answer->station,
                                              .queue = REQUEUE_NOW,
-                                             .first = carry_with_plan},
+                                             .first = apply_with_plan},
                       on_plan_changed, self);
     } else {
-        carry_alone (self);
+        apply_without_plan (self);
     }
     plan_destroy (&plan);
 }
 
-static void carry_event (struct run_command *self, struct flow_live *live)
+static void apply_or_reopen (struct run_command *self, struct flow_live *live)
 {
     bool may_reopen = self->event.kind == FLOW_RETRY || self->event.kind == FLOW_SKIP;
     if (live->run->phase == FLOW_ENDED && may_reopen)
         store_load (self->station->store, live->plan_id, LINK_ONCE, on_flow_plan, self);
     else
-        carry_alone (self);
+        apply_without_plan (self);
 }
 
 // -- retry with another version of the definition
@@ -203,50 +203,51 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
         return;
     }
     self->flow = flow_book_hold (station, flow);
-    carry_event (self, live);
+    apply_or_reopen (self, live);
     link_flush (store_link (station->store));
 }
 
-static void go_on_with_version (struct run_command *self, struct flow_live *live)
+static void start_with_version (struct run_command *self, struct flow_live *live)
 {
     if (self->version && self->version != live->version)
         flow_book_get (self->station, live->flow_name, self->version, on_definition, self);
     else
-        carry_event (self, live);
+        apply_or_reopen (self, live);
 }
 
 // -- the subcommands
 
-static void take_text (char *out, size_t room, const struct flow_words *words, size_t at)
+static void copy_argument_text (char *out, size_t room, const struct flow_arguments *args,
+                                size_t at)
 {
-    if (words->count > at && words->at[at].size)
-        snprintf (out, room, "%.*s", (int)words->at[at].size, (const char *)words->at[at].data);
+    if (args->count > at && args->at[at].size)
+        snprintf (out, room, "%.*s", (int)args->at[at].size, (const char *)args->at[at].data);
 }
 
-static struct run_command *change_new (struct station *self, struct request *request,
-                                       const struct flow_words *words)
+static struct run_command *change_command_new (struct station *self, struct request *request,
+                                               const struct flow_arguments *args)
 {
-    struct run_command *command = run_command_new (self, request, words->at[0], carry_event);
+    struct run_command *command = run_command_new (self, request, args->at[0], apply_or_reopen);
     if (!command)
         return NULL;
     char who[SPEAKER_SIZE];
     struct span key = permit_speaker (self, &request->peer, who);
     if (key.size)
         snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
-    command->event.kind = words->event;
+    command->event.kind = args->event;
     return command;
 }
 
 void manage_flow_signal (struct station *self, struct request *request,
-                         const struct flow_words *words)
+                         const struct flow_arguments *args)
 {
-    struct run_command *command = change_new (self, request, words);
+    struct run_command *command = change_command_new (self, request, args);
     if (!command)
         return;
-    take_text (command->step, sizeof command->step, words, 1);
+    copy_argument_text (command->step, sizeof command->step, args, 1);
     if (command->event.kind == FLOW_REJECTED) {
-        take_text (command->text, sizeof command->text, words, 2);
-    } else if (!run_command_json (command, words, 2)) {
+        copy_argument_text (command->text, sizeof command->text, args, 2);
+    } else if (!run_command_json (command, args, 2)) {
         return;
     }
     run_command_start (command);
@@ -292,11 +293,11 @@ static const struct json_field retry_options[] = {
 };
 
 // Read argument `at` as an object of options. False: invalid, and the request was rejected.
-static bool take_options (struct run_command *self, const struct flow_words *words, size_t at,
-                          const struct json_field *fields, size_t count)
+static bool read_command_options (struct run_command *self, const struct flow_arguments *args,
+                                  size_t at, const struct json_field *fields, size_t count)
 {
     struct reason why, reason;
-    if (!run_command_json (self, words, at))
+    if (!run_command_json (self, args, at))
         return false;
     json_t *options = self->value;
     self->value = NULL;
@@ -315,36 +316,36 @@ static bool take_options (struct run_command *self, const struct flow_words *wor
 #define OPTIONS(rows) (rows), sizeof (rows) / sizeof *(rows)
 
 void manage_flow_skip (struct station *self, struct request *request,
-                       const struct flow_words *words)
+                       const struct flow_arguments *args)
 {
-    struct run_command *command = change_new (self, request, words);
+    struct run_command *command = change_command_new (self, request, args);
     if (!command)
         return;
-    take_text (command->step, sizeof command->step, words, 1);
-    if (take_options (command, words, 2, OPTIONS (skip_options)))
+    copy_argument_text (command->step, sizeof command->step, args, 1);
+    if (read_command_options (command, args, 2, OPTIONS (skip_options)))
         run_command_start (command);
 }
 
 void manage_flow_retry_run (struct station *self, struct request *request,
-                            const struct flow_words *words)
+                            const struct flow_arguments *args)
 {
-    struct run_command *command = change_new (self, request, words);
+    struct run_command *command = change_command_new (self, request, args);
     if (!command)
         return;
-    command->go = go_on_with_version;
-    if (take_options (command, words, 1, OPTIONS (retry_options)))
+    command->start = start_with_version;
+    if (read_command_options (command, args, 1, OPTIONS (retry_options)))
         run_command_start (command);
 }
 
 void manage_flow_change_run (struct station *self, struct request *request,
-                             const struct flow_words *words)
+                             const struct flow_arguments *args)
 {
-    struct run_command *command = change_new (self, request, words);
+    struct run_command *command = change_command_new (self, request, args);
     if (!command)
         return;
-    command->event.force = command->event.kind == FLOW_CANCEL && words->count > 1 &&
-                           span_is (words->at[words->count - 1], "force");
-    if (!command->event.force || words->count > 2)
-        take_text (command->text, sizeof command->text, words, 1);
+    command->event.force = command->event.kind == FLOW_CANCEL && args->count > 1 &&
+                           span_is (args->at[args->count - 1], "force");
+    if (!command->event.force || args->count > 2)
+        copy_argument_text (command->text, sizeof command->text, args, 1);
     run_command_start (command);
 }

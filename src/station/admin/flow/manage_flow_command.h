@@ -15,7 +15,7 @@ struct run_command {
     struct station *station;
     struct peer *peer;
     uint64_t run;
-    run_command_fn *go;
+    run_command_fn *start;
     struct flow_event event;
     char step[FLOW_NAME_MAX + 32]; // STEP or STEP.ITEM, "" = none
     char text[REASON_MAX];         // the reason that the caller gives
@@ -23,19 +23,19 @@ struct run_command {
     json_t *value, *steps;
     int version;             // version that a retry moves the run to; 0 = unchanged
     const struct flow *flow; // definition of `version`, with a reference held; NULL = unchanged
-    bool carried;            // the event was applied to the run
-    bool had_finished;       // the run had finished before the event
+    bool event_applied;      // the event was applied to the run
+    bool was_finished;       // the run had finished before the event
     struct reason reason;    // why the event was rejected
 };
 
 // `run`: its number as text. NULL: the number is invalid, and the request was rejected.
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
-                                     run_command_fn *go);
+                                     run_command_fn *start);
 
 // Read the JSON in argument `at`, if given. False: invalid, and the request was rejected.
-bool run_command_json (struct run_command *self, const struct flow_words *words, size_t at);
+bool run_command_json (struct run_command *self, const struct flow_arguments *args, size_t at);
 
-// Read the run; then `go` is called with it, or the request is rejected.
+// Read the run; then `start` is called with it, or the request is rejected.
 void run_command_start (struct run_command *self);
 
 // The run as JSON, without its steps.

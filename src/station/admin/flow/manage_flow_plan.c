@@ -16,9 +16,9 @@ struct flow_command {
     enum flow_plan_command command;
     struct plan *plan;
     uint64_t run, exec_id;
-    bool taken_back; // the plan was removed by this command, not by the end of its run
+    bool plan_removed; // the plan was removed by this command, not by the end of its run
     char key_station[STATION_NAME_MAX + 1], reason[REASON_MAX];
-    void (*go_on) (struct inquiry *inquiry, const char *station);
+    void (*remove_plan) (struct inquiry *inquiry, const char *station);
 };
 
 static void command_end (struct flow_command *self)
@@ -36,7 +36,7 @@ static void refuse_command (struct flow_command *self, enum wire_error error, co
     station_resume (station);
 }
 
-static void publish_taken_back (const struct flow_command *self)
+static void publish_removed (const struct flow_command *self)
 {
     char json[64];
     snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", self->plan->id);
@@ -61,8 +61,8 @@ static void on_written (void *owner, enum store_result result, const char *error
     if (result == STORE_DONE)
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, shown ? shown : json);
     free (shown);
-    if (result == STORE_DONE && self->taken_back)
-        publish_taken_back (self);
+    if (result == STORE_DONE && self->plan_removed)
+        publish_removed (self);
     inquiry_end (inquiry, result, error);
     command_end (self);
 }
@@ -74,7 +74,7 @@ static void on_cancelled (void *owner, enum store_result result)
 
 // -- the plan of a step: the command ends it, and the run of the flow continues
 
-static void end_step (struct flow_command *self)
+static void end_step_call (struct flow_command *self)
 {
     struct station *station = self->inquiry->station;
     struct flow_call_end end = {.status = self->command == FLOW_PLAN_DONE ? FLOW_OK
@@ -82,14 +82,14 @@ static void end_step (struct flow_command *self)
     plan_step_parse (self->plan->step, &end.step);
     store_take_back (station->store, span_text (self->key_station), self->plan->id,
                      self->plan->caller);
-    self->taken_back = true;
+    self->plan_removed = true;
     flow_runs_ended (station, &end);
     store_when_written (station->store, on_written, self);
 }
 
 // -- a flow plan, together with its run
 
-static void cancel_flow (struct flow_command *self)
+static void cancel_flow_run (struct flow_command *self)
 {
     struct station *station = self->inquiry->station;
     struct reason reason = {""};
@@ -105,7 +105,7 @@ static void cancel_flow (struct flow_command *self)
         &reason);
     if (removes) {
         self->inquiry->run_ended = true;
-        self->go_on (self->inquiry, self->key_station);
+        self->remove_plan (self->inquiry, self->key_station);
         command_end (self);
     } else if (taken) {
         store_when_written (station->store, on_written, self);
@@ -124,14 +124,14 @@ static void on_run (void *owner, bool found, const char *damage)
         return;
     } // a run that no longer exists needs nothing
     if (self->plan->step.size && !self->plan->flow_run)
-        end_step (self);
+        end_step_call (self);
     else
-        cancel_flow (self);
+        cancel_flow_run (self);
 }
 
 bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answer,
                        enum flow_plan_command command, const char *why,
-                       void (*go_on) (struct inquiry *inquiry, const char *station))
+                       void (*remove_plan) (struct inquiry *inquiry, const char *station))
 {
     struct station *station = inquiry->station;
     struct reason reason;
@@ -139,13 +139,13 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
     struct plan *plan = plan_from_stored_json (inquiry->plan.id, answer->message, &reason);
     bool is_step = plan && plan_step_parse (plan->step, &step);
     bool has_run = plan && plan->flow_run && answer->running;
-    bool stands = is_step && !has_run && !answer->running && command != FLOW_PLAN_CANCEL &&
-                  (command != FLOW_PLAN_DONE || plan->state == PLAN_ERROR);
-    bool runs = is_step && !has_run && answer->running &&
-                (command == FLOW_PLAN_REMOVE || command == FLOW_PLAN_CLOSE);
+    bool step_idle = is_step && !has_run && !answer->running && command != FLOW_PLAN_CANCEL &&
+                     (command != FLOW_PLAN_DONE || plan->state == PLAN_ERROR);
+    bool step_running = is_step && !has_run && answer->running &&
+                        (command == FLOW_PLAN_REMOVE || command == FLOW_PLAN_CLOSE);
     bool flow = has_run && (command <= FLOW_PLAN_CANCEL_STEP || command == FLOW_PLAN_REMOVE ||
                             (command == FLOW_PLAN_CLOSE && is_step));
-    if (!stands && !runs && !flow) {
+    if (!step_idle && !step_running && !flow) {
         plan_destroy (&plan);
         return false;
     }
@@ -155,10 +155,10 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
                                   .plan = plan,
                                   .run = flow ? plan->flow_run : step.run,
                                   .exec_id = answer->exec_id,
-                                  .go_on = go_on};
+                                  .remove_plan = remove_plan};
     memcpy (self->key_station, answer->station.data, answer->station.size);
     snprintf (self->reason, sizeof self->reason, "%s", why);
-    struct active_run *active = runs ? results_recall (station, plan->id, answer) : NULL;
+    struct active_run *active = step_running ? results_recall (station, plan->id, answer) : NULL;
     if (active) { // the end of the run ends the plan and the step
         cancel_run (active, self->reason, on_cancelled, self);
         return true;

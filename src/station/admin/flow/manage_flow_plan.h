@@ -12,8 +12,8 @@ enum flow_plan_command {
 };
 
 // Execute a command about such a plan. True: the command is answered, which ends the inquiry.
-// False: it is an ordinary plan, which the caller handles. `go_on` removes a flow plan after its
-// run was cancelled.
+// False: it is an ordinary plan, which the caller handles. `remove_plan` removes a flow plan after
+// its run was cancelled.
 bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answer,
                        enum flow_plan_command command, const char *reason,
-                       void (*go_on) (struct inquiry *inquiry, const char *station));
+                       void (*remove_plan) (struct inquiry *inquiry, const char *station));

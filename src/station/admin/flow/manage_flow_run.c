@@ -52,7 +52,7 @@ static void on_run (void *owner, bool found, const char *damage)
         reason_set (&reason, "flow: no run %s is known", ident_text (self->run, run));
         run_command_refuse (self, ZPLAN_ENOTFIND, reason.text);
     } else {
-        self->go (self, live);
+        self->start (self, live);
     }
 }
 
@@ -67,9 +67,8 @@ static void set_batch (json_t *run, int64_t local)
     json_object_set_new (run, "batch", expr_to_json (&time, TEXT_MAX, &ignored));
 }
 
-// NULL: `run` is not the number of a run, and the request was rejected.
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
-                                     run_command_fn *go)
+                                     run_command_fn *start)
 {
     struct reason reason;
     uint64_t id;
@@ -79,7 +78,8 @@ struct run_command *run_command_new (struct station *self, struct request *reque
         return NULL;
     }
     struct run_command *command = memory_new (sizeof *command);
-    *command = (struct run_command){.station = self, .run = id, .go = go, .event = {.item = -1}};
+    *command =
+        (struct run_command){.station = self, .run = id, .start = start, .event = {.item = -1}};
     command->peer = peer_keep (self, request);
     return command;
 }
@@ -114,7 +114,7 @@ static json_t *items_json (const struct flow_items *items)
 // Add the state of the step's undos, and the item that is being undone.
 static void add_undo (const struct flow_live *live, uint32_t index, json_t *object)
 {
-    static const char *const words[] = {
+    static const char *const undo_names[] = {
         [FLOW_UNDO_OVER] = "undone", [FLOW_UNDO_RUNS] = "undoing", [FLOW_UNDO_PARKED] = "parked"};
     const struct flow_run *run = live->run;
     json_t *items = json_object_get (object, "items");
@@ -130,8 +130,8 @@ static void add_undo (const struct flow_live *live, uint32_t index, json_t *obje
         if (one > all)
             all = one;
     }
-    if (words[all])
-        json_object_set_new (object, "undo", json_string (words[all]));
+    if (undo_names[all])
+        json_object_set_new (object, "undo", json_string (undo_names[all]));
     if (present >= 0)
         json_object_set_new (object, "undo_item", json_integer (present));
     if (items && undone)
@@ -287,11 +287,11 @@ static void show_run (struct run_command *self, struct flow_live *live)
     run_command_reply (self, object);
 }
 
-bool run_command_json (struct run_command *self, const struct flow_words *words, size_t at)
+bool run_command_json (struct run_command *self, const struct flow_arguments *args, size_t at)
 {
-    if (words->count <= at)
+    if (args->count <= at)
         return true;
-    self->value = json_loadb ((const char *)words->at[at].data, words->at[at].size,
+    self->value = json_loadb ((const char *)args->at[at].data, args->at[at].size,
                               JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
     if (self->value)
         return true;
@@ -300,12 +300,12 @@ bool run_command_json (struct run_command *self, const struct flow_words *words,
 }
 
 void manage_flow_show_run (struct station *self, struct request *request,
-                           const struct flow_words *words)
+                           const struct flow_arguments *args)
 {
-    struct run_command *command = run_command_new (self, request, words->at[0], show_run);
+    struct run_command *command = run_command_new (self, request, args->at[0], show_run);
     if (!command)
         return;
-    if (run_command_json (command, words, 1))
+    if (run_command_json (command, args, 1))
         run_command_start (command);
 }
 
@@ -335,15 +335,15 @@ static void show_log (struct run_command *self, struct flow_live *live)
     char key[FLOW_KEY_SIZE], first[24];
     snprintf (key, sizeof key, KEY_FLOW_LOG "%s", live->name);
     snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
-    const struct span words[] = {span_text ("LRANGE"), span_text (key), span_text (first),
-                                 span_text ("-1")};
-    store_get (self->station->store, words, 4, on_log, self);
+    const struct span lrange[] = {span_text ("LRANGE"), span_text (key), span_text (first),
+                                  span_text ("-1")};
+    store_get (self->station->store, lrange, 4, on_log, self);
 }
 
 void manage_flow_show_log (struct station *self, struct request *request,
-                           const struct flow_words *words)
+                           const struct flow_arguments *args)
 {
-    struct run_command *command = run_command_new (self, request, words->at[0], show_log);
+    struct run_command *command = run_command_new (self, request, args->at[0], show_log);
     if (command)
         run_command_start (command);
 }
@@ -466,24 +466,24 @@ static void on_runs (void *owner, const redisReply *reply)
         one->listing = self;
         snprintf (one->run, sizeof one->run, "%s", reply->element[i]->str);
         snprintf (key, sizeof key, KEY_FLOW_RUN "%s", one->run);
-        const struct span words[] = {span_text ("HMGET"),    span_text (key),
+        const struct span hmget[] = {span_text ("HMGET"),    span_text (key),
                                      span_text ("flow"),     span_text ("version"),
                                      span_text ("plan"),     span_text ("shown"),
                                      span_text ("began_ms"), span_text ("ended_ms"),
                                      span_text ("parent"),   span_text ("run.head")};
-        store_get (self->station->store, words, 10, on_listed, one);
+        store_get (self->station->store, hmget, 10, on_listed, one);
     }
     if (!count)
         listing_end (self);
 }
 
 void manage_flow_show_runs (struct station *self, struct request *request,
-                            const struct flow_words *words)
+                            const struct flow_arguments *args)
 {
     struct run_filter filter = {.limit = 100};
     struct reason reason;
-    if (words->count &&
-        !json_fields_parse (words->at[0], run_fields, sizeof run_fields / sizeof *run_fields,
+    if (args->count &&
+        !json_fields_parse (args->at[0], run_fields, sizeof run_fields / sizeof *run_fields,
                             &filter, &reason)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;

@@ -38,7 +38,7 @@ static void add_reason (struct run_reasons *self, const char *why, const char *u
 }
 
 // Add the number of the reasons that did not fit.
-static void add_more (struct run_reasons *self)
+static void add_omitted_count (struct run_reasons *self)
 {
     if (!self->more)
         return;
@@ -51,8 +51,8 @@ static void add_more (struct run_reasons *self)
 // -- what a step is doing, as text that follows its name
 
 // Format what the call of this step or item is doing; `item` -1: the whole step.
-static void call_text (const struct flow_live *live, uint32_t index, int64_t item, char *text,
-                       size_t size)
+static void format_call (const struct flow_live *live, uint32_t index, int64_t item, char *text,
+                         size_t size)
 {
     char since[RFC3339_SIZE];
     bool undo = live->run->phase == FLOW_UNDOING;
@@ -71,7 +71,7 @@ static void call_text (const struct flow_live *live, uint32_t index, int64_t ite
 }
 
 // Format what a wait or signal step waits for.
-static void timer_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
+static void format_wait (const struct flow_live *live, uint32_t index, char *text, size_t size)
 {
     const struct flow_step *step = &live->flow->steps[index];
     const struct flow_data *data = live->run->data[index];
@@ -98,16 +98,16 @@ static uint32_t items_in_flight (const struct flow_live *live, uint32_t index)
 }
 
 // Format what an undecided step is doing.
-static void step_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
+static void format_step (const struct flow_live *live, uint32_t index, char *text, size_t size)
 {
     const struct flow_node *node = &live->run->nodes[index];
     if (flow_call_in_flight (live, index, -1))
-        call_text (live, index, -1, text, size);
+        format_call (live, index, -1, text, size);
     else if (items_in_flight (live, index))
         snprintf (text, size, "running, %" PRIu32 " of its items are in flight",
                   items_in_flight (live, index));
     else if (waits_for_time (live, index))
-        timer_words (live, index, text, size);
+        format_wait (live, index, text, size);
     else
         snprintf (text, size, node->flags & FLOW_READY ? "ready to start" : "waits itself");
 }
@@ -115,13 +115,13 @@ static void step_words (const struct flow_live *live, uint32_t index, char *text
 // -- a run
 
 // Add a step or item that is doing this.
-static void add_step (struct run_reasons *self, uint32_t index, int64_t item, const char *words)
+static void add_step (struct run_reasons *self, uint32_t index, int64_t item, const char *text)
 {
     const struct flow_data *data = self->live->run->data[index];
     bool timer = waits_for_time (self->live, index);
     char why[WHY_MAX], name[FLOW_CALL_NAME_SIZE];
     flow_call_name (self->live->flow, index, item, name);
-    snprintf (why, sizeof why, "%s%s %s", name, timer ? "" : ":", words);
+    snprintf (why, sizeof why, "%s%s %s", name, timer ? "" : ":", text);
     add_reason (self, why,
                 timer ? "its time, or a signal"
                 : self->live->run->undo_parked
@@ -131,17 +131,17 @@ static void add_step (struct run_reasons *self, uint32_t index, int64_t item, co
 }
 
 // Add the items in flight of the step.
-static void add_items (struct run_reasons *self, uint32_t index)
+static void add_items_in_flight (struct run_reasons *self, uint32_t index)
 {
     const struct flow_data *data = self->live->run->data[index];
     uint32_t left = items_in_flight (self->live, index);
-    char words[WHY_MAX];
+    char text[WHY_MAX];
     for (uint32_t i = 0; left && i < data->items->count; i++) {
         if (!flow_call_in_flight (self->live, index, i))
             continue;
         left--;
-        call_text (self->live, index, i, words, sizeof words);
-        add_step (self, index, i, words);
+        format_call (self->live, index, i, text, sizeof text);
+        add_step (self, index, i, text);
     }
 }
 
@@ -150,22 +150,22 @@ static void add_steps (struct run_reasons *self)
 {
     const struct flow_live *live = self->live;
     const struct flow_run *run = live->run;
-    char words[WHY_MAX];
+    char text[WHY_MAX];
     if (run->suspended)
         add_reason (self, "the run is suspended: what is in flight goes on, nothing else starts",
                     "flow resume", 0);
     if (run->phase == FLOW_UNDOING && run->undo_at < run->undo_count) {
         const struct flow_undo *undo = &run->undos[run->undo_at];
-        call_text (live, undo->step, undo->item, words, sizeof words);
-        add_step (self, undo->step, undo->item, words);
+        format_call (live, undo->step, undo->item, text, sizeof text);
+        add_step (self, undo->step, undo->item, text);
         return;
     }
     for (uint32_t i = 0; i < live->flow->step_count; i++) {
         if (flow_call_in_flight (live, i, -1) || waits_for_time (live, i)) {
-            step_words (live, i, words, sizeof words);
-            add_step (self, i, -1, words);
+            format_step (live, i, text, sizeof text);
+            add_step (self, i, -1, text);
         } else if (items_in_flight (live, i)) {
-            add_items (self, i);
+            add_items_in_flight (self, i);
         }
     }
     if (live->timeout_ms && json_array_size (self->reasons))
@@ -197,7 +197,7 @@ static void on_run (void *owner, bool found, const char *damage)
     else
         add_reason (&answer, found ? "its run could not be read" : why.text,
                     "the next check of the run", 0);
-    add_more (&answer);
+    add_omitted_count (&answer);
     if (!json_object_get (self->object, "run"))
         json_object_set_new (self->object, "run", json_string (ident_text (self->run, run)));
     manage_reply_json (station, self->peer, self->plan_id, self->object);
@@ -217,8 +217,8 @@ void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, u
 // -- a step that is decided, or cannot start
 
 // Add that a step or item is decided. `by`: who skipped it.
-static void add_decided (struct run_reasons *self, enum flow_state state, const char *by,
-                         const char *error)
+static void add_decided_reason (struct run_reasons *self, enum flow_state state, const char *by,
+                                const char *error)
 {
     char why[WHY_MAX];
     bool skipped = state == FLOW_SKIPPED;
@@ -233,10 +233,11 @@ static void add_decided_step (struct run_reasons *self, uint32_t index)
     const struct flow_node *node = &self->live->run->nodes[index];
     const struct flow_data *data = self->live->run->data[index];
     const char *by = node->flags & FLOW_BY_PERSON ? " by an operator" : " by rule";
-    add_decided (self, node->state, by, data && node->state != FLOW_FINISHED ? data->error : NULL);
+    add_decided_reason (self, node->state, by,
+                        data && node->state != FLOW_FINISHED ? data->error : NULL);
 }
 
-static void add_blocked (struct run_reasons *self, uint32_t index)
+static void add_blocked_reason (struct run_reasons *self, uint32_t index)
 {
     char cause[REASON_MAX], why[WHY_MAX];
     flow_why_blocked (self->live->flow, self->live->run, index, cause, sizeof cause);
@@ -245,19 +246,19 @@ static void add_blocked (struct run_reasons *self, uint32_t index)
 }
 
 // Add the undecided steps that this one waits for.
-static void add_sources (struct run_reasons *self, uint32_t index)
+static void add_awaited_steps (struct run_reasons *self, uint32_t index)
 {
     const struct flow_live *live = self->live;
     const struct flow_step *step = &live->flow->steps[index];
-    char words[WHY_MAX - 128], why[WHY_MAX];
+    char text[WHY_MAX - 128], why[WHY_MAX];
     for (uint32_t i = 0; i < step->in_count; i++) {
         uint32_t source = live->flow->in[step->in_first + i].step;
         const struct flow_node *node = &live->run->nodes[source];
         if (node->state >= FLOW_FINISHED || node->flags & FLOW_BLOCKED)
             continue;
-        step_words (live, source, words, sizeof words);
+        format_step (live, source, text, sizeof text);
         snprintf (why, sizeof why, "%s waits for %s: %s", step->name,
-                  live->flow->steps[source].name, words);
+                  live->flow->steps[source].name, text);
         add_reason (self, why, "its end", 0);
     }
     if (live->flow->final == (int64_t)index)
@@ -265,7 +266,7 @@ static void add_sources (struct run_reasons *self, uint32_t index)
 }
 
 // Add what delays the start of a step that is ready, or of its next item.
-static void add_ready (struct run_reasons *self, uint32_t index)
+static void add_start_delay (struct run_reasons *self, uint32_t index)
 {
     const struct flow_live *live = self->live;
     const struct flow_run *run = live->run;
@@ -288,42 +289,42 @@ static void add_ready (struct run_reasons *self, uint32_t index)
     }
 }
 
-static void add_undecided (struct run_reasons *self, uint32_t index)
+static void add_undecided_reasons (struct run_reasons *self, uint32_t index)
 {
     const struct flow_live *live = self->live;
     const struct flow_node *node = &live->run->nodes[index];
-    char words[WHY_MAX];
+    char text[WHY_MAX];
     if (live->run->suspended)
         add_reason (self, "the run is suspended", "flow resume", 0);
     if (node->flags & FLOW_STOPPING)
         add_reason (self, "it is being cancelled", "its end", 0);
     if (waits_for_time (live, index)) {
-        timer_words (live, index, words, sizeof words);
-        add_reason (self, words,
+        format_wait (live, index, text, sizeof text);
+        add_reason (self, text,
                     live->flow->steps[index].kind == FLOW_WAIT ? "its time" : "a signal",
                     live->run->data[index] ? live->run->data[index]->at : 0);
     } else if (node->flags & FLOW_READY || items_in_flight (live, index)) {
-        add_ready (self, index);
+        add_start_delay (self, index);
     } else {
-        add_sources (self, index);
+        add_awaited_steps (self, index);
     }
     if (items_in_flight (live, index))
-        add_items (self, index);
+        add_items_in_flight (self, index);
     if (!json_array_size (self->reasons))
         add_reason (self, live->run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on",
                     live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0);
 }
 
 // Add why a step is not in flight, or what its items are doing.
-static void add_whole (struct run_reasons *self, uint32_t index)
+static void add_step_reasons (struct run_reasons *self, uint32_t index)
 {
     const struct flow_node *node = &self->live->run->nodes[index];
     if (node->flags & FLOW_BLOCKED)
-        add_blocked (self, index);
+        add_blocked_reason (self, index);
     else if (node->state >= FLOW_FINISHED)
         add_decided_step (self, index);
     else
-        add_undecided (self, index);
+        add_undecided_reasons (self, index);
 }
 
 // Add why an item is not in flight. If it has not started, the reasons are those of its step.
@@ -331,11 +332,11 @@ static void add_item (struct run_reasons *self, uint32_t index, int64_t number)
 {
     const struct flow_item *item = &self->live->run->data[index]->items->item[number];
     if (item->state != FLOW_NONE) {
-        add_decided (self, item->state, " by an operator", item->error);
+        add_decided_reason (self, item->state, " by an operator", item->error);
         return;
     }
     add_reason (self, "it has not started", "its turn", 0);
-    add_whole (self, index);
+    add_step_reasons (self, index);
 }
 
 // -- why RUN/STEP
@@ -346,7 +347,7 @@ struct step_why {
     struct step_name name;
     uint64_t plan_id;
     json_t *object; // the reply about the step, owned
-    why_plan_fn *of_plan;
+    why_plan_fn *describe_plan;
 };
 
 static void step_why_end (struct step_why *self)
@@ -372,7 +373,7 @@ static void on_plan (void *owner, const struct store_loaded *answer)
     json_t *reasons = json_object_get (self->object, "reasons");
     json_t *plan = NULL;
     if (answer->result == STORE_DONE)
-        plan = self->of_plan (self->station, self->plan_id, answer, &run, &reason);
+        plan = self->describe_plan (self->station, self->plan_id, answer, &run, &reason);
     if (answer->result == STORE_NONE) {
         add_reason (&(struct run_reasons){.reasons = reasons}, "its plan is gone",
                     "the next check of the run", 0);
@@ -398,7 +399,7 @@ static void on_plan (void *owner, const struct store_loaded *answer)
 
 // Add that an undo has failed and is parked. `item`: the parked item, if the request names the
 // whole step; else -1.
-static void add_parked (struct run_reasons *self, int64_t item)
+static void add_parked_reason (struct run_reasons *self, int64_t item)
 {
     char why[WHY_MAX] = "its undo has failed, and is parked", until[64] = "reset, or done";
     if (item >= 0) {
@@ -425,7 +426,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t index)
     if (item >= 0)
         json_object_set_new (self->object, "item", json_integer (item));
     if (parked && parked->step == index && (item < 0 || parked->item == item)) {
-        add_parked (&answer, item < 0 ? parked->item : -1);
+        add_parked_reason (&answer, item < 0 ? parked->item : -1);
         reply_step (self);
         return;
     }
@@ -439,16 +440,18 @@ static void on_step (void *owner, struct flow_live *live, uint32_t index)
     if (item >= 0)
         add_item (&answer, index, item);
     else
-        add_whole (&answer, index);
-    add_more (&answer);
+        add_step_reasons (&answer, index);
+    add_omitted_count (&answer);
     reply_step (self);
 }
 
 void why_step (struct station *self, struct request *request, const struct step_name *name,
-               why_plan_fn *of_plan)
+               why_plan_fn *describe_plan)
 {
     struct step_why *why = memory_new (sizeof *why);
-    *why = (struct step_why){
-        .station = self, .peer = peer_keep (self, request), .name = *name, .of_plan = of_plan};
+    *why = (struct step_why){.station = self,
+                             .peer = peer_keep (self, request),
+                             .name = *name,
+                             .describe_plan = describe_plan};
     step_find (self, why->peer, "why", name, on_step, why);
 }

@@ -15,4 +15,4 @@ void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, u
                     json_t *object);
 
 void why_step (struct station *self, struct request *request, const struct step_name *name,
-               why_plan_fn *of_plan);
+               why_plan_fn *describe_plan);
