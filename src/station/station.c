@@ -257,7 +257,7 @@ static void set_packet_limits (struct station *self)
 }
 
 // Create the store, with what other stations read in Redis about this one.
-static void make_store (struct station *self, const struct link_config *link)
+static void create_store (struct station *self, const struct link_config *link)
 {
     char folder[DATA_FOLDER_MAX], host[HOST_NAME_MAX + 1] = "", endpoints[3 * SETTING_TEXT_MAX];
     const struct station_settings *settings = self->settings;
@@ -281,10 +281,10 @@ static void make_store (struct station *self, const struct link_config *link)
     self->store = store_new (&config, &bounds, self->reactor, owning_on_store_state, self);
 }
 
-static int start_station (struct station *self, const struct link_config *given,
+static int start_station (struct station *self, const struct link_config *link,
                           struct reason *reason)
 {
-    struct link_config config = *given;
+    struct link_config config = *link;
     if (redis_config_embed (self, &config, reason) || zap_start (self, reason) ||
         sockets_bind (self, reason))
         return -1;
@@ -309,24 +309,24 @@ static int start_station (struct station *self, const struct link_config *given,
     self->tick = (struct timer){.call = on_tick, .owner = self};
     timer_set (&self->tick, self->reactor, TICK_MS);
     self->started_us = clock_mono_us ();
-    make_store (self, &config);
+    create_store (self, &config);
     forward_attach (self);
     if (self->embedded)
         targets_start (self); // they connect while Redis starts
     return 0;
 }
 
-struct station *station_new (const struct station_config *given, enum station_fault *ret_fault,
+struct station *station_new (const struct station_config *options, enum station_fault *ret_fault,
                              struct reason *reason)
 {
     struct link_config config;
     struct station *self = memory_new (sizeof *self);
-    const struct station_settings *settings = given->settings;
-    self->settings = given->settings;
-    self->read_settings = given->read_settings;
-    self->signal_fd = given->signal_fd;
-    self->yields = given->yields;
-    self->forward = given->forward;
+    const struct station_settings *settings = options->settings;
+    self->settings = options->settings;
+    self->read_settings = options->read_settings;
+    self->signal_fd = options->signal_fd;
+    self->yields = options->yields;
+    self->forward = options->forward;
     self->timer_fd = -1;
     dialect_parse (settings->dialect, &self->dialect);
     snprintf (self->event_epoch, sizeof self->event_epoch, "%016" PRIx64, process_random ());

@@ -48,7 +48,7 @@ static const enum zplan_event_code events[MANAGE_COMMANDS] = {
     [MANAGE_UPDATE] = ZPLAN_EVENT_UPDATE, [MANAGE_DONE] = ZPLAN_EVENT_UPDATE,
 };
 
-static void change_end (struct plan_change *self)
+static void plan_change_end (struct plan_change *self)
 {
     struct station *station = self->inquiry.station;
     plan_destroy (&self->plan);
@@ -60,7 +60,7 @@ static void change_end (struct plan_change *self)
 static void refuse_change (struct plan_change *self, enum wire_error error, const char *reason)
 {
     reply_refuse (self->inquiry.station, self->inquiry.peer, error, reason);
-    change_end (self);
+    plan_change_end (self);
 }
 
 // -- update
@@ -263,6 +263,7 @@ static bool record_resolved (void *owner)
     return true;
 }
 
+// Whether the command starts the plan again: `reset`, or `callback redeliver`.
 static bool resets_plan (const struct plan_change *self)
 {
     return self->command == MANAGE_RESET || self->command == MANAGE_AT_ONCE;
@@ -304,7 +305,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     enum store_result result = inquiry_check (&self->inquiry, answer);
     if (result != STORE_DONE) {
         inquiry_refuse (&self->inquiry, result, answer->error);
-        change_end (self);
+        plan_change_end (self);
         return;
     }
     bool allows_callbacks =
@@ -320,7 +321,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
             self->command == MANAGE_DONE ? FLOW_PLAN_DONE : FLOW_PLAN_CLOSE;
         if (manage_flow_plan (inquiry, answer, command, "closed", NULL)) {
             link_flush (store_link (station->store));
-            change_end (self);
+            plan_change_end (self);
             return;
         }
         free (inquiry);
@@ -405,7 +406,7 @@ static void on_stored (void *owner, enum store_result result, const char *error)
         report_change (self);
     else
         inquiry_refuse (&self->inquiry, result, error);
-    change_end (self);
+    plan_change_end (self);
 }
 
 static void change_plan (struct station *self, struct request *request,

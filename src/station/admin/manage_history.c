@@ -25,7 +25,7 @@ struct history_question {
     char statuses[STATUSES + 1]; // one for each status, '1' = wanted; for the store
 };
 
-struct historian {
+struct history_request {
     struct station *station;
     struct peer *peer;
     struct history_question question;
@@ -185,23 +185,24 @@ static bool has_missed_outcomes (const struct history_question *question,
 }
 
 // Whether the requester may see this outcome.
-static bool may_see_outcome (const struct historian *historian, const json_t *run)
+static bool may_see_outcome (const struct history_request *history_request, const json_t *run)
 {
     const char *station = json_string_value (json_object_get (run, "station"));
-    const char *user = historian->peer->user;
-    return permits_all_stations (historian->station, user) ||
-           (station && permits_station (historian->station, user, span_text (station)));
+    const char *user = history_request->peer->user;
+    return permits_all_stations (history_request->station, user) ||
+           (station && permits_station (history_request->station, user, span_text (station)));
 }
 
-static json_t *answer_json (const struct historian *historian, const struct store_history *answer)
+static json_t *answer_json (const struct history_request *history_request,
+                            const struct store_history *answer)
 {
-    const struct history_question *question = &historian->question;
+    const struct history_question *question = &history_request->question;
     json_t *object = json_object (), *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
         if (run && question->store.callbacks) // it was never published
             json_object_set_new (run, "seq", json_integer (0));
-        if (run && may_see_outcome (historian, run))
+        if (run && may_see_outcome (history_request, run))
             json_array_append (runs, run);
         json_decref (run);
     }
@@ -217,14 +218,14 @@ static json_t *answer_json (const struct historian *historian, const struct stor
 
 static void reply_history (void *owner)
 {
-    struct historian *historian = owner;
-    struct station *self = historian->station;
+    struct history_request *history_request = owner;
+    struct station *self = history_request->station;
     // Times are seconds with milliseconds: 13 digits suffice until the year 2286.
-    char *json = json_dumps (historian->answer, JSON_COMPACT | JSON_REAL_PRECISION (13));
-    manage_reply (self, historian->peer, historian->question.store.plan_id, json);
+    char *json = json_dumps (history_request->answer, JSON_COMPACT | JSON_REAL_PRECISION (13));
+    manage_reply (self, history_request->peer, history_request->question.store.plan_id, json);
     free (json);
-    json_decref (historian->answer);
-    free (historian);
+    json_decref (history_request->answer);
+    free (history_request);
     station_resume (self);
 }
 
@@ -232,63 +233,64 @@ static void read_history (void *owner);
 
 static void on_history (void *owner, const struct store_history *answer)
 {
-    struct historian *historian = owner;
-    struct station *self = historian->station;
-    struct history_question *question = &historian->question;
+    struct history_request *history_request = owner;
+    struct station *self = history_request->station;
+    struct history_question *question = &history_request->question;
     bool other_epoch = question->since_given && question->epoch[0] &&
                        answer->result == STORE_DONE && !span_is (answer->epoch, question->epoch);
     // Sequence numbers of another epoch are meaningless: return all that is stored.
     if (other_epoch && !question->store.from_end && !question->after_given) {
         question->store.from_end = true;
-        read_history (historian);
+        read_history (history_request);
         link_flush (store_link (self->store));
         return;
     }
     if (answer->result == STORE_DONE) {
-        historian->answer = answer_json (historian, answer);
-        callback_states (self, json_object_get (historian->answer, "runs"), reply_history,
-                         historian);
+        history_request->answer = answer_json (history_request, answer);
+        callback_states (self, json_object_get (history_request->answer, "runs"), reply_history,
+                         history_request);
         link_flush (store_link (self->store));
         return;
     }
-    reply_refuse_store (self, historian->peer, answer->result, answer->error);
-    free (historian);
+    reply_refuse_store (self, history_request->peer, answer->result, answer->error);
+    free (history_request);
     station_resume (self);
 }
 
 static void read_history (void *owner)
 {
-    struct historian *historian = owner;
-    store_history (historian->station->store, &historian->question.store, on_history, historian);
+    struct history_request *history_request = owner;
+    store_history (history_request->station->store, &history_request->question.store, on_history,
+                   history_request);
 }
 
 void manage_history (struct station *self, struct request *request,
                      const struct arguments *arguments)
 {
-    struct historian *historian = memory_new (sizeof *historian);
-    struct history_question *question = &historian->question;
+    struct history_request *history_request = memory_new (sizeof *history_request);
+    struct history_question *question = &history_request->question;
     struct reason reason;
     if (!read_question (arguments, question, &reason)) {
-        free (historian);
+        free (history_request);
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct plan_name named;
     if (question->plan[0]) {
         if (!manage_plan_name (self, request, span_text (question->plan), &named)) {
-            free (historian);
+            free (history_request);
             return;
         }
         question->store.plan_id = named.id;
     }
     if (question->station[0] &&
         !permit_station (self, &request->peer, span_text (question->station))) {
-        free (historian);
+        free (history_request);
         return;
     }
     question->store.callbacks = station_is_callbacks (self, span_text (question->station));
-    historian->station = self;
-    historian->peer = peer_keep (self, request);
+    history_request->station = self;
+    history_request->peer = peer_keep (self, request);
     question->store.station = question->station;
     question->store.statuses = question->statuses;
     if (question->store.output && question->store.limit > OUTPUTS_MAX)
@@ -298,7 +300,7 @@ void manage_history (struct station *self, struct request *request,
         question->store.from_end = false;
         question->store.seq = (uint64_t)question->since;
     }
-    reads_start (self, historian->peer, read_history, historian);
+    reads_start (self, history_request->peer, read_history, history_request);
 }
 
 // -- forget

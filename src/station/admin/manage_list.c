@@ -137,13 +137,13 @@ static bool add_member (struct list_filter *self, const char *name, const json_t
         return is_fit (value) && add_member (filter, #name, value);                                \
     }
 
-static bool is_owner (const json_t *value)
+static bool is_text_or_integer (const json_t *value)
 {
     return json_is_string (value) || json_is_integer (value);
 }
 
-MEMBER_READER (tenant, is_owner)
-MEMBER_READER (creator, is_owner)
+MEMBER_READER (tenant, is_text_or_integer)
+MEMBER_READER (creator, is_text_or_integer)
 MEMBER_READER (category, json_is_string)
 MEMBER_READER (kind, json_is_string)
 MEMBER_READER (key, json_is_string)
@@ -228,6 +228,7 @@ static json_t *place_json (const struct store_filter *filter, const struct store
     return json_string (place);
 }
 
+// Whether the plan's title matches the pattern of the filter; true without a pattern.
 static bool matches_title (const struct list_filter *filter, struct span plan)
 {
     size_t from = 0, size;

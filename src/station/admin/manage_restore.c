@@ -55,7 +55,7 @@ static void plan_restore_end (struct plan_restore *self)
 }
 
 // Reset the run of the plan: one that was in progress at the other station restarts here.
-static void reset_run (struct plan *plan)
+static void reset_restored_run (struct plan *plan)
 {
     if (plan->state == PLAN_EXECUTE || plan->state == PLAN_NONE || plan->state == PLAN_SKIP)
         plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;
@@ -183,7 +183,7 @@ static void restore_plan (struct station *self, struct request *request, struct 
         plan_destroy (&plan);
         return;
     }
-    reset_run (plan);
+    reset_restored_run (plan);
     struct plan_restore *restoring = memory_new (sizeof *restoring);
     *restoring = (struct plan_restore){self, peer_keep (self, request), plan};
     store_submit (self->store,
@@ -376,7 +376,7 @@ static void on_outcomes_stored (void *owner, enum store_result result, const cha
     station_resume (station);
 }
 
-static void restore_history (struct station *self, struct request *request, struct span text)
+static void restore_outcomes (struct station *self, struct request *request, struct span text)
 {
     struct reason reason;
     struct outcomes_restore *outcomes = memory_new (sizeof *outcomes);
@@ -400,7 +400,7 @@ void manage_restore (struct station *self, struct request *request,
     static const struct {
         const char *name;
         void (*run) (struct station *self, struct request *request, struct span text);
-    } words[] = {{"plan", restore_plan}, {"history", restore_history}};
+    } words[] = {{"plan", restore_plan}, {"history", restore_outcomes}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!span_is (arguments->at[0], words[i].name))
             continue;

@@ -151,8 +151,9 @@ static void station_add (struct station *self, struct request *request,
     }
 }
 
-static void station_take_off (struct station *self, struct request *request,
-                              const struct arguments *arguments, const struct admin_subcommand *row)
+static void remove_station_target (struct station *self, struct request *request,
+                                   const struct arguments *arguments,
+                                   const struct admin_subcommand *row)
 {
     struct span name = arguments->at[1];
     (void)row;
@@ -184,7 +185,7 @@ static void station_take_off (struct station *self, struct request *request,
 static const struct admin_subcommand subcommands[] = {
     {"list", 1, CURVE_ROLE_OBSERVE, station_list, 0},
     {"add", 2, CURVE_ROLE_MANAGE, station_add, 0},
-    {"remove", 2, CURVE_ROLE_MANAGE, station_take_off, 0},
+    {"remove", 2, CURVE_ROLE_MANAGE, remove_station_target, 0},
 };
 
 void manage_station (struct station *self, struct request *request,

@@ -11,7 +11,7 @@
 #include "redis_info.h"
 #include "reply.h"
 
-struct statistician {
+struct stats_request {
     struct station *station;
     struct peer *peer;
 };
@@ -153,21 +153,21 @@ static json_t *stats_json (struct station *self, const struct peer *peer,
 
 static void on_stats (void *owner, const struct store_stats *answer)
 {
-    struct statistician *statistician = owner;
-    struct station *self = statistician->station;
+    struct stats_request *stats_request = owner;
+    struct station *self = stats_request->station;
     if (answer->result == STORE_DONE)
-        manage_reply_json (self, statistician->peer, 0,
-                           stats_json (self, statistician->peer, answer));
+        manage_reply_json (self, stats_request->peer, 0,
+                           stats_json (self, stats_request->peer, answer));
     else
-        reply_refuse_store (self, statistician->peer, answer->result, answer->error);
-    free (statistician);
+        reply_refuse_store (self, stats_request->peer, answer->result, answer->error);
+    free (stats_request);
     station_resume (self);
 }
 
 void manage_stats (struct station *self, struct request *request, const struct arguments *arguments)
 {
     (void)arguments;
-    struct statistician *statistician = memory_new (sizeof *statistician);
-    *statistician = (struct statistician){self, peer_keep (self, request)};
-    store_stats (self->store, on_stats, statistician);
+    struct stats_request *stats_request = memory_new (sizeof *stats_request);
+    *stats_request = (struct stats_request){self, peer_keep (self, request)};
+    store_stats (self->store, on_stats, stats_request);
 }

@@ -20,7 +20,7 @@ static const char *task_state (const struct task_counts *counts)
     return counts->timed_out ? "timeout" : "not started";
 }
 
-static void count_member (struct task_counts *counts, const struct team_member *member)
+static void count_member_state (struct task_counts *counts, const struct team_member *member)
 {
     counts->running += span_is (member->state, "running");
     counts->timed_out += span_is (member->state, "timeout");
@@ -69,7 +69,7 @@ static void on_team (void *owner, const struct store_team *answer)
     if (result == STORE_DONE) {
         json_t *object = json_object (), *workers = json_array ();
         for (size_t i = 0; core_team_member (&answer->team, i, &member); i++) {
-            count_member (&counts, &member);
+            count_member_state (&counts, &member);
             json_array_append_new (workers, member_json (&member));
         }
         json_object_set_new (object, "plan_id", json_string (ident_text (inquiry->plan.id, id)));

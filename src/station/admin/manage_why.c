@@ -226,6 +226,7 @@ static void explain_callbacks (struct facts *self)
                     "they are delivered, or removed", 0);
 }
 
+// Whether the plan is due and waits in the queue.
 static bool is_due (const struct facts *self)
 {
     return !self->running && self->place->queued &&
@@ -244,7 +245,7 @@ static void explain_misses (struct facts *self)
                     ended ? 0 : next.time * 1000000);
 }
 
-static void explain_lane (struct facts *self)
+static void explain_queue_position (struct facts *self)
 {
     char why[160];
     if (!is_due (self) || self->plan->state == PLAN_CLOSE)
@@ -293,8 +294,8 @@ static void explain_target (struct facts *self)
 }
 
 static void (*const explainers[]) (struct facts *self) = {
-    explain_closed,    explain_paused, explain_error,  explain_running, explain_retry,
-    explain_callbacks, explain_time,   explain_misses, explain_lane,    explain_target,
+    explain_closed,    explain_paused, explain_error,  explain_running,        explain_retry,
+    explain_callbacks, explain_time,   explain_misses, explain_queue_position, explain_target,
 };
 
 static json_t *why_object (struct facts *self)

@@ -28,7 +28,7 @@ static void query_answered (struct states_query *self)
 }
 
 // NULL: the callback has ended or does not exist.
-static const char *state_word (struct span head)
+static const char *callback_state_name (struct span head)
 {
     if (!head.size)
         return NULL;
@@ -51,7 +51,7 @@ static void on_head (void *owner, const redisReply *reply)
     struct state_query *self = owner;
     bool text = reply && reply->type == REDIS_REPLY_STRING;
     struct span head = text ? span_of (reply->str, reply->len) : (struct span){0};
-    const char *word = state_word (head);
+    const char *word = callback_state_name (head);
     self->exists = word != NULL;
     if (word)
         json_object_set_new (self->callback, "state", json_string (word));

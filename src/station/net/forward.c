@@ -62,7 +62,7 @@ struct forward {
 
 // -- waiting answers
 
-static void drop_first (struct forward *self)
+static void drop_first_answer (struct forward *self)
 {
     struct kept_answer *kept = self->first;
     self->first = kept->next;
@@ -73,7 +73,7 @@ static void drop_first (struct forward *self)
     free (kept);
 }
 
-static void keep_message (struct forward *self, const struct span *frames, size_t count)
+static void keep_answer (struct forward *self, const struct span *frames, size_t count)
 {
     size_t bytes = sizeof (struct kept_answer) + sizeof (struct frames);
     for (size_t i = 0; i < count; i++)
@@ -95,7 +95,7 @@ static bool send_kept (struct forward *self)
     while (self->link && self->first &&
            packet_send (self->link, self->first->frames->at, self->first->frames->count)) {
         self->passed++;
-        drop_first (self);
+        drop_first_answer (self);
     }
     return self->link && !self->first;
 }
@@ -113,7 +113,7 @@ static void send_answer (struct forward *self, const char *mailbox, struct messa
     if (send_kept (self) && packet_send (self->link, frames, count))
         self->passed++;
     else
-        keep_message (self, frames, count);
+        keep_answer (self, frames, count);
 }
 
 // -- the targets
@@ -232,15 +232,15 @@ static void ask_owner (struct forward *self)
 
 // -- timing
 
-static void stop_reading (struct forward *self)
+static void stop_reading_answers (struct forward *self)
 {
     for (size_t i = 0; i < self->count; i++)
         watch_end (&self->rows[i].watch);
 }
 
-static void close_sockets (struct forward *self)
+static void close_forward_sockets (struct forward *self)
 {
-    stop_reading (self);
+    stop_reading_answers (self);
     for (size_t i = 0; i < self->count; i++)
         zmq_close (self->rows[i].socket);
     free (self->rows);
@@ -249,7 +249,7 @@ static void close_sockets (struct forward *self)
     close_owner_link (self);
     while (self->first) {
         self->dropped++;
-        drop_first (self);
+        drop_first_answer (self);
     }
 }
 
@@ -257,7 +257,7 @@ static void close_sockets (struct forward *self)
 // that.
 static void end_forward (struct forward *self, int64_t now_us)
 {
-    close_sockets (self);
+    close_forward_sockets (self);
     self->context_us = now_us + 2 * LINGER_MS * 1000;
     log_event (LEVEL_INFO, "forward.end", "passed=%llu dropped=%llu",
                (unsigned long long)self->passed, (unsigned long long)self->dropped);
@@ -266,7 +266,7 @@ static void end_forward (struct forward *self, int64_t now_us)
 // Close everything and forget the state, so that a forwarding can begin.
 static void forward_reset (struct forward *self)
 {
-    close_sockets (self);
+    close_forward_sockets (self);
     wire_context_destroy (&self->context);
     self->end_us = self->context_us = 0;
     self->endpoint[0] = self->server_key[0] = '\0';
@@ -353,8 +353,8 @@ static bool may_forward (const struct station *station, const char *user)
 }
 
 // Refuse an unread request: nothing was done, and the requester can ask the new owner.
-static void refuse_request (struct station *station, struct span identity,
-                            const struct message *message)
+static void refuse_unread_request (struct station *station, struct span identity,
+                                   const struct message *message)
 {
     struct peer peer = {.identity = identity, .envelope = message->envelope};
     peer.request_id = message_frame (message, ZERO_FRAME_REQUEST_ID, &peer.has_request_id);
@@ -383,7 +383,7 @@ void forward_take_requests (struct station *station)
             message.desc.code = dialect_status_in (station->dialect, message.desc.code);
             forward_keep (station, plan_id, &message);
         } else if (whole && message.envelope != ENVELOPE_MAILBOX) {
-            refuse_request (station, packet.frames[0], &message);
+            refuse_unread_request (station, packet.frames[0], &message);
         }
         packet_clear (&packet);
     }
@@ -404,6 +404,6 @@ void forward_detach (struct station *station)
     if (!self)
         return;
     timer_end (&self->timer);
-    stop_reading (self);
+    stop_reading_answers (self);
     self->station = NULL;
 }

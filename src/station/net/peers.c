@@ -116,6 +116,7 @@ bool peers_wait_full (const struct station *self, const struct peer_load *load)
     return load->waiting_bytes >= peer_bytes_limit (self);
 }
 
+// Whether the peer has reached its limit of unread bytes.
 static bool reads_too_slowly (const struct station *self, const struct peer_load *load)
 {
     return atomic_load (&load->unread.bytes) >= peer_bytes_limit (self);

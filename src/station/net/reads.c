@@ -73,7 +73,7 @@ static void drop_read (struct station *self, const struct read *read)
 }
 
 // Start or drop the first waiting read of the peer. May free the load.
-static void begin_read (struct station *self, struct peer_load *load, enum read_how how)
+static void start_or_drop_read (struct station *self, struct peer_load *load, enum read_how how)
 {
     const struct read read = *load->first;
     free (load->first);
@@ -109,7 +109,7 @@ static void start_waiting_reads (struct station *self)
             struct peer_load *load = ring_take (ring);
             if (may_read (self, load)) {
                 granted = true;
-                begin_read (self, load, load->gone ? READ_DROP : READ_ASK);
+                start_or_drop_read (self, load, load->gone ? READ_DROP : READ_ASK);
             } else {
                 ring_add (ring, load);
             }
@@ -156,7 +156,7 @@ void reads_stop (struct station *self)
 {
     self->reading.granting = true; // nothing else is
     while (self->reading.first)
-        begin_read (self, ring_take (&self->reading), READ_DROP);
+        start_or_drop_read (self, ring_take (&self->reading), READ_DROP);
 }
 
 // -- one plan

@@ -24,9 +24,9 @@ struct zap {
 };
 
 // The key, if it may connect, else NULL. `ret_text` is the key as text, or empty.
-static const struct access_key *authenticate (const struct station *self,
-                                              const struct packet *question,
-                                              char ret_text[CURVE_KEY_SIZE])
+static const struct access_key *find_admitted_key (const struct station *self,
+                                                   const struct packet *question,
+                                                   char ret_text[CURVE_KEY_SIZE])
 {
     const struct span *frames = question->frames;
     *ret_text = '\0';
@@ -38,7 +38,7 @@ static const struct access_key *authenticate (const struct station *self,
     return key && access_may_connect (key, frames[DOMAIN]) ? key : NULL;
 }
 
-static void log_refused (struct station *self, const struct packet *question, const char *text)
+static void log_refused_key (struct station *self, const struct packet *question, const char *text)
 {
     const struct span none = {0};
     bool whole = question->count > ADDRESS;
@@ -55,9 +55,9 @@ static void answer_question (struct station *self, const struct packet *question
     char text[CURVE_KEY_SIZE];
     if (question->count <= REQUEST_ID)
         return; // not from libzmq: nobody to answer
-    const struct access_key *key = authenticate (self, question, text);
+    const struct access_key *key = find_admitted_key (self, question, text);
     if (!key)
-        log_refused (self, question, text);
+        log_refused_key (self, question, text);
     const struct span frames[] = {
         question->frames[ASKER],
         question->frames[EMPTY],

@@ -75,7 +75,8 @@ static void extend_lease (struct station *self, struct active_run *active, int64
                         active->run.exec_id, lease_s);
 }
 
-static bool has_team (const struct applying *self, const struct plan *plan)
+// Whether Redis may hold a team of workers for the run.
+static bool may_have_team (const struct applying *self, const struct plan *plan)
 {
     const struct target *target = station_target (self->station, span_text (self->key_station));
     return (target && target_type (target) == TARGET_PULL) ||
@@ -209,7 +210,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
                                .keep_message = self->keep_message,
                                .callback = station_is_callbacks (station, target),
                                .failed = failed,
-                               .has_team = has_team (self, plan),
+                               .has_team = may_have_team (self, plan),
                                .then = follows ? write_consequences : NULL},
         on_committed, self);
     applied_clear (&applied);

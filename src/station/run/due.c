@@ -78,6 +78,7 @@ void due_wake (struct station *self)
 
 // -- the free slots of targets
 
+// How many plans of the target may be claimed now; those of a target that is away fail to send.
 static int64_t free_slots_of (struct station *self, const struct target *target, int64_t now_us)
 {
     const struct target_load *load = target_load (target);

@@ -38,7 +38,7 @@ static void firing_destroy (struct firing *self)
 }
 
 // Whether this run undoes a sub-flow with the undo steps of that flow.
-static bool is_undo (const struct firing *self)
+static bool is_undo_run (const struct firing *self)
 {
     struct plan_step step;
     return plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
@@ -111,7 +111,7 @@ static void fail_damaged (struct firing *self, const char *damage)
 }
 
 // Write the reason of a failed run, such as "load: disk full".
-static void write_failure (const struct flow_live *live, char *text, size_t size)
+static void format_failure (const struct flow_live *live, char *text, size_t size)
 {
     const char *name = json_string_value (json_array_get (live->run->uncaught, 0));
     int64_t step = name ? flow_find (live->flow, name) : -1;
@@ -132,8 +132,8 @@ static void end_plan_with_run (struct firing *self, const struct flow_live *live
 {
     char reason[REASON_MAX];
     FAILPOINT ("flow_over");
-    write_failure (live, reason, sizeof reason);
-    if (is_undo (self) || live->run->outcome == FLOW_WELL)
+    format_failure (live, reason, sizeof reason);
+    if (is_undo_run (self) || live->run->outcome == FLOW_WELL)
         end_plan (self, CAUSE_ANSWER, ZERO_STATUS_OK_ID, NULL, live->run->output);
     else if (live->run->outcome == FLOW_STOPPED)
         end_plan (self, CAUSE_CANCEL, ZERO_STATUS_CANCELLED_ID,
@@ -192,7 +192,7 @@ static void retry_flow_run (void *owner)
     struct station *station = self->station;
     struct flow_live *live = flow_live_find (station, self->plan->flow_run);
     struct reason reason;
-    bool undo = is_undo (self);
+    bool undo = is_undo_run (self);
     if (live && is_superseded (self, live)) {
         store_flow_due (station->store, span_text (self->key_station), self->plan->id,
                         store_now_us (station->store));
@@ -255,7 +255,7 @@ static void begin_run (struct firing *self)
     commit_run (self, again ? retry_flow_run : begin_flow_run);
 }
 
-static void publish_begun (struct station *self, const struct plan *plan)
+static void publish_run_begun (struct station *self, const struct plan *plan)
 {
     char *json = publish_has_event_subscribers (self) ? plan_public_text (plan) : NULL;
     publish_event (self, &(struct notice){.event = ZPLAN_EVENT_EXEC,
@@ -288,7 +288,7 @@ static void on_run_committed (void *owner, const struct store_committed *answer)
     }
     if (answer->result == STORE_DONE) {
         FAILPOINT ("flow_begun");
-        publish_begun (station, self->plan);
+        publish_run_begun (station, self->plan);
     } else {
         log_event (LEVEL_WARN, "flow.not_begun", "plan=%" PRIx64 " error=%s", self->plan->id,
                    quoted (span_text (answer->error ? answer->error : "")));
@@ -326,7 +326,7 @@ static void on_former_run (void *owner, bool found, const char *damage)
     struct firing *self = owner;
     if (damage)
         fail_damaged (self, damage);
-    else if (!found && is_undo (self))
+    else if (!found && is_undo_run (self))
         fail_run (self, "the run that is to be undone was removed"); // never run it forward again
     else if (!found)
         request_definition (self);
@@ -359,6 +359,7 @@ static void check_caller (const struct firing *self)
         flow_call_check (caller, call.step, call.item);
 }
 
+// Check the loaded run in progress: end, time out, or continue it.
 static void check_live_run (struct firing *self)
 {
     struct flow_live *live = flow_live_find (self->station, self->plan->flow_run);
@@ -369,7 +370,7 @@ static void check_live_run (struct firing *self)
         return;
     }
     check_caller (self);
-    if (live->run->phase == FLOW_ENDED && is_undo (self) && !live->run->undone &&
+    if (live->run->phase == FLOW_ENDED && is_undo_run (self) && !live->run->undone &&
         flow_live_carry (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason)) {
         firing_destroy (self); // a command had reset the run when its undo began
         return;

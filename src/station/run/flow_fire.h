@@ -5,8 +5,8 @@
 #include "station_state.h"
 
 enum flow_claim {
-    FLOW_CLAIM_START,
-    FLOW_CLAIM_RETRY, // the plan's previous run, if there was one
+    FLOW_CLAIM_START, // starts a new run
+    FLOW_CLAIM_RETRY, // retries the plan's previous run, if there was one
     FLOW_CLAIM_CHECK  // checks the run in progress
 };
 

@@ -99,6 +99,7 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     free (bytes);
 }
 
+// End a run that no worker has ended within its timeout.
 static void time_out_offer (struct offer_call *self)
 {
     char reason[64];

@@ -182,8 +182,8 @@ static void answer_take (struct take *take, const struct store_taken *answer)
 
 // -- taking from the store
 
-static void take_from_store (struct take *take);
-static void serve_queue (struct station *self, struct take_queue *queue);
+static void ask_for_plans (struct take *take);
+static void retry_waiting_takes (struct station *self, struct take_queue *queue);
 
 // Update the queue after a waiting take was retried, and retry the next ones.
 static void finish_retry (struct station *self, const char *name, bool got, bool limited)
@@ -195,7 +195,7 @@ static void finish_retry (struct station *self, const char *name, bool got, bool
     queue->free -= got && !queue->probe_mode && queue->free > 0;
     if (queue->probe_mode && limited && !got)
         queue->untried = NULL;
-    serve_queue (self, queue);
+    retry_waiting_takes (self, queue);
 }
 
 // -- limits
@@ -223,7 +223,7 @@ static void note_limit (struct station *self, const char *name, int64_t wait_ms)
     arm_rate_timer (self);
 }
 
-static void probe_queue (struct station *self, struct take_queue *queue)
+static void retry_limited_take (struct station *self, struct take_queue *queue)
 {
     queue->limited = false;
     if (!queue->first)
@@ -231,7 +231,7 @@ static void probe_queue (struct station *self, struct take_queue *queue)
     queue->probe_mode = queue->probe_mode || !queue->untried;
     queue->free += queue->free == 0;
     queue->untried = queue->first;
-    serve_queue (self, queue);
+    retry_waiting_takes (self, queue);
 }
 
 static void on_rate (void *owner)
@@ -242,7 +242,7 @@ static void on_rate (void *owner)
         if (!queue->again_us || queue->again_us > now_us)
             continue;
         queue->again_us = 0;
-        probe_queue (self, queue);
+        retry_limited_take (self, queue);
     }
     arm_rate_timer (self);
     link_flush (store_link (self->store));
@@ -255,7 +255,7 @@ void pull_retry_limited (struct station *self)
          queue = queue->next) {
         if (!queue->limited)
             continue;
-        probe_queue (self, queue);
+        retry_limited_take (self, queue);
         some = true;
     }
     if (some)
@@ -273,7 +273,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
     take->asking = false;
     if (answer->result == STORE_DONE && !got && answer->taken.next && ++take->pages < PAGES_MAX) {
         take->from = answer->taken.next;
-        take_from_store (take);
+        ask_for_plans (take);
         return;
     }
     bool ends = got || answer->result != STORE_DONE || clock_mono_us () >= take->until_us ||
@@ -311,7 +311,7 @@ static bool note_asker (struct take *take)
     return !queue->other_us || now_us - queue->other_us > (int64_t)WORKER_S * 1000000;
 }
 
-static void take_from_store (struct take *take)
+static void ask_for_plans (struct take *take)
 {
     const struct target *target = station_target (take->station, span_text (take->name));
     struct span members[TAKE_MEMBERS];
@@ -337,7 +337,7 @@ void pull_take (struct take *take)
     struct target *target = station_target (take->station, span_text (take->name));
     if (target)
         target_tally (target)->asked_s = clock_wall_us () / 1000000;
-    take_from_store (take);
+    ask_for_plans (take);
 }
 
 // -- a worker that leaves
@@ -413,9 +413,9 @@ int64_t pull_no_worker (struct station *self, struct target *target)
     return now_s - last_s < WORKER_S ? 0 : last_s;
 }
 
-static void serve_queue (struct station *self, struct take_queue *queue)
+static void retry_waiting_takes (struct station *self, struct take_queue *queue)
 {
-    // Without Redis each take would be answered before take_from_store () returns.
+    // Without Redis each take would be answered before ask_for_plans () returns.
     while (station_store_up (self) && queue->untried && queue->asking < queue->free &&
            queue->asking < WAKES_MAX) {
         struct take *take = queue->untried;
@@ -424,7 +424,7 @@ static void serve_queue (struct station *self, struct take_queue *queue)
             continue;
         take->from = take->pages = 0;
         queue->asking++;
-        take_from_store (take);
+        ask_for_plans (take);
     }
     if (!queue->untried && queue->asking == 0)
         queue->free = 0;
@@ -438,7 +438,7 @@ void pull_wake (struct station *self, const char *name, int64_t places)
     queue->free += places;
     queue->probe_mode = false;
     queue->untried = queue->first;
-    serve_queue (self, queue);
+    retry_waiting_takes (self, queue);
 }
 
 // -- timeouts and the periodic check

@@ -157,6 +157,7 @@ static void note_no_worker (struct target *target, uint8_t status)
         tally->no_worker_s = clock_wall_us () / 1000000;
 }
 
+// Handle an answer whose run and plan are known. `target` NULL: it came on the request socket.
 static void take_answer (struct active_run *active, const struct target *target,
                          uint64_t connection, const struct message *message)
 {
@@ -219,6 +220,7 @@ static void take_answer (struct active_run *active, const struct target *target,
     keep_or_drop_run (active, &decision);
 }
 
+// Decide a vote that has timed out by the votes cast so far.
 static void time_out_vote (struct active_run *active)
 {
     char reason[128];
@@ -239,6 +241,7 @@ static void time_out_vote (struct active_run *active)
     keep_or_drop_run (active, &decision);
 }
 
+// Fail a run that has timed out, and notify its target.
 static void time_out_run (struct active_run *active)
 {
     char reason[64];

@@ -26,7 +26,7 @@ struct target_wake {
     char target[STATION_NAME_MAX + 1];
 };
 
-static void wake_page (struct target_wake *waking);
+static void wake_plans_page (struct target_wake *waking);
 
 static void on_woken (void *owner, enum store_result result, const char *error)
 {
@@ -35,30 +35,30 @@ static void on_woken (void *owner, enum store_result result, const char *error)
     if (result == STORE_DONE || result == STORE_HELD)
         due_wake (waking->station);
     if (result == STORE_HELD)
-        wake_page (waking);
+        wake_plans_page (waking);
     else
         free (waking);
 }
 
-static void wake_page (struct target_wake *waking)
+static void wake_plans_page (struct target_wake *waking)
 {
     store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
 }
 
-static void wake_plans (struct station *self, const struct target *target)
+static void wake_target_plans (struct station *self, const struct target *target)
 {
     if (!station_store_up (self))
         return; // targets_wake does it later
     struct target_wake *waking = memory_new (sizeof *waking);
     waking->station = self;
     memcpy (waking->target, target_name (target), sizeof waking->target);
-    wake_page (waking);
+    wake_plans_page (waking);
 }
 
 static void on_connected (void *owner, struct target *target)
 {
     struct station *self = owner;
-    wake_plans (self, target);
+    wake_target_plans (self, target);
     link_flush (store_link (self->store));
 }
 
@@ -105,7 +105,7 @@ static void identity_home (const struct station *self, char *out, size_t size)
 // Ask the store for the identity of the connections; it stores the random one made here if it has
 // none. That is printable and without NUL, as such a target uses strlen on it, and does not start
 // with '*', '-' or '#', which the target reserves for its own routes.
-static void needs_identity (void *owner, struct target *target)
+static void request_identity (void *owner, struct target *target)
 {
     struct station *self = owner;
     char home[HOST_NAME_MAX + SETTING_TEXT_MAX + 2];
@@ -127,7 +127,7 @@ void targets_wake (struct station *self)
 {
     for (size_t i = 0; i < self->target_count; i++)
         if (target_connection (self->targets[i]))
-            wake_plans (self, self->targets[i]);
+            wake_target_plans (self, self->targets[i]);
 }
 
 // -- the set of targets
@@ -177,7 +177,7 @@ int targets_add (struct station *self, const struct target_settings *settings,
                                          .turn_ended = due_turned,
                                          .connected = on_connected,
                                          .responsive = on_responsive,
-                                         .needs_identity = needs_identity,
+                                         .needs_identity = request_identity,
                                          .owner = self,
                                          .limits = &self->limits};
     size_t at = index_of_target (self, span_text (settings->name));
@@ -204,7 +204,7 @@ int targets_add (struct station *self, const struct target_settings *settings,
     self->targets[at] =
         target_new (settings, self->target_context, &self->curve_keys, self->reactor, &events);
     if (settings->by_identity && settings->type != TARGET_PULL)
-        needs_identity (self, self->targets[at]);
+        request_identity (self, self->targets[at]);
     if (settings->origin != ORIGIN_SETTINGS)
         log_event (LEVEL_INFO, "target.added", "station=%s endpoint=%s origin=%s", settings->name,
                    settings->endpoint, origin_name (settings->origin));
@@ -270,7 +270,7 @@ static int64_t add_stored_targets (struct station *self, const struct store_stat
     return (int64_t)stored;
 }
 
-static void on_default (void *owner, const struct store_stations *answer)
+static void on_default_stored (void *owner, const struct store_stations *answer)
 {
     add_stored_targets (owner, answer);
     if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
@@ -280,7 +280,7 @@ static void on_default (void *owner, const struct store_stations *answer)
 // Handle the added targets. Without any target a default one is added, as by `station add`, so that
 // a station alone is useful. It is stored and stays when other targets are added later, so its
 // plans keep their target.
-static void on_stations (void *owner, const struct store_stations *answer)
+static void on_added_targets (void *owner, const struct store_stations *answer)
 {
     struct station *self = owner;
     int64_t stored = add_stored_targets (self, answer);
@@ -290,7 +290,7 @@ static void on_stations (void *owner, const struct store_stations *answer)
                    "station=" TARGET_DEFAULT " reason=\"no target is "
                    "named by the settings or was added\"");
         store_stations (self->store, TARGET_DEFAULT, TARGET_DEFAULT "=pull", LINK_REPEAT,
-                        on_default, self);
+                        on_default_stored, self);
         link_flush (store_link (self->store));
     } else if (answer->result == STORE_DONE || answer->result == STORE_ERROR) {
         station_targets_read (self);
@@ -324,7 +324,7 @@ int targets_ensure_pull (struct station *self, const char *name, struct reason *
 
 void targets_load (struct station *self)
 {
-    store_stations (self->store, NULL, NULL, LINK_REPEAT, on_stations, self);
+    store_stations (self->store, NULL, NULL, LINK_REPEAT, on_added_targets, self);
 }
 
 // -- targets of a center

@@ -13,7 +13,7 @@ static int64_t timeout_us (const struct station *self)
 }
 
 // The run of the probe, if it is in memory: it has no status yet, or waits for its retry.
-static const struct active_run *find_probe (struct station *self, const struct target *target)
+static const struct active_run *find_probe_run (struct station *self, const struct target *target)
 {
     uint64_t plan_id = target_response (target)->probe;
     const struct active_run *active = plan_id ? runs_find (self, plan_id) : NULL;
@@ -63,7 +63,7 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
         if (!response->unresponsive)
             set_unresponsive (self, target);
         target_check_stuck (target);
-        const struct active_run *probe = find_probe (self, target);
+        const struct active_run *probe = find_probe_run (self, target);
         if (!probe || probe == active) {
             response->probe = active->plan_id;
             target_try_connection (target);
@@ -87,7 +87,7 @@ void unresponsive_ends (struct station *self, struct target *target)
 uint64_t unresponsive_probe (struct station *self, const struct target *target)
 {
     const struct active_run *probe =
-        target_response (target)->unresponsive ? find_probe (self, target) : NULL;
+        target_response (target)->unresponsive ? find_probe_run (self, target) : NULL;
     return probe && !probe->unanswered ? probe->plan_id : 0;
 }
 
@@ -99,7 +99,7 @@ int64_t unresponsive_free_slots (struct station *self, const struct target *targ
     int64_t credit = response_credit (response, self->settings->limits.runs_target);
     int64_t out = target_unanswered (target) + target_load (target)->prefetched;
     if (response->unresponsive)
-        credit = !out && !find_probe (self, target);
+        credit = !out && !find_probe_run (self, target);
     return credit - out;
 }
 
@@ -107,7 +107,7 @@ bool unresponsive_allows (struct station *self, const struct target *target, uin
 {
     if (!target_response (target)->unresponsive || !target_connection (target))
         return target_unanswered (target) < self->settings->limits.runs_target;
-    const struct active_run *probe = find_probe (self, target);
+    const struct active_run *probe = find_probe_run (self, target);
     return probe ? probe->plan_id == plan_id : target_unanswered (target) == 0;
 }
 

@@ -224,7 +224,7 @@ static bool send_list_request (struct center *self)
 
 // Add credit for requests after events. Each change costs the owner sockets, so a center that
 // changes all the time is asked rarely.
-static void grant_changes (struct center *self)
+static void add_request_credit (struct center *self)
 {
     int64_t now_us = clock_mono_us ();
     int64_t more = (now_us - self->granted_us) / (ASK_MS * 1000);
@@ -235,7 +235,7 @@ static void grant_changes (struct center *self)
 
 static void request_list (struct center *self)
 {
-    grant_changes (self);
+    add_request_credit (self);
     if (!open_sockets (self)) {
         fail_request (self, zmq_strerror (zmq_errno ()));
         return;

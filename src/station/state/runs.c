@@ -152,7 +152,7 @@ void runs_set_end (struct active_run *run)
         run->end_us = clock_mono_us () + end_us - store_now_us (run->station->store);
 }
 
-static void wait_status (struct active_run *run, bool kept, int64_t deadline_us)
+static void set_status_deadline (struct active_run *run, bool kept, int64_t deadline_us)
 {
     set_unanswered (run, true, kept);
     if (run->end_us && run->end_us < deadline_us)
@@ -162,12 +162,12 @@ static void wait_status (struct active_run *run, bool kept, int64_t deadline_us)
 
 void runs_wait_status (struct active_run *run, int64_t deadline_us)
 {
-    wait_status (run, false, deadline_us);
+    set_status_deadline (run, false, deadline_us);
 }
 
 void runs_keep (struct active_run *run, int64_t deadline_us)
 {
-    wait_status (run, true, deadline_us);
+    set_status_deadline (run, true, deadline_us);
 }
 
 void runs_forget_at (struct active_run *run, int64_t deadline_us)

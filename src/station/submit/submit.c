@@ -267,6 +267,7 @@ static void place_plan (struct submission *submission)
         write_submission (submission);
 }
 
+// Check the params of a flow plan. `flow` NULL: its definition cannot be used, for `reason`.
 static void check_params (struct submission *submission, const struct flow *flow,
                           const char *reason)
 {

@@ -99,6 +99,8 @@ static bool apply_event (struct run_command *self, struct flow_live *live)
     return self->event_applied;
 }
 
+// Apply the event, unless that was done, and reply when it is written. The flow plan is not
+// changed.
 static void apply_without_plan (struct run_command *self)
 {
     struct flow_live *live = flow_live_find (self->station, self->run);
@@ -121,6 +123,8 @@ static void apply_without_plan (struct run_command *self)
 
 static void apply_or_reopen (struct run_command *self, struct flow_live *live);
 
+// Called when the changed flow plan is being written: apply the event in the same batch. False: the
+// plan must not be written.
 static bool apply_with_plan (void *owner)
 {
     struct run_command *self = owner;
@@ -178,6 +182,7 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     plan_destroy (&plan);
 }
 
+// Apply the event; that of an ended run may change its flow plan first.
 static void apply_or_reopen (struct run_command *self, struct flow_live *live)
 {
     bool may_reopen = self->event.kind == FLOW_RETRY || self->event.kind == FLOW_SKIP;

@@ -21,7 +21,7 @@ struct flow_command {
     void (*remove_plan) (struct inquiry *inquiry, const char *station);
 };
 
-static void command_end (struct flow_command *self)
+static void flow_command_end (struct flow_command *self)
 {
     plan_destroy (&self->plan);
     free (self);
@@ -32,7 +32,7 @@ static void refuse_command (struct flow_command *self, enum wire_error error, co
     struct station *station = self->inquiry->station;
     reply_refuse (station, self->inquiry->peer, error, reason);
     free (self->inquiry);
-    command_end (self);
+    flow_command_end (self);
     station_resume (station);
 }
 
@@ -64,7 +64,7 @@ static void on_written (void *owner, enum store_result result, const char *error
     if (result == STORE_DONE && self->plan_removed)
         publish_removed (self);
     inquiry_end (inquiry, result, error);
-    command_end (self);
+    flow_command_end (self);
 }
 
 static void on_cancelled (void *owner, enum store_result result)
@@ -106,7 +106,7 @@ static void cancel_flow_run (struct flow_command *self)
     if (removes) {
         self->inquiry->run_ended = true;
         self->remove_plan (self->inquiry, self->key_station);
-        command_end (self);
+        flow_command_end (self);
     } else if (taken) {
         store_when_written (station->store, on_written, self);
     } else {

@@ -374,7 +374,7 @@ static const struct json_field run_fields[] = {
      "want the number that the page before ended with"},
 };
 
-static void listing_end (struct run_listing *self)
+static void run_listing_end (struct run_listing *self)
 {
     struct station *station = self->station;
     json_t *object = json_pack ("{s:O}", "runs", self->runs);
@@ -442,7 +442,7 @@ static void on_listed (void *owner, const redisReply *reply)
     }
     free (self);
     if (--listing->left == 0)
-        listing_end (listing);
+        run_listing_end (listing);
 }
 
 static void on_runs (void *owner, const redisReply *reply)
@@ -474,7 +474,7 @@ static void on_runs (void *owner, const redisReply *reply)
         store_get (self->station->store, hmget, 10, on_listed, one);
     }
     if (!count)
-        listing_end (self);
+        run_listing_end (self);
 }
 
 void manage_flow_show_runs (struct station *self, struct request *request,

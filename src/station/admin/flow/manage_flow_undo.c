@@ -14,7 +14,7 @@ struct resolve_request {
     bool again;
 };
 
-static void end_request (struct resolve_request *self)
+static void resolve_request_end (struct resolve_request *self)
 {
     struct station *station = self->station;
     free (self);
@@ -28,7 +28,7 @@ static void on_written (void *owner, enum store_result result, const char *error
         manage_reply (self->station, self->peer, 0, NULL);
     else
         reply_refuse_store (self->station, self->peer, result, error);
-    end_request (self);
+    resolve_request_end (self);
 }
 
 static void on_step (void *owner, struct flow_live *live, uint32_t step)
@@ -43,7 +43,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
                                      .item = self->name.item,
                                      .key = by};
     if (!live) { // the request was rejected
-        end_request (self);
+        resolve_request_end (self);
         return;
     }
     if (flow_undo_is_parked (live, step, self->name.item) &&
@@ -54,7 +54,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     reason_set (&reason, "%s: no undo of %s has failed permanently", self->again ? "reset" : "done",
                 self->name.step);
     reply_refuse (self->station, self->peer, ZPLAN_EARGUMENT, reason.text);
-    end_request (self);
+    resolve_request_end (self);
 }
 
 bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool again)
