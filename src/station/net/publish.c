@@ -16,28 +16,28 @@
 // trusted, as any peer may send one for a subscription that it never had.
 static bool on_subscription (void *owner)
 {
-    struct outlet *outlet = owner;
-    return subscribers_read (outlet->subscribers, outlet->socket);
+    struct publisher *publisher = owner;
+    return subscribers_read (publisher->subscribers, publisher->socket);
 }
 
-void publish_watch (struct station *self, struct outlet *outlet, const char *endpoint)
+void publish_watch (struct station *self, struct publisher *publisher, const char *endpoint)
 {
-    outlet->subscribers = subscribers_new (endpoint);
-    watch_start (&outlet->watch, self->reactor, outlet->socket, on_subscription, outlet);
+    publisher->subscribers = subscribers_new (endpoint);
+    watch_start (&publisher->watch, self->reactor, publisher->socket, on_subscription, publisher);
 }
 
-void publish_close (struct outlet *outlet)
+void publish_close (struct publisher *publisher)
 {
-    watch_end (&outlet->watch);
-    subscribers_destroy (&outlet->subscribers);
-    if (outlet->socket)
-        zmq_close (outlet->socket);
-    *outlet = (struct outlet){0};
+    watch_end (&publisher->watch);
+    subscribers_destroy (&publisher->subscribers);
+    if (publisher->socket)
+        zmq_close (publisher->socket);
+    *publisher = (struct publisher){0};
 }
 
-static bool has_subscribers (const struct outlet *outlet)
+static bool has_subscribers (const struct publisher *publisher)
 {
-    return outlet->subscribers && subscribers_any (outlet->subscribers);
+    return publisher->subscribers && subscribers_any (publisher->subscribers);
 }
 
 bool publish_has_subscribers (const struct station *self)

@@ -7,10 +7,10 @@
 
 // Track the subscriptions of a socket, as no message is built without a subscriber. Call it as soon
 // as the socket is bound.
-void publish_watch (struct station *self, struct outlet *outlet, const char *endpoint);
+void publish_watch (struct station *self, struct publisher *publisher, const char *endpoint);
 
 // Close the socket; does nothing if it is closed already.
-void publish_close (struct outlet *outlet);
+void publish_close (struct publisher *publisher);
 
 // Whether results (events) have subscribers: only then their JSON is needed.
 bool publish_has_subscribers (const struct station *self);

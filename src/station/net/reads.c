@@ -22,7 +22,7 @@ enum read_how { READ_ASK, READ_DROP };
 struct read {
     struct read *next;
     struct peer *peer;
-    read_fn *go;
+    read_fn *ask;
     void *owner;
     bool of_plan; // the answer is one plan
 };
@@ -91,7 +91,7 @@ static void start_or_drop_read (struct station *self, struct peer_load *load, en
     if (how == READ_DROP)
         drop_read (self, &read);
     else
-        read.go (read.owner);
+        read.ask (read.owner);
 }
 
 // Start one read of each peer in turn, as long as the limits allow.
@@ -134,9 +134,9 @@ static void queue_read (struct station *self, const struct read *wanted)
     start_waiting_reads (self);
 }
 
-void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner)
+void reads_start (struct station *self, struct peer *peer, read_fn *ask, void *owner)
 {
-    queue_read (self, &(struct read){.peer = peer, .go = go, .owner = owner});
+    queue_read (self, &(struct read){.peer = peer, .ask = ask, .owner = owner});
 }
 
 void reads_end (struct station *self, struct peer_load *load, int cost)
@@ -198,12 +198,13 @@ static void ask_stored_place (void *owner)
     store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
 }
 
-static void queue_plan_read (const struct queued_read *wanted, read_fn *go)
+static void queue_plan_read (const struct queued_read *wanted, read_fn *ask)
 {
     struct queued_read *loading = memory_new (sizeof *loading);
     *loading = *wanted;
-    queue_read (wanted->station,
-                &(struct read){.peer = wanted->peer, .go = go, .owner = loading, .of_plan = true});
+    queue_read (
+        wanted->station,
+        &(struct read){.peer = wanted->peer, .ask = ask, .owner = loading, .of_plan = true});
 }
 
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,

@@ -6,11 +6,11 @@
 
 #include "request.h"
 
-// Call `go`, which asks Redis, now or later. The peer must be a copy of peer_keep; its reply ends
-// the read. If the peer is gone or the station stops, `go` is not called: the request is rejected
+// Call `ask`, which asks Redis, now or later. The peer must be a copy of peer_keep; its reply ends
+// the read. If the peer is gone or the station stops, `ask` is not called: the request is rejected
 // and `owner` is freed.
 typedef void read_fn (void *owner);
-void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner);
+void reads_start (struct station *self, struct peer *peer, read_fn *ask, void *owner);
 
 // End a read of this cost and start waiting ones. May free the load.
 void reads_end (struct station *self, struct peer_load *load, int cost);

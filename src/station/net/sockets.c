@@ -79,14 +79,14 @@ bool sockets_bind_request (struct station *self)
 }
 
 // Bind a closed socket again. Until the old one has released the endpoint, nothing is published.
-static void rebind_publisher (struct station *self, struct outlet *outlet, const char *domain,
+static void rebind_publisher (struct station *self, struct publisher *publisher, const char *domain,
                               const char *endpoint)
 {
     struct reason reason;
-    void *fresh = outlet->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
+    void *fresh = publisher->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
     if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0) {
-        outlet->socket = fresh;
-        publish_watch (self, outlet, endpoint);
+        publisher->socket = fresh;
+        publish_watch (self, publisher, endpoint);
     } else if (fresh)
         zmq_close (fresh);
 }

@@ -33,7 +33,7 @@ struct applying {
     enum plan_state state;
     struct frames *step;        // one span: the call of a flow's step that ends; NULL = none
     uint64_t flow_run;          // the flow's run, if the plan is a flow plan
-    bool orphan;                // the run of the step is gone
+    bool orphan;                // the flow run of the step does not exist
     char *public_text;          // the plan after the decision; NULL = no subscribers
     struct frames *title;       // one span, sent with public_text
     struct plan *called;        // plan written with the outcome; NULL = none

@@ -36,7 +36,7 @@ struct masked {
 };
 
 // An XPUB socket that publishes results or events, and its subscribers.
-struct outlet {
+struct publisher {
     void *socket; // NULL: it was closed to cut its subscribers, and is not replaced yet
     struct watch watch;
     struct subscribers *subscribers; // its subscriptions, set while the socket is watched
@@ -117,7 +117,7 @@ struct station {
 
     // publish
     struct plan_texts texts; // texts of the dispatch or broadcast being sent
-    struct outlet results, events;
+    struct publisher results, events;
     bool subscribers_cut; // `results` and `events` are to be closed and bound again
     enum dialect dialect; // numbers of the request socket and the results
     uint64_t event_seq;   // sequence number of the last event
@@ -136,7 +136,7 @@ struct station {
     int64_t callback_tested_us;      // when a test callback was last made, monotonic; 0 = never
     struct target *targets[TARGETS_MAX];
     size_t target_count;
-    struct target **removed_targets; // removed targets, until the next turn
+    struct target **removed_targets; // destroyed in the next turn
     size_t removed_count;
     struct task deferred_destroy;
     bool targets_paused;   // some targets are paused because the store is busy
