@@ -59,7 +59,7 @@ def subcommands():
     return [(command, name, roles_in(roles))
             for command in ("flow", "kind", "limit", "station")
             for name, roles in rows_of(f"src/station/admin/{'flow/' if command == 'flow' else ''}manage_{command}.c",
-                                       r"^(?:static const struct (?:admin_)?subcommand|\}) words\[\] = \{",
+                                       r"^(?:static const struct (?:admin_)?subcommand|\}) subcommands\[\] = \{",
                                        r'\{"(\w+)", \d,(?: \d, \w+,)? ([A-Z_| ]+),', 3)]
 
 
