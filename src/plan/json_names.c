@@ -10,7 +10,6 @@
 #include "json_words.h"
 #include "plan.h"
 #include "policy.h"
-#include "saturate.h"
 
 // How a value is converted.
 enum conversion {
@@ -336,7 +335,7 @@ static void put_plan_derived (struct renaming *self)
         return;
     json_text_raw (put_key (self, TOP, "running"), span_text (runs ? "true" : "false"));
     bool repeats = type > SCHEDULE_TIME;
-    uint64_t used = saturate_add (wire_count (self, "real_repet"), wire_count (self, "skip_num"));
+    uint64_t used = wire_count (self, "real_repet") + wire_count (self, "skip_num");
     uint64_t all = repeats ? wire_count (self, "plan_repet") : 1;
     if (repeat.size && repeats && json_value_begins (repeat, '-'))
         json_put_word (put_key (self, COUNTS, "left"), NULL); // it repeats for ever
