@@ -15,7 +15,7 @@
     }
 
 // Metadata services of clouds, and the link-local networks that contain them.
-static const struct network never[] = {
+static const struct network metadata_networks[] = {
     IPV4 (169, 254, 0, 0, 16),
     IPV4 (100, 100, 100, 200, 32),
     IPV4 (168, 63, 129, 16, 32),
@@ -25,8 +25,8 @@ static const struct network never[] = {
     {{0xfd, 0x20, 0x00, 0xce, [14] = 0x02, 0x54}, 128},
 };
 
-// IANA's special-purpose registries.
-static const struct network special[] = {
+// IANA's special_networks-purpose registries.
+static const struct network special_networks[] = {
     IPV4 (0, 0, 0, 0, 8),           IPV4 (10, 0, 0, 0, 8),      IPV4 (100, 64, 0, 0, 10),
     IPV4 (127, 0, 0, 0, 8),         IPV4 (172, 16, 0, 0, 12),   IPV4 (192, 0, 0, 0, 24),
     IPV4 (192, 0, 2, 0, 24),        IPV4 (192, 31, 196, 0, 24), IPV4 (192, 52, 193, 0, 24),
@@ -63,7 +63,7 @@ static bool network_has (const struct network *self, const uint8_t address[16])
            (rest == 0 || ((self->bytes[whole] ^ address[whole]) >> (8 - rest)) == 0);
 }
 
-static bool any_has (const struct network *at, size_t count, const uint8_t address[16])
+static bool any_network_has (const struct network *at, size_t count, const uint8_t address[16])
 {
     for (size_t i = 0; i < count; i++)
         if (network_has (&at[i], address))
@@ -126,7 +126,7 @@ int networks_add_nat64 (struct networks *self, const char *text, struct reason *
 // -- judging
 
 // RFC 6052, 2.2: the IPv4 address follows the prefix, skipping byte 8.
-static bool nat64_inside (const struct network *prefix, const uint8_t address[16], uint8_t ret[16])
+static bool nat64_extract (const struct network *prefix, const uint8_t address[16], uint8_t ret[16])
 {
     uint8_t ipv4[4];
     size_t at = (size_t)prefix->bits / 8;
@@ -140,23 +140,26 @@ static bool nat64_inside (const struct network *prefix, const uint8_t address[16
     return true;
 }
 
-enum address_verdict address_judge (const struct address_rules *self, const uint8_t address[16])
+enum address_verdict address_check (const struct address_rules *self, const uint8_t address[16])
 {
     uint8_t judged[16];
     memcpy (judged, address, sizeof judged);
-    if (any_has (never, sizeof never / sizeof *never, address) ||
-        any_has (self->deny.at, self->deny.count, address))
+    if (any_network_has (metadata_networks, sizeof metadata_networks / sizeof *metadata_networks,
+                         address) ||
+        any_network_has (self->deny.at, self->deny.count, address))
         return ADDRESS_DENIED;
-    bool inside = nat64_inside (&nat64_known, address, judged);
+    bool inside = nat64_extract (&nat64_known, address, judged);
     for (size_t i = 0; i < self->nat64.count && !inside; i++)
-        inside = nat64_inside (&self->nat64.at[i], address, judged);
-    if (any_has (never, sizeof never / sizeof *never, judged) ||
-        any_has (self->deny.at, self->deny.count, judged))
+        inside = nat64_extract (&self->nat64.at[i], address, judged);
+    if (any_network_has (metadata_networks, sizeof metadata_networks / sizeof *metadata_networks,
+                         judged) ||
+        any_network_has (self->deny.at, self->deny.count, judged))
         return ADDRESS_DENIED;
-    if (any_has (self->allow.at, self->allow.count, judged))
+    if (any_network_has (self->allow.at, self->allow.count, judged))
         return ADDRESS_LISTED;
-    if (any_has (self->own.at, self->own.count, judged) ||
-        any_has (special, sizeof special / sizeof *special, judged))
+    if (any_network_has (self->own.at, self->own.count, judged) ||
+        any_network_has (special_networks, sizeof special_networks / sizeof *special_networks,
+                         judged))
         return ADDRESS_DENIED;
     return network_has (&ipv4_any, judged) || network_has (&ipv6_public, judged) ? ADDRESS_PUBLIC
                                                                                  : ADDRESS_DENIED;

@@ -48,4 +48,4 @@ void address_of_ipv4 (const uint8_t ipv4[4], uint8_t ret[16]);
 // An IPv4 or IPv6 address as text. False: invalid.
 bool address_read (const char *text, uint8_t ret[16]);
 
-enum address_verdict address_judge (const struct address_rules *self, const uint8_t address[16]);
+enum address_verdict address_check (const struct address_rules *self, const uint8_t address[16]);

@@ -39,7 +39,7 @@ struct laid_out {
     uint8_t *bytes;
 };
 
-static bool lay_out (const json_t *frames, struct laid_out *ret)
+static bool decode_frames (const json_t *frames, struct laid_out *ret)
 {
     size_t i, size, used = 0, room = 1;
     const json_t *frame;
@@ -68,7 +68,7 @@ static bool copy_span (struct span text, char *out, size_t size)
     return true;
 }
 
-static int read_headers (struct callback *self, struct span text, struct reason *reason)
+static int read_custom_headers (struct callback *self, struct span text, struct reason *reason)
 {
     struct reason why;
     const char *name;
@@ -90,8 +90,8 @@ static int read_headers (struct callback *self, struct span text, struct reason 
     return 0;
 }
 
-static int read_frames (struct callback *self, const struct desc *desc, const struct span *frames,
-                        struct reason *reason)
+static int read_request_frames (struct callback *self, const struct desc *desc,
+                                const struct span *frames, struct reason *reason)
 {
     struct span command = {0}, body = {0}, args[3] = {{0}};
     size_t arg_count = 0;
@@ -117,10 +117,10 @@ static int read_frames (struct callback *self, const struct desc *desc, const st
     self->body = memory_new (body.size + 1);
     self->body_size = body.size;
     memcpy (self->body, body.size ? body.data : (const uint8_t *)"", body.size);
-    return read_headers (self, args[2], reason);
+    return read_custom_headers (self, args[2], reason);
 }
 
-static bool read_plan (struct callback *self, const json_t *plan)
+static bool read_plan_fields (struct callback *self, const json_t *plan)
 {
     const json_t *ext = json_object_get (plan, "ext");
     const char *status = json_string_value (json_object_get (ext, "status"));
@@ -144,18 +144,18 @@ int callback_read (const json_t *taken, struct callback *self, struct reason *re
     struct laid_out laid_out = {0};
     struct desc desc;
     int rc = -1;
-    if (!read_plan (self, json_object_get (taken, "plan")))
+    if (!read_plan_fields (self, json_object_get (taken, "plan")))
         reason_set (reason, "ext: names no run");
-    else if (count < 1 || count >= MESSAGE_FRAMES_MAX || !lay_out (frames, &laid_out) ||
+    else if (count < 1 || count >= MESSAGE_FRAMES_MAX || !decode_frames (frames, &laid_out) ||
              desc_parse (laid_out.at[0], count - 1, &desc, reason))
         reason_set (reason, "the frames cannot be read");
     else
-        rc = read_frames (self, &desc, laid_out.at + 1, reason);
+        rc = read_request_frames (self, &desc, laid_out.at + 1, reason);
     free (laid_out.bytes);
     return rc;
 }
 
-int callback_locate (struct callback *self, const struct receiver *receiver, struct reason *reason)
+int callback_set_url (struct callback *self, const struct receiver *receiver, struct reason *reason)
 {
     struct reason why;
     if (callback_url_read (span_text (receiver ? receiver->url : self->where), &self->url, &why) ==
@@ -179,10 +179,10 @@ struct header_lines {
     size_t count;
 };
 
-static void add_line (struct header_lines *self, const char *format, ...)
+static void add_header_line (struct header_lines *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
-static void add_line (struct header_lines *self, const char *format, ...)
+static void add_header_line (struct header_lines *self, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
@@ -190,8 +190,8 @@ static void add_line (struct header_lines *self, const char *format, ...)
     va_end (args);
 }
 
-static void sign_aksk (struct header_lines *lines, const struct callback *self,
-                       const struct secret *secret, int64_t now_s)
+static void add_aksk_signature (struct header_lines *lines, const struct callback *self,
+                                const struct secret *secret, int64_t now_s)
 {
     char date[32], names[128], signature[SIGNATURE_SIZE];
     struct tm utc;
@@ -212,48 +212,49 @@ static void sign_aksk (struct header_lines *lines, const struct callback *self,
                                            .header_count = 4,
                                            .body = span_of (self->body, self->body_size)};
     signature_aksk (&request, date, span_text (secret->sk), signature);
-    add_line (lines, "X-Sdk-Date: %s", date);
-    add_line (lines, "Authorization: SDK-HMAC-SHA256 Access=%s, SignedHeaders=%s, Signature=%s",
-              secret->ak, signature_names (&request, names, sizeof names), signature);
+    add_header_line (lines, "X-Sdk-Date: %s", date);
+    add_header_line (lines,
+                     "Authorization: SDK-HMAC-SHA256 Access=%s, SignedHeaders=%s, Signature=%s",
+                     secret->ak, signature_names (&request, names, sizeof names), signature);
 }
 
-static void sign_standard (struct header_lines *lines, const struct callback *self,
-                           const struct secret *secret, int64_t now_s)
+static void add_standard_signature (struct header_lines *lines, const struct callback *self,
+                                    const struct secret *secret, int64_t now_s)
 {
     char signatures[SECRET_KEYS_MAX][STANDARD_SIGNATURE_SIZE] = {""};
     for (size_t i = 0; i < secret->key_count; i++)
         signature_standard (span_of (secret->keys[i].bytes, secret->keys[i].size), self->id, now_s,
                             span_of (self->body, self->body_size), signatures[i]);
-    add_line (lines, "webhook-signature: %s%s%s", signatures[0], secret->key_count > 1 ? " " : "",
-              signatures[1]);
+    add_header_line (lines, "webhook-signature: %s%s%s", signatures[0],
+                     secret->key_count > 1 ? " " : "", signatures[1]);
 }
 
-size_t callback_lines (const struct callback *self, const struct secret *secret, int64_t now_s,
-                       char out[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE])
+size_t callback_write_headers (const struct callback *self, const struct secret *secret,
+                               int64_t now_s, char out[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE])
 {
     struct header_lines lines = {out, 0};
     const char *name;
     json_t *value;
-    add_line (&lines, "Content-Type: application/json");
-    add_line (&lines, "webhook-id: %s", self->id);
-    add_line (&lines, "webhook-timestamp: %" PRId64, now_s);
-    add_line (&lines, "zplan-plan: %s", self->about_plan);
-    add_line (&lines, "zplan-exec-id: %s", self->about_exec);
+    add_header_line (&lines, "Content-Type: application/json");
+    add_header_line (&lines, "webhook-id: %s", self->id);
+    add_header_line (&lines, "webhook-timestamp: %" PRId64, now_s);
+    add_header_line (&lines, "zplan-plan: %s", self->about_plan);
+    add_header_line (&lines, "zplan-exec-id: %s", self->about_exec);
     if (self->trace[0])
-        add_line (&lines, "traceparent: %s", self->trace);
+        add_header_line (&lines, "traceparent: %s", self->trace);
     // libcurl omits a header with nothing after its colon; it sends an empty one for "Name;".
     json_object_foreach (self->headers, name, value)
     {
         if (json_string_length (value))
-            add_line (&lines, "%s: %s", name, json_string_value (value));
+            add_header_line (&lines, "%s: %s", name, json_string_value (value));
         else
-            add_line (&lines, "%s;", name);
+            add_header_line (&lines, "%s;", name);
     }
     if (secret && secret->type == SECRET_AKSK)
-        sign_aksk (&lines, self, secret, now_s);
+        add_aksk_signature (&lines, self, secret, now_s);
     else if (secret && secret->type == SECRET_STANDARD)
-        sign_standard (&lines, self, secret, now_s);
+        add_standard_signature (&lines, self, secret, now_s);
     else if (secret && secret->type == SECRET_HEADER)
-        add_line (&lines, "%s: %s", secret->name, secret->value);
+        add_header_line (&lines, "%s: %s", secret->name, secret->value);
     return lines.count;
 }

@@ -28,7 +28,7 @@ struct callback {
     bool is_put;
     char where[CALLBACK_URL_MAX + 1]; // the URL or @NAME, as in the plan
     bool named;                       // `where` was @NAME
-    struct callback_url url;          // set by callback_locate
+    struct callback_url url;          // set by callback_set_url
     char secret[CALLBACK_NAME_MAX + 1];
     json_t *headers; // names and values, checked; NULL: none
     uint8_t *body;
@@ -47,11 +47,12 @@ bool callback_read_ids (const json_t *taken, struct callback *ret);
 int callback_read (const json_t *taken, struct callback *self, struct reason *reason);
 
 // Read the URL: `where`, or that of the receiver that it names. Returns the same.
-int callback_locate (struct callback *self, const struct receiver *receiver, struct reason *reason);
+int callback_set_url (struct callback *self, const struct receiver *receiver,
+                      struct reason *reason);
 
 // Write the header lines of one attempt, each "Name: value"; `secret` may be NULL. Returns their
 // number.
-size_t callback_lines (const struct callback *self, const struct secret *secret, int64_t now_s,
-                       char out[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE]);
+size_t callback_write_headers (const struct callback *self, const struct secret *secret,
+                               int64_t now_s, char out[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE]);
 
 void callback_clear (struct callback *self);

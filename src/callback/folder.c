@@ -9,8 +9,8 @@
 
 enum { FILE_MAX = 8192 };
 
-static ssize_t read_file (const char *folder, const char *name, char out[FILE_MAX],
-                          struct reason *reason)
+static ssize_t read_private_file (const char *folder, const char *name, char out[FILE_MAX],
+                                  struct reason *reason)
 {
     char path[4096];
     struct stat entry;
@@ -40,7 +40,7 @@ int folder_read_secret (const char *folder, const char *name, struct secret *ret
 {
     char text[FILE_MAX];
     struct reason why;
-    ssize_t size = read_file (folder, name, text, reason);
+    ssize_t size = read_private_file (folder, name, text, reason);
     if (size < 0)
         return -1;
     int rc = secret_read (span_of (text, (size_t)size), ret, &why);
@@ -55,7 +55,7 @@ int folder_read_receiver (const char *folder, const char *name, struct receiver 
 {
     char text[FILE_MAX];
     struct reason why;
-    ssize_t size = read_file (folder, name, text, reason);
+    ssize_t size = read_private_file (folder, name, text, reason);
     if (size < 0)
         return -1;
     int rc = receiver_read (span_of (text, (size_t)size), ret, &why);

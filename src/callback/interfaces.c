@@ -6,7 +6,7 @@
 
 #include "log.h"
 
-static bool read_bytes (const struct sockaddr *from, uint8_t ret[16])
+static bool read_sockaddr (const struct sockaddr *from, uint8_t ret[16])
 {
     if (from && from->sa_family == AF_INET) {
         address_of_ipv4 ((const void *)&((const struct sockaddr_in *)(const void *)from)->sin_addr,
@@ -20,11 +20,11 @@ static bool read_bytes (const struct sockaddr *from, uint8_t ret[16])
 }
 
 // The mask of an IPv4 address also covers the 96 bits before it.
-static int mask_bits (const struct sockaddr *mask)
+static int mask_length (const struct sockaddr *mask)
 {
     uint8_t bytes[16];
     int bits = 0;
-    if (!read_bytes (mask, bytes))
+    if (!read_sockaddr (mask, bytes))
         return 128;
     if (mask->sa_family == AF_INET)
         memset (bytes, 0xff, 12);
@@ -44,9 +44,9 @@ void interfaces_read (struct networks *ret)
     const struct ifaddrs *at = all;
     for (; at && ret->count < NETWORKS_MAX; at = at->ifa_next) {
         struct network *network = &ret->at[ret->count];
-        if (!read_bytes (at->ifa_addr, network->bytes))
+        if (!read_sockaddr (at->ifa_addr, network->bytes))
             continue;
-        network->bits = mask_bits (at->ifa_netmask);
+        network->bits = mask_length (at->ifa_netmask);
         ret->count++;
     }
     if (at)

@@ -36,12 +36,12 @@ static const struct configured_program program = {.name = "zplan-callback",
                                                   .usage_tail = usage_tail,
                                                   .check = sender_settings_check};
 
-static void stop (void *sender)
+static void stop_sender (void *sender)
 {
     sender_stop (sender);
 }
 
-static int run (void *values, struct reason *reason)
+static int run_sender (void *values, struct reason *reason)
 {
     struct sender_settings *settings = values;
     struct daemon daemon;
@@ -52,7 +52,7 @@ static int run (void *values, struct reason *reason)
     if (client && !sender)
         reason_set (reason, "libcurl cannot be started");
     if (sender)
-        daemon_serve (&daemon, stop, sender);
+        daemon_serve (&daemon, stop_sender, sender);
     int code = sender ? CONFIGURED_STOPPED : CONFIGURED_NOT_STARTED;
     sender_destroy (&sender);
     daemon_end (&daemon);
@@ -62,5 +62,5 @@ static int run (void *values, struct reason *reason)
 int main (int argc, char **argv)
 {
     static struct sender_settings settings;
-    return configured_main (&program, argc, argv, &settings, run);
+    return configured_main (&program, argc, argv, &settings, run_sender);
 }

@@ -13,7 +13,7 @@ enum {
 // -- the text of an answer
 
 // Replace what is not printable ASCII by '?', and a newline by a blank.
-static char printable (uint8_t byte)
+static char to_printable (uint8_t byte)
 {
     return (char)(byte >= 0x20 && byte <= 0x7e ? byte : byte == '\n' ? ' ' : '?');
 }
@@ -22,7 +22,7 @@ static size_t write_printable (struct span text, char *out, size_t size)
 {
     size_t used = 0;
     for (size_t i = 0; i < text.size && used + 1 < size; i++)
-        out[used++] = printable (text.data[i]);
+        out[used++] = to_printable (text.data[i]);
     out[used] = '\0';
     return used;
 }
@@ -30,7 +30,7 @@ static size_t write_printable (struct span text, char *out, size_t size)
 // -- blotting: receivers echo what they were sent
 
 // The byte that %HH encodes; -1: the text does not start with %HH.
-static int coded_byte (const char *text)
+static int percent_decoded_byte (const char *text)
 {
     static const char digits[] = "0123456789abcdef";
     int byte = 0;
@@ -47,22 +47,23 @@ static int coded_byte (const char *text)
 
 // The size of this byte as it is spelled at the start of the text: the byte itself, or %HH, which
 // may be cut by the end of the text. 0: the text starts with another byte.
-static size_t spelling (const char *text, uint8_t byte)
+static size_t spelled_size (const char *text, uint8_t byte)
 {
     bool is_blank = byte == ' ' || byte == '+'; // a query may use either
-    if (*text == printable (byte) || (is_blank && (*text == ' ' || *text == '+')))
+    if (*text == to_printable (byte) || (is_blank && (*text == ' ' || *text == '+')))
         return 1;
     if (*text == '%' && strlen (text) < 3)
         return strlen (text);
-    return coded_byte (text) == byte ? 3 : 0;
+    return percent_decoded_byte (text) == byte ? 3 : 0;
 }
 
 // The size of the start of the text that matches the start of the secret, if at least `least` bytes
 // of the secret match, or `at_end` bytes where the text ends in it.
-static size_t same_size (const char *text, struct span secret, size_t least, size_t at_end)
+static size_t match_size (const char *text, struct span secret, size_t least, size_t at_end)
 {
     size_t at = 0, count = 0, size;
-    while (count < secret.size && text[at] && (size = spelling (text + at, secret.data[count]))) {
+    while (count < secret.size && text[at] &&
+           (size = spelled_size (text + at, secret.data[count]))) {
         at += size;
         count++;
     }
@@ -74,7 +75,7 @@ static size_t same_size (const char *text, struct span secret, size_t least, siz
 static void mask_secret (char *text, struct span secret, size_t at_end)
 {
     for (size_t left = 0; *text && secret.size; text++) {
-        size_t size = same_size (text, secret, secret.size, at_end);
+        size_t size = match_size (text, secret, secret.size, at_end);
         left = size > left ? size : left;
         if (left && left--)
             *text = '*';
@@ -82,12 +83,12 @@ static void mask_secret (char *text, struct span secret, size_t at_end)
 }
 
 // Mask every part of the secret in the text, from any position in the secret.
-static void blot_parts (char *text, struct span secret, size_t at_end)
+static void mask_parts (char *text, struct span secret, size_t at_end)
 {
     for (size_t left = 0; *text; text++) {
         for (size_t i = 0; i < secret.size; i++) {
             struct span part = span_of (secret.data + i, secret.size - i);
-            size_t size = same_size (text, part, PART_MIN, at_end);
+            size_t size = match_size (text, part, PART_MIN, at_end);
             left = size > left ? size : left;
         }
         if (left && left--)
@@ -95,11 +96,11 @@ static void blot_parts (char *text, struct span secret, size_t at_end)
     }
 }
 
-static struct span decode (struct span part, uint8_t ret[CALLBACK_URL_SIZE])
+static struct span decode_url_part (struct span part, uint8_t ret[CALLBACK_URL_SIZE])
 {
     size_t size = 0;
     for (size_t i = 0; i < part.size; i++) {
-        int byte = coded_byte ((const char *)part.data + i);
+        int byte = percent_decoded_byte ((const char *)part.data + i);
         ret[size++] = byte < 0 ? part.data[i] : (uint8_t)byte;
         i += byte < 0 ? 0 : 2;
     }
@@ -108,20 +109,20 @@ static struct span decode (struct span part, uint8_t ret[CALLBACK_URL_SIZE])
 
 // Mask path and query of a secret URL: decoded first, as this finds most spellings. Long parts are
 // masked before short ones, which would leave pieces of them.
-static void blot_url (char *text, const struct callback_url *url, size_t at_end)
+static void mask_url (char *text, const struct callback_url *url, size_t at_end)
 {
     const char *path = url->text + url->origin_size + 1, *query = path + url->path_size - 1;
     const struct span all = span_text (path),
                       parts[] = {all, span_of ((const uint8_t *)path, url->path_size - 1),
                                  span_text (query + (*query == '?'))};
     uint8_t bytes[CALLBACK_URL_SIZE];
-    blot_parts (text, decode (all, bytes), at_end);
-    blot_parts (text, all, at_end);
+    mask_parts (text, decode_url_part (all, bytes), at_end);
+    mask_parts (text, all, at_end);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         // Skip short parts, which are common in texts; the whole is always masked.
         if (i && parts[i].size < CUT_MIN)
             continue;
-        mask_secret (text, decode (parts[i], bytes), at_end);
+        mask_secret (text, decode_url_part (parts[i], bytes), at_end);
         mask_secret (text, parts[i], at_end);
     }
 }
@@ -137,12 +138,14 @@ void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome 
         ret->retry_after_s = 0;
     char answer[OUTCOME_ANSWER_MAX - 16];
     size_t size = write_printable (attempt->answer, answer, sizeof answer);
-    for (size_t i = 0; i < sizeof attempt->blotted / sizeof *attempt->blotted; i++)
-        mask_secret (answer, span_text (attempt->blotted[i] ? attempt->blotted[i] : ""), CUT_MIN);
+    for (size_t i = 0; i < sizeof attempt->masked_secrets / sizeof *attempt->masked_secrets; i++)
+        mask_secret (answer,
+                     span_text (attempt->masked_secrets[i] ? attempt->masked_secrets[i] : ""),
+                     CUT_MIN);
     // Text such as "unknown hook" ends with a part of many URLs: only an answer that was cut here
     // may end with the start of one.
-    if (attempt->blotted_url)
-        blot_url (answer, attempt->blotted_url, attempt->answer.size > size ? CUT_MIN : SIZE_MAX);
+    if (attempt->masked_url)
+        mask_url (answer, attempt->masked_url, attempt->answer.size > size ? CUT_MIN : SIZE_MAX);
     if (attempt->status)
         snprintf (ret->reason, sizeof ret->reason, "HTTP %d%s%s", attempt->status, size ? ": " : "",
                   answer);

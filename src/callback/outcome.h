@@ -12,13 +12,13 @@ enum { OUTCOME_ANSWER_MAX = 512 };
 
 // How an attempt ended.
 struct attempt {
-    int status;             // HTTP status; 0 = there was no complete answer
-    const char *fault;      // why there was no complete answer
-    bool denied;            // the rules do not allow the address, so there was no request
-    int64_t retry_after_s;  // of Retry-After; 0 = none
-    struct span answer;     // start of the body; empty if it must not be kept
-    const char *blotted[3]; // secrets that are masked in it; NULL and "" are none
-    const struct callback_url *blotted_url; // its path and query, and parts of them; NULL: none
+    int status;                    // HTTP status; 0 = there was no complete answer
+    const char *fault;             // why there was no complete answer
+    bool denied;                   // the rules do not allow the address, so there was no request
+    int64_t retry_after_s;         // of Retry-After; 0 = none
+    struct span answer;            // start of the body; empty if it must not be kept
+    const char *masked_secrets[3]; // secrets that are masked in it; NULL and "" are none
+    const struct callback_url *masked_url; // its path and query, and parts of them; NULL: none
 };
 
 struct delivery_outcome {

@@ -18,8 +18,8 @@
 enum {
     THREADS = 8,
     SOURCE_THREADS_MAX = 2,
-    KEPT_MAX = 1024,
-    KEPT_US = 30000000,
+    CACHED_MAX = 1024,
+    CACHED_US = 30000000,
     UNKNOWN_US = 5000000
 };
 
@@ -60,7 +60,7 @@ static struct {
 
 // -- the threads
 
-static void look_up (struct name_lookup *lookup)
+static void resolve_host (struct name_lookup *lookup)
 {
     struct addrinfo *found = NULL, hints = {.ai_family = AF_UNSPEC,
                                             .ai_socktype = SOCK_STREAM,
@@ -85,7 +85,7 @@ static void look_up (struct name_lookup *lookup)
 }
 
 // Take the first lookup whose source uses fewer threads than its limit.
-static struct name_lookup *take_asked (void)
+static struct name_lookup *take_allowed_lookup (void)
 {
     for (struct name_lookup **at = &self.asked; *at; at = &(*at)->next) {
         struct name_lookup *lookup = *at;
@@ -106,14 +106,14 @@ static void *resolver_run (void *owner)
     uint64_t one = 1;
     pthread_mutex_lock (&self.lock);
     for (;;) {
-        struct name_lookup *lookup = take_asked ();
+        struct name_lookup *lookup = take_allowed_lookup ();
         if (!lookup) {
             pthread_cond_wait (&self.more, &self.lock);
             continue;
         }
         *source = lookup->source;
         pthread_mutex_unlock (&self.lock);
-        look_up (lookup);
+        resolve_host (lookup);
         pthread_mutex_lock (&self.lock);
         *source = NULL;
         lookup->next = self.done;
@@ -127,44 +127,44 @@ static void *resolver_run (void *owner)
 
 // -- the main thread
 
-static void drop_name (struct resolved_name *kept)
+static void drop_cached_name (struct resolved_name *kept)
 {
     table_remove (&self.kept, &kept->node);
     free (kept);
 }
 
-static struct resolved_name *kept_of (struct table_node *node)
+static struct resolved_name *cached_name_of (struct table_node *node)
 {
     return (struct resolved_name *)((uint8_t *)node - offsetof (struct resolved_name, node));
 }
 
-static struct resolved_name *find_kept (const char *host)
+static struct resolved_name *find_cached_name (const char *host)
 {
     struct table_node *node = table_find (&self.kept, table_hash (span_text (host)));
-    while (node && strcmp (kept_of (node)->host, host) != 0)
+    while (node && strcmp (cached_name_of (node)->host, host) != 0)
         node = table_next (node);
-    if (node && kept_of (node)->until_us > clock_mono_us ())
-        return kept_of (node);
+    if (node && cached_name_of (node)->until_us > clock_mono_us ())
+        return cached_name_of (node);
     if (node)
-        drop_name (kept_of (node));
+        drop_cached_name (cached_name_of (node));
     return NULL;
 }
 
-static void drop_all (void)
+static void drop_cached_names (void)
 {
     for (struct table_node *node; (node = table_any (&self.kept));)
-        drop_name (kept_of (node));
+        drop_cached_name (cached_name_of (node));
 }
 
-static void keep_addresses (const struct name_lookup *lookup)
+static void cache_addresses (const struct name_lookup *lookup)
 {
-    if (self.kept.count >= KEPT_MAX)
-        drop_all ();
-    if (find_kept (lookup->host))
+    if (self.kept.count >= CACHED_MAX)
+        drop_cached_names ();
+    if (find_cached_name (lookup->host))
         return;
     size_t size = strlen (lookup->host) + 1;
     struct resolved_name *kept = memory_new (sizeof *kept + size);
-    kept->until_us = clock_mono_us () + (lookup->resolved.count ? KEPT_US : UNKNOWN_US);
+    kept->until_us = clock_mono_us () + (lookup->resolved.count ? CACHED_US : UNKNOWN_US);
     kept->resolved = lookup->resolved;
     memcpy (kept->host, lookup->host, size);
     table_add (&self.kept, &kept->node, table_hash (span_text (kept->host)));
@@ -185,7 +185,7 @@ static void finish_lookup (struct name_lookup *lookup)
     free (lookup);
 }
 
-static void on_wake (void *owner, uint32_t events)
+static void on_lookups_done (void *owner, uint32_t events)
 {
     uint64_t count;
     (void)owner, (void)events;
@@ -197,12 +197,12 @@ static void on_wake (void *owner, uint32_t events)
     pthread_mutex_unlock (&self.lock);
     for (struct name_lookup *next; done; done = next) {
         next = done->next;
-        keep_addresses (done);
+        cache_addresses (done);
         finish_lookup (done);
     }
 }
 
-static struct name_lookup *find_open (const char *host, const char *source)
+static struct name_lookup *find_open_lookup (const char *host, const char *source)
 {
     for (size_t i = 0; i < self.open_count; i++)
         if (strcmp (self.open[i]->host, host) == 0 && strcmp (self.open[i]->source, source) == 0)
@@ -213,8 +213,8 @@ static struct name_lookup *find_open (const char *host, const char *source)
 bool resolver_find (const char *host, const char *source, struct resolved *ret, resolved_fn *call,
                     void *owner)
 {
-    const struct resolved_name *kept = find_kept (host);
-    struct name_lookup *lookup = find_open (host, source);
+    const struct resolved_name *kept = find_cached_name (host);
+    struct name_lookup *lookup = find_open_lookup (host, source);
     if (kept) {
         *ret = kept->resolved;
         return true;
@@ -248,7 +248,7 @@ bool resolver_start (struct reactor *reactor)
     self.fd = eventfd (0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (self.fd < 0)
         return false;
-    self.wake = (struct source){.call = on_wake};
+    self.wake = (struct source){.call = on_lookups_done};
     source_set (&self.wake, reactor, self.fd, EPOLLIN);
     for (size_t i = 0; i < THREADS; i++)
         if (pthread_create (&thread, NULL, resolver_run, &self.running[i]) ||
@@ -260,6 +260,6 @@ bool resolver_start (struct reactor *reactor)
 void resolver_stop (void)
 {
     source_end (&self.wake);
-    drop_all ();
+    drop_cached_names ();
     table_free (&self.kept);
 }

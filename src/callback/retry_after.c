@@ -10,7 +10,7 @@ static int64_t bounded_seconds (int64_t seconds)
     return seconds <= 0 ? 0 : seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S;
 }
 
-static bool read_date (const char *text, int64_t *ret)
+static bool read_http_date (const char *text, int64_t *ret)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     char month[4];
@@ -41,5 +41,5 @@ int64_t retry_after (struct span value, int64_t now_s)
             seconds = seconds * 10 + (*at - '0');
         return bounded_seconds (seconds);
     }
-    return read_date (text, &seconds) ? bounded_seconds (seconds - now_s) : 0;
+    return read_http_date (text, &seconds) ? bounded_seconds (seconds - now_s) : 0;
 }

@@ -16,8 +16,8 @@ struct line_field {
     size_t size;
 };
 
-static int take_line (const struct line_field *fields, size_t count, struct span line, int number,
-                      struct reason *reason)
+static int read_field_line (const struct line_field *fields, size_t count, struct span line,
+                            int number, struct reason *reason)
 {
     const uint8_t *equals = memchr (line.data, '=', line.size);
     size_t at = equals ? (size_t)(equals - line.data) : 0;
@@ -39,12 +39,13 @@ static int take_line (const struct line_field *fields, size_t count, struct span
     return 0;
 }
 
-static int take_lines (const struct line_field *fields, size_t count, struct span text,
-                       struct reason *reason)
+static int read_field_lines (const struct line_field *fields, size_t count, struct span text,
+                             struct reason *reason)
 {
     for (int number = 1; text.size; number++) {
         struct span line = span_trimmed (span_take_line (&text));
-        if (line.size && line.data[0] != '#' && take_line (fields, count, line, number, reason))
+        if (line.size && line.data[0] != '#' &&
+            read_field_line (fields, count, line, number, reason))
             return -1;
     }
     return 0;
@@ -53,7 +54,7 @@ static int take_lines (const struct line_field *fields, size_t count, struct spa
 // -- secrets
 
 // whsec_BASE64
-static bool read_key (const char *text, struct secret_key *ret)
+static bool read_standard_key (const char *text, struct secret_key *ret)
 {
     uint8_t bytes[SECRET_VALUE_SIZE];
     size_t size = 0;
@@ -80,7 +81,7 @@ static int check_secret (struct secret *self, const char *type, char keys[][SECR
         found++;
     self->type = (enum secret_type)found;
     for (size_t i = 0; i < SECRET_KEYS_MAX && keys[i][0]; i++, self->key_count++)
-        if (!read_key (keys[i], &self->keys[i]))
+        if (!read_standard_key (keys[i], &self->keys[i]))
             return reason_set (reason, "key: want whsec_ and base64 of %d..%d bytes",
                                STANDARD_KEY_MIN, STANDARD_KEY_MAX);
     const struct {
@@ -119,7 +120,7 @@ int secret_read (struct span text, struct secret *ret, struct reason *reason)
         {"hosts", secret.hosts, sizeof secret.hosts},
         {"targets", secret.targets, sizeof secret.targets},
     };
-    int rc = take_lines (fields, sizeof fields / sizeof *fields, text, reason);
+    int rc = read_field_lines (fields, sizeof fields / sizeof *fields, text, reason);
     if (rc == 0)
         rc = check_secret (&secret, type, keys, reason);
     if (rc == 0)
@@ -139,7 +140,7 @@ int receiver_read (struct span text, struct receiver *ret, struct reason *reason
     struct receiver receiver = {0};
     const struct line_field fields[] = {{"url", receiver.url, sizeof receiver.url},
                                         {"targets", receiver.targets, sizeof receiver.targets}};
-    if (take_lines (fields, 2, text, reason))
+    if (read_field_lines (fields, 2, text, reason))
         return -1;
     if (!receiver.url[0])
         return reason_set (reason, "url: is required");
@@ -150,7 +151,7 @@ int receiver_read (struct span text, struct receiver *ret, struct reason *reason
 // -- permissions
 
 // The next word of the list. False: there is none.
-static bool next_word (const char **list, struct span *ret)
+static bool next_list_item (const char **list, struct span *ret)
 {
     const char *begin = *list + strspn (*list, BETWEEN);
     *ret = span_of (begin, strcspn (begin, BETWEEN));
@@ -158,10 +159,10 @@ static bool next_word (const char **list, struct span *ret)
     return ret->size > 0;
 }
 
-bool targets_have (const char *list, const char *name)
+bool target_list_matches (const char *list, const char *name)
 {
     struct span word;
-    while (next_word (&list, &word)) {
+    while (next_list_item (&list, &word)) {
         if (span_is (word, name))
             return true;
         if (word.data[word.size - 1] == '*' &&
@@ -171,22 +172,23 @@ bool targets_have (const char *list, const char *name)
     return false;
 }
 
-static bool hosts_have (const char *list, const struct callback_url *url)
+static bool host_list_matches (const char *list, const struct callback_url *url)
 {
     char host[CALLBACK_HOST_SIZE + 16];
     struct span word;
     bool bracketed = strchr (url->host, ':');
-    bool usual = url->port == (url->https ? 443 : 80);
-    snprintf (host, sizeof host, usual ? "%s%s%s" : "%s%s%s:%d", bracketed ? "[" : "", url->host,
-              bracketed ? "]" : "", url->port);
-    while (next_word (&list, &word))
+    bool default_port = url->port == (url->https ? 443 : 80);
+    snprintf (host, sizeof host, default_port ? "%s%s%s" : "%s%s%s:%d", bracketed ? "[" : "",
+              url->host, bracketed ? "]" : "", url->port);
+    while (next_list_item (&list, &word))
         if (word.size == strlen (host) &&
             strncasecmp ((const char *)word.data, host, word.size) == 0)
             return true;
     return false;
 }
 
-bool secret_allowed (const struct secret *self, const struct callback_url *url, const char *source)
+bool secret_is_allowed (const struct secret *self, const struct callback_url *url,
+                        const char *source)
 {
-    return hosts_have (self->hosts, url) && targets_have (self->targets, source);
+    return host_list_matches (self->hosts, url) && target_list_matches (self->targets, source);
 }

@@ -30,7 +30,8 @@ struct secret {
 int secret_read (struct span text, struct secret *ret, struct reason *reason);
 
 // Whether plans of this target may use the secret for this URL.
-bool secret_allowed (const struct secret *self, const struct callback_url *url, const char *source);
+bool secret_is_allowed (const struct secret *self, const struct callback_url *url,
+                        const char *source);
 
 void secret_wipe (struct secret *self);
 
@@ -44,4 +45,4 @@ int receiver_read (struct span text, struct receiver *ret, struct reason *reason
 
 // Whether the list, separated by blanks or commas, has this name, or a prefix of it followed by
 // '*'.
-bool targets_have (const char *list, const char *name);
+bool target_list_matches (const char *list, const char *name);

@@ -27,10 +27,10 @@ enum {
     TAKE_WAIT_S = 5,
     ANSWER_MS = 5000,
     TICK_MS = 1000,
-    AGAIN_US = 1000000,
+    RESEND_US = 1000000,
     ALIVE_US = 10000000, // maximum interval between two heartbeats of a job
     INTERFACES_US = 60000000,
-    RETURNED_S = 1,     // until callbacks that were not begun are due again, after a stop
+    RELEASE_S = 1,      // until callbacks that were not begun are due again, after a stop
     STOP_US = 20000000, // time to finish callbacks in progress
     LEAVE_US = 1000000  // for the answer to the last take
 };
@@ -64,12 +64,12 @@ void job_finish (struct delivery *job, const struct delivery_outcome *outcome)
 
 // -- the station
 
-static bool is_passing (uint8_t status)
+static bool is_busy_status (uint8_t status)
 {
     return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
 }
 
-static json_t *json_of (const struct zplan_reply *reply)
+static json_t *read_answer_json (const struct zplan_reply *reply)
 {
     size_t size = 0;
     struct reason ignored;
@@ -96,10 +96,10 @@ static json_t *job_fields (const struct delivery *job)
 }
 
 // Handle the end of an alive or report request. False: the job is gone.
-static bool call_answered (struct delivery *job, int64_t now_us)
+static bool note_request_answered (struct delivery *job, int64_t now_us)
 {
     job->asking = false;
-    job->due_us = now_us + AGAIN_US;
+    job->due_us = now_us + RESEND_US;
     if (job->dropped && job->state != JOB_RESOLVING)
         job_clear (job);
     return !job->dropped && job->state != JOB_FREE;
@@ -109,9 +109,9 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
 {
     struct delivery *job = context;
     int64_t now_us = clock_mono_us ();
-    if (!call_answered (job, now_us) || error != ZPLAN_OK || is_passing (reply->status))
+    if (!note_request_answered (job, now_us) || error != ZPLAN_OK || is_busy_status (reply->status))
         return;
-    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? read_answer_json (reply) : NULL;
     if (json_object_get (answer, "stop") || reply->status == ZERO_STATUS_NOT_FIND_ID) {
         log_event (LEVEL_INFO, "callback.stopped", "callback=%s", job->callback.plan);
         job_drop (job);
@@ -130,7 +130,8 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
 {
     struct delivery *job = context;
     char words[REASON_MAX];
-    if (!call_answered (job, clock_mono_us ()) || error != ZPLAN_OK || is_passing (reply->status))
+    if (!note_request_answered (job, clock_mono_us ()) || error != ZPLAN_OK ||
+        is_busy_status (reply->status))
         return;
     if (reply->status >= ZERO_STATUS_ERROR_FLAG)
         log_event (LEVEL_WARN, "report.rejected", "callback=%s reason=%s", job->callback.plan,
@@ -145,21 +146,21 @@ static void report_delivery (struct delivery *job)
     json_t *fields = job_fields (job);
     outcome_write (&job->outcome, fields);
     job->asking = send_command (job->sender, "report", fields, on_reported, job);
-    job->due_us = clock_mono_us () + AGAIN_US;
+    job->due_us = clock_mono_us () + RESEND_US;
 }
 
-static void say_alive (struct delivery *job)
+static void send_callback_alive (struct delivery *job)
 {
     job->asking = send_command (job->sender, "alive", job_fields (job), on_alive, job);
-    job->due_us = clock_mono_us () + AGAIN_US;
+    job->due_us = clock_mono_us () + RESEND_US;
 }
 
-static void on_nothing (void *context, int error, const struct zplan_reply *reply)
+static void ignore_answer (void *context, int error, const struct zplan_reply *reply)
 {
     (void)context, (void)error, (void)reply;
 }
 
-static void take_job (struct sender *self, const json_t *taken, int64_t now_us)
+static void accept_callback (struct sender *self, const json_t *taken, int64_t now_us)
 {
     struct callback callback = {0};
     struct delivery *job = NULL;
@@ -170,11 +171,11 @@ static void take_job (struct sender *self, const json_t *taken, int64_t now_us)
         return; // more than was requested: its lease expires
     *job = (struct delivery){.sender = self, .callback = callback, .begun_us = now_us};
     job->lease_us = now_us + callback.worker_timeout_s * 1000000;
-    job->due_us = now_us + AGAIN_US;
+    job->due_us = now_us + RESEND_US;
     if (self->stop_us) {
         json_t *fields = job_fields (job);
         json_object_set_new (fields, "release", json_true ());
-        send_command (self, "alive", fields, on_nothing, NULL);
+        send_command (self, "alive", fields, ignore_answer, NULL);
         return;
     }
     job_begin (job, taken);
@@ -187,14 +188,15 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
     struct sender *self = context;
     int64_t now_us = clock_mono_us ();
     char words[REASON_MAX];
-    json_t *answer =
-        error == ZPLAN_OK && reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    json_t *answer = error == ZPLAN_OK && reply->status < ZERO_STATUS_ERROR_FLAG
+                         ? read_answer_json (reply)
+                         : NULL;
     const json_t *jobs = json_object_get (answer, "jobs"), *job;
     const char *name = json_string_value (json_object_get (answer, "worker"));
     size_t i;
     self->taking = false;
     if (!json_is_array (jobs)) {
-        self->take_us = error == ZPLAN_OK ? now_us + AGAIN_US : now_us;
+        self->take_us = error == ZPLAN_OK ? now_us + RESEND_US : now_us;
         if (error == ZPLAN_OK && !self->stop_us)
             log_event (LEVEL_WARN, "take.rejected", "target=%s reason=%s", self->settings->target,
                        quoted (span_text (zplan_reply_words (reply, words, sizeof words))));
@@ -212,7 +214,7 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
         if (json_array_size (jobs) || !self->joined)
             self->take_us = now_us;
         self->joined = self->ready = true;
-        json_array_foreach (jobs, i, job) take_job (self, job, now_us);
+        json_array_foreach (jobs, i, job) accept_callback (self, job, now_us);
     }
     json_decref (answer);
     take_callbacks (self);
@@ -239,12 +241,12 @@ static void take_callbacks (struct sender *self)
         send_command (self, "take", take_fields (self, room < TAKE_MAX ? room : TAKE_MAX, wait_s),
                       on_taken, self);
     zplan_client_set_timeout (self->client, ANSWER_MS);
-    self->take_us = clock_mono_us () + AGAIN_US;
+    self->take_us = clock_mono_us () + RESEND_US;
 }
 
 // -- the loop
 
-static void end_if_done (struct sender *self)
+static void stop_reactor_if_done (struct sender *self)
 {
     int64_t now_us = clock_mono_us ();
     bool taking = self->taking && now_us < self->stop_us - STOP_US + LEAVE_US;
@@ -258,7 +260,7 @@ static void on_client (void *owner, uint32_t events)
     (void)events;
     zplan_client_process (self->client);
     take_callbacks (self);
-    end_if_done (self);
+    stop_reactor_if_done (self);
 }
 
 static void on_tick (void *owner)
@@ -279,11 +281,11 @@ static void on_tick (void *owner)
         else if (!job->asking && now_us >= job->due_us && job->state == JOB_REPORTING)
             report_delivery (job);
         else if (!job->asking && now_us >= job->due_us)
-            say_alive (job);
+            send_callback_alive (job);
     }
-    sender_start_ready (self);
+    sender_start_ready_callbacks (self);
     take_callbacks (self);
-    end_if_done (self);
+    stop_reactor_if_done (self);
 }
 
 struct sender *sender_new (struct reactor *reactor, struct sender_settings *settings,
@@ -315,11 +317,11 @@ void sender_stop (struct sender *self)
     else
         self->stop_us = clock_mono_us () + STOP_US;
     if (self->taking)
-        send_command (self, "take", take_fields (self, 0, 0), on_nothing, NULL);
+        send_command (self, "take", take_fields (self, 0, 0), ignore_answer, NULL);
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         if (self->jobs[i].state == JOB_READY && !self->jobs[i].dropped)
-            job_hold_back (&self->jobs[i], RETURNED_S, "it ends");
-    end_if_done (self);
+            job_postpone (&self->jobs[i], RELEASE_S, "it ends");
+    stop_reactor_if_done (self);
 }
 
 void sender_destroy (struct sender **self_p)

@@ -43,10 +43,10 @@ struct sender {
 void job_begin (struct delivery *job, const json_t *taken);
 
 // Start callbacks that wait for a free slot of their host.
-void sender_start_ready (struct sender *self);
+void sender_start_ready_callbacks (struct sender *self);
 
 // Report that the callback was not sent, and is due again in `seconds`.
-void job_hold_back (struct delivery *job, int64_t seconds, const char *why);
+void job_postpone (struct delivery *job, int64_t seconds, const char *why);
 
 // End the callback for this sender. It is freed later if the resolver or a request still refers to
 // it.

@@ -10,10 +10,10 @@
 
 enum {
     TARGET_MAX_PART = 4, // one target has at most a quarter of all places
-    FULL_S = 1           // until a callback that found no free slot is due again
+    NO_SLOT_S = 1        // until a callback that found no free slot is due again
 };
 
-static void host_text (const struct delivery *job, char out[CALLBACK_HOST_SIZE + 8])
+static void write_host_port (const struct delivery *job, char out[CALLBACK_HOST_SIZE + 8])
 {
     snprintf (out, CALLBACK_HOST_SIZE + 8, "%s:%d", job->callback.url.host, job->callback.url.port);
 }
@@ -27,21 +27,21 @@ void job_clear (struct delivery *job)
 }
 
 // False: the breaker of the host is open, and the callback is held back.
-static bool host_allows (struct delivery *job)
+static bool postpone_if_host_fails (struct delivery *job)
 {
     char host[CALLBACK_HOST_SIZE + 8];
-    host_text (job, host);
+    write_host_port (job, host);
     int64_t now_ms = clock_mono_us () / 1000;
     int64_t wait_ms = breaker_wait (&job->sender->breakers, host, now_ms, &job->probes);
     if (wait_ms)
-        job_hold_back (job, (wait_ms + 999) / 1000, "its host failed many times in a row");
+        job_postpone (job, (wait_ms + 999) / 1000, "its host failed many times in a row");
     return wait_ms == 0;
 }
 
-static void end_at_host (struct delivery *job, enum breaker_end end)
+static void report_to_breaker (struct delivery *job, enum breaker_end end)
 {
     char host[CALLBACK_HOST_SIZE + 8];
-    host_text (job, host);
+    write_host_port (job, host);
     breaker_end (&job->sender->breakers, host, end, clock_mono_us () / 1000);
     job->probes = false;
 }
@@ -49,7 +49,7 @@ static void end_at_host (struct delivery *job, enum breaker_end end)
 void job_drop (struct delivery *job)
 {
     if (job->state == JOB_SENDING || job->probes)
-        end_at_host (job, BREAKER_UNKNOWN);
+        report_to_breaker (job, BREAKER_UNKNOWN);
     transfer_end (&job->transfer);
     job->dropped = job->state == JOB_RESOLVING || job->asking;
     if (!job->dropped)
@@ -58,14 +58,14 @@ void job_drop (struct delivery *job)
         job->state = JOB_REPORTING; // frees its slot
 }
 
-static void finish_final (struct delivery *job, const char *reason)
+static void fail_permanently (struct delivery *job, const char *reason)
 {
     struct delivery_outcome outcome = {.final = true};
     snprintf (outcome.reason, sizeof outcome.reason, "%s", reason);
     job_finish (job, &outcome);
 }
 
-void job_hold_back (struct delivery *job, int64_t seconds, const char *why)
+void job_postpone (struct delivery *job, int64_t seconds, const char *why)
 {
     struct delivery_outcome outcome = {.release_s = seconds};
     snprintf (outcome.reason, sizeof outcome.reason,
@@ -76,7 +76,7 @@ void job_hold_back (struct delivery *job, int64_t seconds, const char *why)
 // -- sending
 
 // The secret part of "Bearer abc123"; NULL: masking the whole value is enough.
-static const char *behind_scheme (const char *value)
+static const char *credentials_of (const char *value)
 {
     enum { SECRET_MIN = 8 };
     const char *blank = strrchr (value, ' ');
@@ -92,22 +92,22 @@ static void on_sent (void *owner, const struct attempt *sent, bool listed)
     job->transfer = NULL;
     if (listed && !self->settings->keep_answers)
         attempt.answer = (struct span){0};
-    attempt.blotted[0] = job->secret.sk;
-    attempt.blotted[1] = job->secret.value;
-    attempt.blotted[2] = behind_scheme (job->secret.value);
-    attempt.blotted_url = &job->callback.url;
+    attempt.masked_secrets[0] = job->secret.sk;
+    attempt.masked_secrets[1] = job->secret.value;
+    attempt.masked_secrets[2] = credentials_of (job->secret.value);
+    attempt.masked_url = &job->callback.url;
     outcome_of_attempt (&attempt, &outcome);
-    end_at_host (job, outcome_of_host (&attempt));
+    report_to_breaker (job, outcome_of_host (&attempt));
     job_finish (job, &outcome);
-    sender_start_ready (self);
+    sender_start_ready_callbacks (self);
 }
 
 static void send_callback (struct delivery *job)
 {
     const struct callback *callback = &job->callback;
     char lines[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE];
-    size_t count = callback_lines (callback, callback->secret[0] ? &job->secret : NULL,
-                                   clock_wall_us () / 1000000, lines);
+    size_t count = callback_write_headers (callback, callback->secret[0] ? &job->secret : NULL,
+                                           clock_wall_us () / 1000000, lines);
     const struct transfer_request request = {.url = callback->url.text,
                                              .host = callback->url.host,
                                              .port = callback->url.port,
@@ -125,7 +125,7 @@ static void send_callback (struct delivery *job)
         on_sent (job, &(struct attempt){.fault = "out of memory"}, false);
 }
 
-static size_t count_of_host (const struct delivery *job)
+static size_t count_sending_to_host (const struct delivery *job)
 {
     size_t count = 0;
     const struct delivery *jobs = job->sender->jobs;
@@ -139,11 +139,11 @@ static size_t count_of_host (const struct delivery *job)
 // Start a callback if its host has a free slot and has not failed since it was taken.
 static void start_delivery (struct delivery *job)
 {
-    if (count_of_host (job) < TRANSFERS_HOST_MAX && host_allows (job))
+    if (count_sending_to_host (job) < TRANSFERS_HOST_MAX && postpone_if_host_fails (job))
         send_callback (job);
 }
 
-void sender_start_ready (struct sender *self)
+void sender_start_ready_callbacks (struct sender *self)
 {
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         if (self->jobs[i].state == JOB_READY)
@@ -163,25 +163,25 @@ static void on_resolved (void *owner, const struct resolved *resolved)
     }
     kept->count = 0;
     for (size_t i = 0; i < resolved->count; i++)
-        if (address_judge (&job->sender->settings->rules, resolved->addresses[i]) != ADDRESS_DENIED)
+        if (address_check (&job->sender->settings->rules, resolved->addresses[i]) != ADDRESS_DENIED)
             memcpy (kept->addresses[kept->count++], resolved->addresses[i], 16);
     job->state = JOB_READY;
     if (kept->count) {
         start_delivery (job);
         return;
     }
-    if (!resolved->count && !host_allows (job))
+    if (!resolved->count && !postpone_if_host_fails (job))
         return; // callbacks that waited for the same name have opened the breaker
     struct delivery_outcome outcome;
     const struct attempt attempt = {.fault = "the host's name is not known",
                                     .denied = resolved->count > 0};
-    end_at_host (job, outcome_of_host (&attempt));
+    report_to_breaker (job, outcome_of_host (&attempt));
     outcome_of_attempt (&attempt, &outcome);
     job_finish (job, &outcome);
 }
 
 // Set the URL, from the receiver if one is named. 0, or -1 with the reason.
-static int resolve_url (struct delivery *job, struct reason *reason)
+static int read_callback_url (struct delivery *job, struct reason *reason)
 {
     const struct sender_settings *settings = job->sender->settings;
     struct callback *callback = &job->callback;
@@ -190,24 +190,25 @@ static int resolve_url (struct delivery *job, struct reason *reason)
     if (settings->only_named && !callback->named)
         return reason_set (reason, "url: only receivers that are named as @NAME are allowed");
     if (!callback->named)
-        return callback_locate (callback, NULL, reason);
+        return callback_set_url (callback, NULL, reason);
     int rc = folder_read_receiver (settings->receivers, callback->where + 1, &receiver, &why);
     if (rc)
         log_event (LEVEL_WARN, "receiver.unknown", "receiver=%s reason=%s",
                    quoted (span_text (callback->where + 1)), quoted (span_text (why.text)));
-    if (rc || (receiver.targets[0] && !targets_have (receiver.targets, callback->source)))
+    if (rc || (receiver.targets[0] && !target_list_matches (receiver.targets, callback->source)))
         return reason_set (reason, "receiver not allowed");
-    return callback_locate (callback, &receiver, reason);
+    return callback_set_url (callback, &receiver, reason);
 }
 
 // All failures have the same reason, so that nobody learns which secrets exist.
-static int find_secret (struct delivery *job, struct reason *reason)
+static int load_secret (struct delivery *job, struct reason *reason)
 {
     const struct callback *callback = &job->callback;
     struct reason why = {"not for this target or host"};
-    if (!callback->secret[0] || (folder_read_secret (job->sender->settings->secrets,
-                                                     callback->secret, &job->secret, &why) == 0 &&
-                                 secret_allowed (&job->secret, &callback->url, callback->source)))
+    if (!callback->secret[0] ||
+        (folder_read_secret (job->sender->settings->secrets, callback->secret, &job->secret,
+                             &why) == 0 &&
+         secret_is_allowed (&job->secret, &callback->url, callback->source)))
         return 0;
     log_event (LEVEL_WARN, "secret.not_allowed", "callback=%s secret=%s target=%s reason=%s",
                callback->plan, callback->secret, quoted (span_text (callback->source)),
@@ -216,13 +217,13 @@ static int find_secret (struct delivery *job, struct reason *reason)
 }
 
 // The address, if the URL has one instead of a name.
-static bool callback_address (const struct callback *callback, struct resolved *ret)
+static bool read_literal_address (const struct callback *callback, struct resolved *ret)
 {
     ret->count = callback->url.literal;
     return callback->url.literal && address_read (callback->url.host, ret->addresses[0]);
 }
 
-static size_t count_of_target (const struct delivery *job)
+static size_t count_unsent_of_target (const struct delivery *job)
 {
     size_t count = 0;
     const struct delivery *jobs = job->sender->jobs;
@@ -239,20 +240,20 @@ void job_begin (struct delivery *job, const json_t *taken)
     struct reason reason;
     struct resolved resolved;
     job->state = JOB_READY;
-    if (callback_read (taken, callback, &reason) || resolve_url (job, &reason) ||
-        sender_url_check (settings, &callback->url, &reason) || find_secret (job, &reason)) {
-        finish_final (job, reason.text);
+    if (callback_read (taken, callback, &reason) || read_callback_url (job, &reason) ||
+        sender_url_check (settings, &callback->url, &reason) || load_secret (job, &reason)) {
+        fail_permanently (job, reason.text);
         return;
     }
     int64_t most = (settings->in_flight + TARGET_MAX_PART - 1) / TARGET_MAX_PART;
-    if ((int64_t)count_of_target (job) > most) {
-        job_hold_back (job, FULL_S, "the target uses all its slots");
+    if ((int64_t)count_unsent_of_target (job) > most) {
+        job_postpone (job, NO_SLOT_S, "the target uses all its slots");
         return;
     }
-    if (!host_allows (job))
+    if (!postpone_if_host_fails (job))
         return;
     job->state = JOB_RESOLVING;
-    if (callback_address (callback, &resolved) ||
+    if (read_literal_address (callback, &resolved) ||
         resolver_find (callback->url.host, callback->source, &resolved, on_resolved, job))
         on_resolved (job, &resolved);
 }

@@ -10,55 +10,56 @@
 #include "workers_rule.h"
 
 // The value without the name that it has in the file: "office = 10.0.0.0/8" below `allow`.
-static const char *value_of (const char *text)
+static const char *value_after_equals (const char *text)
 {
     const char *equals = strchr (text, '=');
     return equals ? equals + 1 : text;
 }
 
-static int named_reason (const char *name, const struct reason *why, struct reason *reason)
+static int set_named_reason (const char *name, const struct reason *why, struct reason *reason)
 {
     return reason_set (reason, "%s: %s", name, why->text);
 }
 
 // Add HOST:PORT, as in a URL; a value without a port is an address or a network.
-static int add_allow (void *values, const char *text, struct reason *reason)
+static int add_allowed_place (void *values, const char *text, struct reason *reason)
 {
     struct sender_settings *self = values;
     struct callback_url url;
     struct reason why;
     char as_url[SETTING_TEXT_MAX + 16];
-    const char *value = value_of (text);
+    const char *value = value_after_equals (text);
     const char *colon = strrchr (value, ':');
     bool one_colon =
         colon && (strchr (value, ':') == colon || (value[0] == '[' && colon[-1] == ']'));
     if (!one_colon)
-        return networks_add (&self->rules.allow, value, &why) ? named_reason ("allow", &why, reason)
-                                                              : 0;
+        return networks_add (&self->rules.allow, value, &why)
+                   ? set_named_reason ("allow", &why, reason)
+                   : 0;
     snprintf (as_url, sizeof as_url, "http://%s", value);
     if (callback_url_read (span_text (as_url), &url, &why))
-        return named_reason ("allow", &why, reason);
+        return set_named_reason ("allow", &why, reason);
     if (self->port_count == PORTS_MAX)
         return reason_set (reason, "allow: want at most %d of HOST:PORT", PORTS_MAX);
     snprintf (self->ports[self->port_count++], sizeof *self->ports, "%s:%d", url.host, url.port);
     return 0;
 }
 
-static int add_deny (void *values, const char *text, struct reason *reason)
+static int add_denied_network (void *values, const char *text, struct reason *reason)
 {
     struct reason why;
     struct sender_settings *self = values;
-    return networks_add (&self->rules.deny, value_of (text), &why)
-               ? named_reason ("deny", &why, reason)
+    return networks_add (&self->rules.deny, value_after_equals (text), &why)
+               ? set_named_reason ("deny", &why, reason)
                : 0;
 }
 
-static int add_nat64 (void *values, const char *text, struct reason *reason)
+static int add_nat64_prefix (void *values, const char *text, struct reason *reason)
 {
     struct reason why;
     struct sender_settings *self = values;
-    return networks_add_nat64 (&self->rules.nat64, value_of (text), &why)
-               ? named_reason ("nat64", &why, reason)
+    return networks_add_nat64 (&self->rules.nat64, value_after_equals (text), &why)
+               ? set_named_reason ("nat64", &why, reason)
                : 0;
 }
 
@@ -87,12 +88,12 @@ static const struct setting rows[] = {
      "files with the URLs that plans name as @NAME"},
     {"only_named", "--only-named", NULL, "0", SETTING_FLAG, FIELD (only_named), 0, 0, NULL,
      "send to receivers of that folder only"},
-    {"allow", "--allow", "NETWORK", NULL, SETTING_LIST, 0, 0, 0, add_allow,
+    {"allow", "--allow", "NETWORK", NULL, SETTING_LIST, 0, 0, 0, add_allowed_place,
      "also connect to this network (10.0.0.0/8); or HOST:PORT:\n"
      "                              to this port; repeatable"},
-    {"deny", "--deny", "NETWORK", NULL, SETTING_LIST, 0, 0, 0, add_deny,
+    {"deny", "--deny", "NETWORK", NULL, SETTING_LIST, 0, 0, 0, add_denied_network,
      "never connect to this network; repeatable"},
-    {"nat64", "--nat64", "PREFIX", NULL, SETTING_LIST, 0, 0, 0, add_nat64,
+    {"nat64", "--nat64", "PREFIX", NULL, SETTING_LIST, 0, 0, 0, add_nat64_prefix,
      "the network's prefix of NAT64 besides 64:ff9b::/96; repeatable"},
     {"allow_http", "--allow-http", NULL, "0", SETTING_FLAG, FIELD (allow_http), 0, 0, NULL,
      "also send to http://, at the ports 80 and 8080"},
@@ -113,7 +114,8 @@ const struct setting_table sender_setting_table = {rows, sizeof rows / sizeof *r
                                                    sizeof topics / sizeof *topics};
 
 // Whether the folder or file that a setting names can be used; "" names nothing.
-static bool is_usable (const char *setting, const char *path, bool folder, struct reason *reason)
+static bool is_path_usable (const char *setting, const char *path, bool folder,
+                            struct reason *reason)
 {
     char within[SETTING_TEXT_MAX + 3]; // "/." fails unless it is a folder
     snprintf (within, sizeof within, "%s%s", path, folder ? "/." : "");
@@ -139,9 +141,9 @@ int sender_settings_check (const void *values, struct reason *reason)
         reason_set (reason, "target: want 1..64 of A-Z a-z 0-9 _ . -");
     else if (self->name[0] && !worker_name_valid (span_text (self->name)))
         reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . : @ -");
-    else if (is_usable ("secrets", self->secrets, true, reason) &&
-             is_usable ("receivers", self->receivers, true, reason) &&
-             is_usable ("ca_file", self->ca_file, false, reason))
+    else if (is_path_usable ("secrets", self->secrets, true, reason) &&
+             is_path_usable ("receivers", self->receivers, true, reason) &&
+             is_path_usable ("ca_file", self->ca_file, false, reason))
         return daemon_check (&station, "connect", reason);
     return -1;
 }

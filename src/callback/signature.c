@@ -24,7 +24,7 @@ static int hex_value (uint8_t digit)
 }
 
 // Decode and re-encode the text, so that each byte has only one spelling; `keep` is not encoded.
-static void put_encoded (FILE *out, struct span text, char keep)
+static void write_encoded (FILE *out, struct span text, char keep)
 {
     for (size_t i = 0; i < text.size; i++) {
         uint8_t byte = text.data[i];
@@ -54,10 +54,10 @@ static char *encoded_parameter (struct span text)
     const uint8_t *equals = text.size ? memchr (text.data, '=', text.size) : NULL;
     size_t name_size = equals ? (size_t)(equals - text.data) : text.size;
     FILE *out = open_memstream (&name, &size);
-    put_encoded (out, span_of (text.data, name_size), '\0');
+    write_encoded (out, span_of (text.data, name_size), '\0');
     putc ('=', out);
     if (equals)
-        put_encoded (out, span_of (equals + 1, text.size - name_size - 1), '\0');
+        write_encoded (out, span_of (equals + 1, text.size - name_size - 1), '\0');
     fclose (out);
     return name;
 }
@@ -76,7 +76,7 @@ static int compare_parameters (const void *a, const void *b)
     return strcmp (one + size, other + size);
 }
 
-static void put_query (FILE *out, struct span query)
+static void write_canonical_query (FILE *out, struct span query)
 {
     char *parameters[PARAMETERS_MAX];
     size_t count = 0, begin = 0;
@@ -110,11 +110,11 @@ char *signature_canonical (const struct signed_request *self)
     size_t size;
     FILE *out = open_memstream (&text, &size);
     fprintf (out, "%s\n", self->method);
-    put_encoded (out, self->path, '/');
+    write_encoded (out, self->path, '/');
     if (self->path.size == 0 || self->path.data[self->path.size - 1] != '/')
         putc ('/', out);
     putc ('\n', out);
-    put_query (out, self->query);
+    write_canonical_query (out, self->query);
     putc ('\n', out);
     for (size_t i = 0; i < self->header_count; i++)
         fprintf (out, "%s:%s\n", self->headers[i].name, self->headers[i].value);
@@ -126,8 +126,8 @@ char *signature_canonical (const struct signed_request *self)
 
 // -- signatures
 
-static void hmac (struct span key, const struct span *parts, size_t count,
-                  uint8_t ret[crypto_auth_hmacsha256_BYTES])
+static void hmac_of_parts (struct span key, const struct span *parts, size_t count,
+                           uint8_t ret[crypto_auth_hmacsha256_BYTES])
 {
     crypto_auth_hmacsha256_state state;
     crypto_auth_hmacsha256_init (&state, key.data, key.size);
@@ -146,7 +146,7 @@ void signature_aksk (const struct signed_request *self, const char *date, struct
     sha256_hex (span_text (canonical), hash);
     free (canonical);
     snprintf (text, sizeof text, "SDK-HMAC-SHA256\n%.16s\n%s", date, hash);
-    hmac (sk, (struct span[]){span_text (text)}, 1, signature);
+    hmac_of_parts (sk, (struct span[]){span_text (text)}, 1, signature);
     sodium_bin2hex (ret, SIGNATURE_SIZE, signature, sizeof signature);
 }
 
@@ -157,7 +157,7 @@ void signature_standard (struct span key, const char *id, int64_t timestamp, str
     uint8_t signature[crypto_auth_hmacsha256_BYTES];
     snprintf (number, sizeof number, ".%" PRId64 ".", timestamp);
     const struct span parts[] = {span_text (id), span_text (number), body};
-    hmac (key, parts, 3, signature);
+    hmac_of_parts (key, parts, 3, signature);
     memcpy (ret, "v1,", 3);
     base64_encode (span_of (signature, sizeof signature), ret + 3);
 }

@@ -41,7 +41,8 @@ struct transfer {
 
 // -- the address
 
-static curl_socket_t open_socket (void *owner, curlsocktype purpose, struct curl_sockaddr *at)
+static curl_socket_t open_allowed_socket (void *owner, curlsocktype purpose,
+                                          struct curl_sockaddr *at)
 {
     struct transfer *self = owner;
     uint8_t address[16];
@@ -60,7 +61,7 @@ static curl_socket_t open_socket (void *owner, curlsocktype purpose, struct curl
         memcpy (address, &to.in6.sin6_addr, 16);
     else
         return CURL_SOCKET_BAD;
-    if (address_judge (self->all->rules, address) == ADDRESS_DENIED)
+    if (address_check (self->all->rules, address) == ADDRESS_DENIED)
         return CURL_SOCKET_BAD;
     self->fault = FAULT_NONE;
     return socket (at->family, at->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->protocol);
@@ -68,7 +69,7 @@ static curl_socket_t open_socket (void *owner, curlsocktype purpose, struct curl
 
 // -- the answer
 
-static bool header_is (struct span line, const char *name, struct span *ret)
+static bool read_header_value (struct span line, const char *name, struct span *ret)
 {
     size_t size = strlen (name);
     if (line.size <= size || line.data[size] != ':' ||
@@ -83,7 +84,7 @@ static bool header_is (struct span line, const char *name, struct span *ret)
     return true;
 }
 
-static bool begins (struct span text, const char *with)
+static bool has_prefix_nocase (struct span text, const char *with)
 {
     size_t size = strlen (with);
     return text.size >= size && strncasecmp ((const char *)text.data, with, size) == 0;
@@ -98,15 +99,16 @@ static size_t on_header (char *data, size_t unit, size_t count, void *owner)
         self->fault = FAULT_HEADERS;
         return 0;
     }
-    if (begins (line, "HTTP/1.1 1") && ++self->interim > INTERIM_MAX) {
+    if (has_prefix_nocase (line, "HTTP/1.1 1") && ++self->interim > INTERIM_MAX) {
         self->fault = FAULT_INTERIM;
         return 0;
     }
-    if (header_is (line, "Retry-After", &value))
+    if (read_header_value (line, "Retry-After", &value))
         self->retry_after_s = retry_after (value, clock_wall_us () / 1000000);
-    else if (header_is (line, "Content-Type", &value))
-        self->textual = begins (value, "text/") || begins (value, "application/json") ||
-                        begins (value, "application/problem+json");
+    else if (read_header_value (line, "Content-Type", &value))
+        self->textual = has_prefix_nocase (value, "text/") ||
+                        has_prefix_nocase (value, "application/json") ||
+                        has_prefix_nocase (value, "application/problem+json");
     return line.size;
 }
 
@@ -124,7 +126,7 @@ static size_t on_body (char *data, size_t unit, size_t count, void *owner)
     return 0;
 }
 
-static const char *fault_text (const struct transfer *self, CURLcode code)
+static const char *transfer_fault_text (const struct transfer *self, CURLcode code)
 {
     static const struct {
         CURLcode code;
@@ -154,7 +156,7 @@ static const char *fault_text (const struct transfer *self, CURLcode code)
 
 // -- one
 
-static void set_addresses (struct transfer *self, const struct transfer_request *request)
+static void set_resolved_addresses (struct transfer *self, const struct transfer_request *request)
 {
     char line[CALLBACK_HOST_SIZE + 16 + RESOLVED_MAX * (INET6_ADDRSTRLEN + 3)], text[64];
     // "+": the entry expires like a lookup of libcurl itself.
@@ -172,7 +174,7 @@ static void set_addresses (struct transfer *self, const struct transfer_request 
     curl_easy_setopt (self->easy, CURLOPT_RESOLVE, self->addresses);
 }
 
-static void set_bounds (struct transfer *self, const struct transfer_request *request)
+static void set_transfer_options (struct transfer *self, const struct transfer_request *request)
 {
     CURL *easy = self->easy;
     curl_easy_setopt (easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -190,7 +192,7 @@ static void set_bounds (struct transfer *self, const struct transfer_request *re
     curl_easy_setopt (easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_LIFE_S);
     curl_easy_setopt (easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
     curl_easy_setopt (easy, CURLOPT_CONNECTTIMEOUT_MS, (long)request->timeout_ms);
-    curl_easy_setopt (easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt (easy, CURLOPT_OPENSOCKETFUNCTION, open_allowed_socket);
     curl_easy_setopt (easy, CURLOPT_OPENSOCKETDATA, self);
     if (self->all->ca_file[0])
         curl_easy_setopt (easy, CURLOPT_CAINFO, self->all->ca_file);
@@ -211,9 +213,9 @@ struct transfer *transfer_start (struct transfers *transfers,
         self->lines = curl_slist_append (self->lines, request->lines[i]);
     self->lines = curl_slist_append (self->lines, "Expect:");
     self->lines = curl_slist_append (self->lines, "Accept:");
-    set_bounds (self, request);
+    set_transfer_options (self, request);
     if (request->resolved)
-        set_addresses (self, request);
+        set_resolved_addresses (self, request);
     curl_easy_setopt (easy, CURLOPT_URL, request->url);
     curl_easy_setopt (easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt (easy, CURLOPT_USERAGENT, "zplan-callback/" ZPLAN_VERSION);
@@ -248,13 +250,13 @@ void transfer_end (struct transfer **self_p)
 }
 
 // Whether only the settings allow the address of its connection, which may be a reused one.
-static bool is_listed (const struct transfer *self)
+static bool is_address_listed (const struct transfer *self)
 {
     char *text = NULL;
     uint8_t address[16];
     curl_easy_getinfo (self->easy, CURLINFO_PRIMARY_IP, &text);
     return !text || !address_read (text, address) ||
-           address_judge (self->all->rules, address) != ADDRESS_PUBLIC;
+           address_check (self->all->rules, address) != ADDRESS_PUBLIC;
 }
 
 static void finish_transfer (struct transfer *self, CURLcode code)
@@ -267,11 +269,11 @@ static void finish_transfer (struct transfer *self, CURLcode code)
         attempt.status = (int)status;
     attempt.denied = !attempt.status && self->fault == FAULT_ADDRESS;
     if (!attempt.status && !attempt.denied)
-        attempt.fault = fault_text (self, code);
+        attempt.fault = transfer_fault_text (self, code);
     if (self->textual)
         attempt.answer = span_of (self->answer, self->answer_size);
     // The callback reads the answer in this memory, and may start other transfers.
-    self->call (self->owner, &attempt, is_listed (self));
+    self->call (self->owner, &attempt, is_address_listed (self));
     transfer_end (&self);
 }
 
@@ -282,7 +284,7 @@ struct watched {
     struct transfers *all;
 };
 
-static void finish_ended (struct transfers *self)
+static void finish_ended_transfers (struct transfers *self)
 {
     int left;
     for (CURLMsg *message; (message = curl_multi_info_read (self->multi, &left));) {
@@ -303,7 +305,7 @@ static void on_ready (void *owner, uint32_t events)
                         (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
                         (events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
     curl_multi_socket_action (all->multi, watched->source.fd, bits, &running);
-    finish_ended (all);
+    finish_ended_transfers (all);
 }
 
 static int on_socket (CURL *easy, curl_socket_t fd, int what, void *owner, void *assigned)
@@ -334,7 +336,7 @@ static void on_timer (void *owner)
     struct transfers *self = owner;
     int running;
     curl_multi_socket_action (self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    finish_ended (self);
+    finish_ended_transfers (self);
 }
 
 static int set_timer (CURLM *multi, long ms, void *owner)

@@ -19,8 +19,8 @@ static void add_text_frame (struct call_request *self, uint8_t type, const char 
     self->frames[self->count++] = (struct zplan_frame){type, text, strlen (text)};
 }
 
-static int call (struct zplan_client *client, const struct call_request *order,
-                 struct zplan_reply *ret)
+static int send_and_wait (struct zplan_client *client, const struct call_request *order,
+                          struct zplan_reply *ret)
 {
     return zplan_client_call (client, order->command, order->frames, order->count, ret);
 }
@@ -33,8 +33,9 @@ static int send_request (struct zplan_client *client, const struct call_request 
 
 // -- submissions
 
-static int order_submission (struct zplan_client *client, const struct zplan_submission *submission,
-                             struct call_request *ret)
+static int build_submission_request (struct zplan_client *client,
+                                     const struct zplan_submission *submission,
+                                     struct call_request *ret)
 {
     enum { OWN_FRAMES = 4 }; // PLAN, STATION_ID, GLOBAL_ID, REQUEST_ID
     if (!client)
@@ -71,8 +72,8 @@ int zplan_client_submit (struct zplan_client *client, const struct zplan_submiss
                          struct zplan_reply *ret)
 {
     struct call_request order = {0};
-    int error = order_submission (client, submission, &order);
-    return error ? error : call (client, &order, ret);
+    int error = build_submission_request (client, submission, &order);
+    return error ? error : send_and_wait (client, &order, ret);
 }
 
 int zplan_client_send_submission (struct zplan_client *client,
@@ -80,12 +81,12 @@ int zplan_client_send_submission (struct zplan_client *client,
                                   void *context)
 {
     struct call_request order = {0};
-    int error = order_submission (client, submission, &order);
+    int error = build_submission_request (client, submission, &order);
     return error ? error : send_request (client, &order, fn, context);
 }
 
-static int order_plan (struct zplan_client *client, struct zplan_plan *plan,
-                       struct call_request *ret)
+static int build_plan_request (struct zplan_client *client, struct zplan_plan *plan,
+                               struct call_request *ret)
 {
     struct zplan_submission submission;
     if (!client)
@@ -94,29 +95,29 @@ static int order_plan (struct zplan_client *client, struct zplan_plan *plan,
         return client_fail (client, ZPLAN_ERROR_ARGUMENT, "plan: is missing");
     int error = plan_builder_submission (plan, &submission);
     return error ? client_fail_as (client, error, zplan_plan_error (plan))
-                 : order_submission (client, &submission, ret);
+                 : build_submission_request (client, &submission, ret);
 }
 
 int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
                               struct zplan_reply *ret)
 {
     struct call_request order = {0};
-    int error = order_plan (client, plan, &order);
-    return error ? error : call (client, &order, ret);
+    int error = build_plan_request (client, plan, &order);
+    return error ? error : send_and_wait (client, &order, ret);
 }
 
 int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan,
                             zplan_reply_fn *fn, void *context)
 {
     struct call_request order = {0};
-    int error = order_plan (client, plan, &order);
+    int error = build_plan_request (client, plan, &order);
     return error ? error : send_request (client, &order, fn, context);
 }
 
 // -- admin commands
 
-static int order_word (struct zplan_client *client, const char *word, const char *const *args,
-                       size_t count, struct call_request *ret)
+static int build_command_request (struct zplan_client *client, const char *word,
+                                  const char *const *args, size_t count, struct call_request *ret)
 {
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
@@ -140,15 +141,15 @@ int zplan_client_manage (struct zplan_client *client, const char *word, const ch
                          size_t count, struct zplan_reply *ret)
 {
     struct call_request order = {0};
-    int error = order_word (client, word, args, count, &order);
-    return error ? error : call (client, &order, ret);
+    int error = build_command_request (client, word, args, count, &order);
+    return error ? error : send_and_wait (client, &order, ret);
 }
 
 int zplan_client_send_word (struct zplan_client *client, const char *word, const char *const *args,
                             size_t count, zplan_reply_fn *fn, void *context)
 {
     struct call_request order = {0};
-    int error = order_word (client, word, args, count, &order);
+    int error = build_command_request (client, word, args, count, &order);
     return error ? error : send_request (client, &order, fn, context);
 }
 

@@ -79,7 +79,7 @@ struct zplan_client *zplan_client_new (const char *endpoint)
 struct zplan_client *zplan_client_new_curve (const char *endpoint, const struct zplan_curve *curve)
 {
     struct keys keys = {0};
-    return keys_take (&keys, curve) ? NULL : client_new (endpoint, &keys);
+    return keys_copy (&keys, curve) ? NULL : client_new (endpoint, &keys);
 }
 
 void zplan_client_set_timeout (struct zplan_client *client, int64_t timeout_ms)
@@ -98,7 +98,7 @@ void zplan_client_set_interrupt (struct zplan_client *client, int fd)
 
 // The request that this answers, or NULL. An answer without a REQUEST_ID can only reject a message
 // that the station could not read: if exactly one is in flight, that one.
-static struct client_request **find_answered (struct zplan_client *self)
+static struct client_request **find_answered_request (struct zplan_client *self)
 {
     bool found;
     struct span id = message_frame (&self->answer, ZERO_FRAME_REQUEST_ID, &found);
@@ -121,7 +121,7 @@ static void fill_reply (const struct message *message, struct zplan_reply *ret)
 }
 
 // Whether the station is giving up its plans: another station will accept the same request.
-static bool is_leaving (const struct message *answer)
+static bool is_handover_rejection (const struct message *answer)
 {
     struct span words = message_frame (answer, ZERO_FRAME_STATUS, NULL);
     const char *const reasons[] = {STATION_IS_STOPPING, STATION_STANDS_BY};
@@ -133,7 +133,7 @@ static bool is_leaving (const struct message *answer)
     return false;
 }
 
-bool client_take_message (struct zplan_client *self, size_t index)
+bool client_receive_message (struct zplan_client *self, size_t index)
 {
     void *socket = self->dealers.rows[index].socket;
     packet_clear (&self->packet);
@@ -143,10 +143,10 @@ bool client_take_message (struct zplan_client *self, size_t index)
     if (self->packet.fault ||
         message_read (self->packet.frames, self->packet.count, &self->answer, &reason))
         return true;
-    struct client_request **at = find_answered (self);
-    if (!at || (is_leaving (&self->answer) && client_wait_again (self, *at)))
+    struct client_request **at = find_answered_request (self);
+    if (!at || (is_handover_rejection (&self->answer) && client_requeue_request (self, *at)))
         return true;
-    struct client_request *request = request_take_out (self, at);
+    struct client_request *request = request_unlink (self, at);
     if (request->at == (int)index && request->number > self->last_answered[index])
         self->last_answered[index] = request->number;
     struct zplan_reply reply;
@@ -156,10 +156,10 @@ bool client_take_message (struct zplan_client *self, size_t index)
 }
 
 // Take one message of any address. False: there is none.
-static bool take_message (struct zplan_client *self)
+static bool receive_any (struct zplan_client *self)
 {
     for (size_t i = 0; i < self->endpoints.count; i++)
-        if (client_take_message (self, i))
+        if (client_receive_message (self, i))
             return true;
     return false;
 }
@@ -170,8 +170,8 @@ static void update_readiness (struct zplan_client *self)
         self->deadline_us = READINESS_NEVER;
     // A request is late when its deadline has passed.
     int64_t due_us = self->deadline_us == READINESS_NEVER ? READINESS_NEVER : self->deadline_us + 1;
-    int64_t look_us = client_has_several (self) ? client_due_us (self) : READINESS_NEVER;
-    readiness_update (&self->ready, look_us < due_us ? look_us : due_us, true);
+    int64_t check_due_us = client_has_several (self) ? client_due_us (self) : READINESS_NEVER;
+    readiness_update (&self->ready, check_due_us < due_us ? check_due_us : due_us, true);
 }
 
 int zplan_client_process (struct zplan_client *client)
@@ -181,8 +181,8 @@ int zplan_client_process (struct zplan_client *client)
     if (client->calling)
         return client_fail_as (client, ZPLAN_ERROR_NESTED, "process: not from a callback");
     int count = 0;
-    client_look (client);
-    while (count < MESSAGES_A_TURN && take_message (client))
+    client_update_connections (client);
+    while (count < MESSAGES_A_TURN && receive_any (client))
         count++;
     packet_clear (&client->packet);
     request_expire (client, count < MESSAGES_A_TURN);
@@ -203,8 +203,9 @@ size_t zplan_client_in_hand (const struct zplan_client *client)
 // -- sending
 
 // Lay out a request from what the caller gave, with `id_out` as its REQUEST_ID unless it has one.
-static int lay_out (struct zplan_client *self, uint8_t command, const struct zplan_frame *frames,
-                    size_t count, char id_out[REQUEST_ID_SIZE], struct message *ret)
+static int lay_out_request (struct zplan_client *self, uint8_t command,
+                            const struct zplan_frame *frames, size_t count,
+                            char id_out[REQUEST_ID_SIZE], struct message *ret)
 {
     size_t bytes = DESC_SIZE_MAX;
     bool has_id = false;
@@ -250,7 +251,7 @@ static int send_request (struct zplan_client *self, const struct message *messag
         return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
     request->fn = fn;
     request->context = context;
-    int error = client_hand_over (self, request, message);
+    int error = client_send_or_queue (self, request, message);
     if (error)
         free (request);
     update_readiness (self);
@@ -265,7 +266,7 @@ int zplan_client_send (struct zplan_client *client, uint8_t command,
     struct message message;
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
-    int error = lay_out (client, command, frames, count, id, &message);
+    int error = lay_out_request (client, command, frames, count, id, &message);
     return error ? error : send_request (client, &message, fn, context);
 }
 
@@ -301,7 +302,7 @@ static bool keep_reply (struct zplan_client *self, const struct zplan_reply *rep
     return true;
 }
 
-static void wait_is_over (void *context, int error, const struct zplan_reply *reply)
+static void end_wait (void *context, int error, const struct zplan_reply *reply)
 {
     struct awaited_reply *waiting = context;
     waiting->done = true;
@@ -311,14 +312,14 @@ static void wait_is_over (void *context, int error, const struct zplan_reply *re
         waiting->error = ZPLAN_ERROR_MEMORY;
 }
 
-static void interrupt (struct zplan_client *self, struct awaited_reply *waiting)
+static void interrupt_wait (struct zplan_client *self, struct awaited_reply *waiting)
 {
     waiting->interrupted = true;
     struct client_request **at = &self->first;
     while (*at && (*at)->context != waiting)
         at = &(*at)->next;
     if (*at)
-        request_give_up (self, at);
+        request_abandon (self, at);
 }
 
 // The deadline is checked after each message, so a station that floods the client cannot prolong
@@ -326,8 +327,8 @@ static void interrupt (struct zplan_client *self, struct awaited_reply *waiting)
 static void await_answer (struct zplan_client *self, struct awaited_reply *waiting)
 {
     while (!waiting->done) {
-        client_look (self);
-        bool taken = !waiting->done && take_message (self);
+        client_update_connections (self);
+        bool taken = !waiting->done && receive_any (self);
         if (!waiting->done)
             request_expire (self, !taken);
         if (waiting->done || taken)
@@ -335,7 +336,7 @@ static void await_answer (struct zplan_client *self, struct awaited_reply *waiti
         update_readiness (self);
         if (readiness_wait (&self->ready, self->interrupt_fd, READINESS_NEVER) ==
             READINESS_INTERRUPT)
-            interrupt (self, waiting);
+            interrupt_wait (self, waiting);
     }
     update_readiness (self);
 }
@@ -350,7 +351,7 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
     if (client->calling)
         return client_fail_as (client, ZPLAN_ERROR_NESTED, "a callback may send, but not wait");
     struct awaited_reply waiting = {.client = client, .ret = ret};
-    int error = zplan_client_send (client, command, frames, count, wait_is_over, &waiting);
+    int error = zplan_client_send (client, command, frames, count, end_wait, &waiting);
     if (error)
         return error;
     await_answer (client, &waiting);

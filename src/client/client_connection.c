@@ -21,7 +21,7 @@ enum {
 static void prepare_socket (void *owner, void *socket, size_t index)
 {
     struct zplan_client *self = owner;
-    keys_put (&self->keys, socket, index);
+    keys_set_socket (&self->keys, socket, index);
     wire_heartbeat (socket);
     wire_set (socket, ZMQ_SNDHWM, QUEUE_MAX);
 }
@@ -90,7 +90,7 @@ int64_t client_due_us (const struct zplan_client *self)
     return full ? clock_mono_us () + FULL_US : READINESS_NEVER;
 }
 
-uint64_t client_turns (const struct zplan_client *self)
+uint64_t client_connection_count (const struct zplan_client *self)
 {
     return self->dealers.turns;
 }
@@ -104,7 +104,7 @@ const char *zplan_client_endpoint (const struct zplan_client *client)
 // -- lost connections
 
 // The first request in flight on this connection.
-static struct client_request **find_sent (struct zplan_client *self, size_t index)
+static struct client_request **find_sent_request (struct zplan_client *self, size_t index)
 {
     struct client_request **at = &self->first;
     while (*at && (*at)->at != (int)index)
@@ -113,29 +113,29 @@ static struct client_request **find_sent (struct zplan_client *self, size_t inde
 }
 
 // Answers that arrived before the loss still count.
-static void lose_connection (struct zplan_client *self, size_t index)
+static void handle_lost_connection (struct zplan_client *self, size_t index)
 {
-    for (int i = 0; i < DRAIN_MESSAGES && client_take_message (self, index); i++) {
+    for (int i = 0; i < DRAIN_MESSAGES && client_receive_message (self, index); i++) {
     }
     packet_clear (&self->packet);
-    replace_socket (self, index); // if that fails, client_look retries
+    replace_socket (self, index); // if that fails, client_update_connections retries
     bool losing = self->losing;
     self->losing = true;
-    for (struct client_request **at; (at = find_sent (self, index));) {
+    for (struct client_request **at; (at = find_sent_request (self, index));) {
         if ((*at)->safe && (*at)->sends < SENDS_MAX) {
             (*at)->at = REQUEST_WAITS;
             self->waiting++;
         } else {
-            request_finish (self, request_take_out (self, at), ZPLAN_ERROR_NO_ANSWER, NULL);
+            request_finish (self, request_unlink (self, at), ZPLAN_ERROR_NO_ANSWER, NULL);
         }
     }
     self->losing = losing;
 }
 
-void client_give_up (struct zplan_client *self, const struct client_request *request)
+void client_drop_connection (struct zplan_client *self, const struct client_request *request)
 {
     if (client_has_several (self)) {
-        lose_connection (self, (size_t)request->at);
+        handle_lost_connection (self, (size_t)request->at);
         return;
     }
     unwatch_socket (self, 0);
@@ -157,7 +157,7 @@ static bool send_copy (struct zplan_client *self, struct client_request *request
     return true;
 }
 
-bool client_wait_again (struct zplan_client *self, struct client_request *request)
+bool client_requeue_request (struct zplan_client *self, struct client_request *request)
 {
     if (!client_has_several (self))
         return false;
@@ -170,7 +170,7 @@ bool client_wait_again (struct zplan_client *self, struct client_request *reques
     return true;
 }
 
-static void send_waiting (struct zplan_client *self)
+static void send_waiting_requests (struct zplan_client *self)
 {
     struct client_request *request = self->waiting ? self->first : NULL;
     for (; request; request = request->next) {
@@ -183,17 +183,17 @@ static void send_waiting (struct zplan_client *self)
     }
 }
 
-void client_look (struct zplan_client *self)
+void client_update_connections (struct zplan_client *self)
 {
     if (!client_has_several (self))
         return;
-    dealers_read_news (&self->dealers);
+    dealers_read_events (&self->dealers);
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (self->dealers.rows[i].lost)
-            lose_connection (self, i);
+            handle_lost_connection (self, i);
         else if (!self->dealers.rows[i].socket)
             replace_socket (self, i);
-    send_waiting (self);
+    send_waiting_requests (self);
 }
 
 // After a key was rejected libzmq drops the connection and its queue, so sending fails: the socket
@@ -213,8 +213,8 @@ static int fail_without_socket (struct zplan_client *self)
                         zmq_strerror (errno));
 }
 
-static int hand_over_to_one (struct zplan_client *self, struct client_request *request,
-                             const struct message *message)
+static int send_to_single_endpoint (struct zplan_client *self, struct client_request *request,
+                                    const struct message *message)
 {
     if (!self->dealers.rows[0].socket && replace_socket (self, 0))
         return fail_without_socket (self);
@@ -225,20 +225,20 @@ static int hand_over_to_one (struct zplan_client *self, struct client_request *r
     return ZPLAN_OK;
 }
 
-int client_hand_over (struct zplan_client *self, struct client_request *request,
-                      const struct message *message)
+int client_send_or_queue (struct zplan_client *self, struct client_request *request,
+                          const struct message *message)
 {
     if (!client_has_several (self))
-        return hand_over_to_one (self, request, message);
+        return send_to_single_endpoint (self, request, message);
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (!self->dealers.rows[i].socket && replace_socket (self, i))
             return fail_without_socket (self);
     // A loss is only recorded here: requests end in the calls that wait.
-    dealers_read_news (&self->dealers);
+    dealers_read_events (&self->dealers);
     if (!request_copy (self, request, message))
         return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
     request->safe = request_is_safe (message);
-    send_waiting (self); // those before it
+    send_waiting_requests (self); // those before it
     if (!self->waiting)
         send_copy (self, request);
     request_append (self, request);

@@ -86,28 +86,28 @@ void client_disconnect (struct zplan_client *self);
 // Whether there are several addresses.
 bool client_has_several (const struct zplan_client *self);
 
-// The monotonic time when client_look has something to do that no socket reports.
+// The monotonic time when client_update_connections has something to do that no socket reports.
 int64_t client_due_us (const struct zplan_client *self);
 
 // How many connections were made so far, with several addresses.
-uint64_t client_turns (const struct zplan_client *self);
+uint64_t client_connection_count (const struct zplan_client *self);
 
 // Send the request, or keep it until there is a connection, and append it to the list. Returns
 // ZPLAN_OK, or an error whose text is stored: nothing was done.
-int client_hand_over (struct zplan_client *self, struct client_request *request,
-                      const struct message *message);
+int client_send_or_queue (struct zplan_client *self, struct client_request *request,
+                          const struct message *message);
 
 // Read the state of the connections: end or resend the requests in flight on one that was lost, and
 // send those that wait for one.
-void client_look (struct zplan_client *self);
+void client_update_connections (struct zplan_client *self);
 
 // The station has not handled the request because it is giving up its plans: with several addresses
 // the request waits to be resent to another station. False: there is only one address.
-bool client_wait_again (struct zplan_client *self, struct client_request *request);
+bool client_requeue_request (struct zplan_client *self, struct client_request *request);
 
 // Close the connection that this request was sent on, with its queue. With several addresses the
 // other requests in flight there end or are resent; this one is not in the list.
-void client_give_up (struct zplan_client *self, const struct client_request *request);
+void client_drop_connection (struct zplan_client *self, const struct client_request *request);
 
 // ---- requests in flight, requests.c
 
@@ -115,7 +115,7 @@ struct client_request *request_new (const struct zplan_client *self, struct span
 void request_append (struct zplan_client *self, struct client_request *request);
 
 // Remove the request that `at` points to from the list. Returns it.
-struct client_request *request_take_out (struct zplan_client *self, struct client_request **at);
+struct client_request *request_unlink (struct zplan_client *self, struct client_request **at);
 
 // Call the callback of a request that has ended and was removed from the list, and free it.
 void request_finish (struct zplan_client *self, struct client_request *request, int error,
@@ -125,7 +125,7 @@ void request_finish (struct zplan_client *self, struct client_request *request, 
 void request_finish_all (struct zplan_client *self, int error);
 
 // End a request without an answer.
-void request_give_up (struct zplan_client *self, struct client_request **at);
+void request_abandon (struct zplan_client *self, struct client_request **at);
 
 // End those that timed out. `all_read`: no message is left to be read.
 void request_expire (struct zplan_client *self, bool all_read);
@@ -143,4 +143,4 @@ bool request_is_safe (const struct message *message);
 
 // Receive one message from this address, and end the request that it answers. False: there is no
 // message.
-bool client_take_message (struct zplan_client *self, size_t index);
+bool client_receive_message (struct zplan_client *self, size_t index);

@@ -43,7 +43,7 @@ struct zplan_events *zplan_events_new (const char *endpoint)
 struct zplan_events *zplan_events_new_curve (const char *endpoint, const struct zplan_curve *curve)
 {
     struct keys keys = {0};
-    return keys_take (&keys, curve) ? NULL : events_new (endpoint, &keys);
+    return keys_copy (&keys, curve) ? NULL : events_new (endpoint, &keys);
 }
 
 void zplan_events_destroy (struct zplan_events **events)
@@ -112,7 +112,7 @@ static void number_event (struct zplan_events *self, struct zplan_event *event)
     event->epoch = event->seq ? self->epoch : "";
 }
 
-static bool next_event (struct zplan_events *self, struct zplan_event *ret)
+static bool receive_event (struct zplan_events *self, struct zplan_event *ret)
 {
     struct zplan_event event;
     for (int i = 0; i < MESSAGES_A_TURN; i++) {
@@ -135,7 +135,7 @@ int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct z
         return ZPLAN_ERROR_ARGUMENT;
     int64_t start_us = clock_mono_us ();
     for (;;) {
-        bool given = next_event (events, ret);
+        bool given = receive_event (events, ret);
         readiness_update (&events->listener.ready, READINESS_NEVER, true);
         if (given)
             return ZPLAN_OK;
@@ -144,7 +144,7 @@ int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct z
     }
 }
 
-static void subscribe (struct zplan_events *self, int option, int codes)
+static void set_subscriptions (struct zplan_events *self, int option, int codes)
 {
     char title[TITLE_MAX];
     if (codes == ZPLAN_EVENTS_ALL)
@@ -162,8 +162,8 @@ int zplan_events_select (struct zplan_events *events, int codes)
         return ZPLAN_ERROR_ARGUMENT;
     if (codes == events->codes)
         return ZPLAN_OK;
-    subscribe (events, ZMQ_SUBSCRIBE, codes); // first: misses no event of both
-    subscribe (events, ZMQ_UNSUBSCRIBE, events->codes);
+    set_subscriptions (events, ZMQ_SUBSCRIBE, codes); // first: misses no event of both
+    set_subscriptions (events, ZMQ_UNSUBSCRIBE, events->codes);
     events->codes = codes;
     events->last = 0;
     return ZPLAN_OK;

@@ -44,12 +44,12 @@ struct gap_mark {
 };
 
 enum gap_sort {
-    GAP_NEXT,    // deliver it: it is `last` + 1
-    GAP_STRAY,   // deliver it; it does not advance `last`: no seq, or of the former epoch
-    GAP_AGAIN,   // drop it: it was delivered before
-    GAP_MISSING, // deliver it after the missing results before it
-    GAP_BACK,    // deliver it: the station has lost its latest results and counts from there
-    GAP_ANEW     // deliver it after those before it: the station has restarted its numbering
+    GAP_NEXT,      // deliver it: it is `last` + 1
+    GAP_STRAY,     // deliver it; it does not advance `last`: no seq, or of the former epoch
+    GAP_DUPLICATE, // drop it: it was delivered before
+    GAP_MISSING,   // deliver it after the missing results before it
+    GAP_REWOUND,   // deliver it: the station has lost its latest results and counts from there
+    GAP_RESTARTED  // deliver it after those before it: the station has restarted its numbering
 };
 
 // Classify this result.
@@ -62,24 +62,24 @@ void gap_begin (struct gap *self, int64_t last, const char *epoch);
 // Continue where an earlier watch ended: `last` was delivered. `epoch` may be NULL: not known.
 void gap_resume (struct gap *self, int64_t last, const char *epoch);
 
-// Record the delivery of a broadcast result that is neither GAP_STRAY nor GAP_AGAIN.
-void gap_pass (struct gap *self, const struct gap_mark *mark);
+// Record the delivery of a broadcast result that is neither GAP_STRAY nor GAP_DUPLICATE.
+void gap_record (struct gap *self, const struct gap_mark *mark);
 
 // Whether the outcome `seq` of the history was missed: it is after `last` and before `before`, the
 // seq of the result that waits (INT64_MAX: none).
-bool gap_misses (const struct gap *self, int64_t seq, int64_t before);
+bool gap_is_missed (const struct gap *self, int64_t seq, int64_t before);
 
 // Record the delivery of a result from the history.
-void gap_pass_history (struct gap *self, const struct gap_mark *mark);
+void gap_record_history (struct gap *self, const struct gap_mark *mark);
 
 // Record that the history has no more results up to this seq of this epoch.
-void gap_reach (struct gap *self, int64_t seq, const char *epoch);
+void gap_advance (struct gap *self, int64_t seq, const char *epoch);
 
 // Record that the station has restarted its numbering: all results of this epoch are new.
-void gap_anew (struct gap *self, const char *epoch);
+void gap_restart (struct gap *self, const char *epoch);
 
 // Whether this epoch differs from that of `last`; an unknown epoch does not.
-bool gap_is_elsewhere (const struct gap *self, const char *epoch);
+bool gap_epoch_differs (const struct gap *self, const char *epoch);
 
 // Whether the station, whose last broadcast is `last`, has published more than was received here.
 bool gap_is_behind (const struct gap *self, int64_t last, const char *epoch);

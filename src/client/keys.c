@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-int keys_take (struct keys *self, const struct zplan_curve *curve)
+int keys_copy (struct keys *self, const struct zplan_curve *curve)
 {
     if (curve && server_keys_valid (curve->server_key, 0) && curve_key_valid (curve->public_key) &&
         curve_key_valid (curve->secret_key)) {
@@ -30,7 +30,7 @@ int keys_read_endpoints (const struct keys *self, const char *text, struct endpo
     return -1;
 }
 
-void keys_put (const struct keys *self, void *socket, size_t index)
+void keys_set_socket (const struct keys *self, void *socket, size_t index)
 {
     char server_key[CURVE_KEY_SIZE];
     if (!self->used)

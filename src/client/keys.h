@@ -12,11 +12,11 @@ struct keys {
 
 // Copy the caller's keys. 0, or -1 with errno EINVAL: a key is invalid, or the public key does not
 // belong to the secret one.
-int keys_take (struct keys *self, const struct zplan_curve *curve);
+int keys_copy (struct keys *self, const struct zplan_curve *curve);
 
 // Parse a list of endpoints; NULL is invalid. With CURVE there must be one server key, or one for
 // each. 0, or -1 with errno, and `ret` is empty.
 int keys_read_endpoints (const struct keys *self, const char *text, struct endpoints *ret);
 
 // Set the keys of a socket before it connects to the endpoint with this index.
-void keys_put (const struct keys *self, void *socket, size_t index);
+void keys_set_socket (const struct keys *self, void *socket, size_t index);

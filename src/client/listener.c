@@ -8,15 +8,15 @@
 
 // Standbys bind their sockets and publish nothing: a subscriber of all stations misses nothing of
 // the one that takes over.
-static int connect_all (struct listener *self, const struct endpoints *endpoints,
-                        const char *prefix)
+static int connect_endpoints (struct listener *self, const struct endpoints *endpoints,
+                              const char *prefix)
 {
     self->context = wire_context_new ();
     self->socket = self->context ? wire_socket_in (self->context, ZMQ_SUB) : NULL;
     if (!self->socket || zmq_setsockopt (self->socket, ZMQ_SUBSCRIBE, prefix, strlen (prefix)))
         return -1;
     for (; self->count < endpoints->count; self->count++) {
-        keys_put (&self->keys, self->socket, self->count);
+        keys_set_socket (&self->keys, self->socket, self->count);
         if (zmq_connect (self->socket, endpoints->rows[self->count]))
             return -1;
     }
@@ -30,7 +30,7 @@ int listener_open (struct listener *self, const char *text, const char *prefix,
     self->keys = *keys;
     if (readiness_open (&self->ready) || keys_read_endpoints (keys, text, &endpoints))
         return -1;
-    int rc = connect_all (self, &endpoints, prefix);
+    int rc = connect_endpoints (self, &endpoints, prefix);
     int error = errno;
     endpoints_clear (&endpoints);
     errno = error;

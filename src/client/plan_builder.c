@@ -38,10 +38,10 @@ static const struct plan_limits limits = {
 // -- errors
 
 // Store the reason of an error. The first error of a setter and its reason are kept.
-static int refuse (struct zplan_plan *self, int error, const char *format, ...)
+static int store_reason (struct zplan_plan *self, int error, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
-static int refuse (struct zplan_plan *self, int error, const char *format, ...)
+static int store_reason (struct zplan_plan *self, int error, const char *format, ...)
 {
     char text[REASON_MAX];
     va_list args;
@@ -53,20 +53,21 @@ static int refuse (struct zplan_plan *self, int error, const char *format, ...)
     return error;
 }
 
-static int refuse_memory (struct zplan_plan *self)
+static int fail_memory (struct zplan_plan *self)
 {
-    return refuse (self, ZPLAN_ERROR_MEMORY, "%s", zplan_error_text (ZPLAN_ERROR_MEMORY));
+    return store_reason (self, ZPLAN_ERROR_MEMORY, "%s", zplan_error_text (ZPLAN_ERROR_MEMORY));
 }
 
 // Called at the end of each setter: after an error the plan must not be submitted.
-static int note_error (struct zplan_plan *self, int error)
+static int keep_setter_error (struct zplan_plan *self, int error)
 {
     if (!self->error)
         self->error = error;
     return error;
 }
 
-#define FAIL(plan, ...) note_error (plan, refuse (plan, ZPLAN_ERROR_ARGUMENT, __VA_ARGS__))
+#define FAIL(plan, ...)                                                                            \
+    keep_setter_error (plan, store_reason (plan, ZPLAN_ERROR_ARGUMENT, __VA_ARGS__))
 
 const char *zplan_plan_error (const struct zplan_plan *plan)
 {
@@ -86,7 +87,7 @@ static bool has_member (const json_t *members, const char *name)
 }
 
 // Give `name` this number unless there is one. False: no memory.
-static bool fill_in (json_t *members, const char *name, int64_t value)
+static bool set_if_missing (json_t *members, const char *name, int64_t value)
 {
     return has_member (members, name) ||
            json_object_set_new (members, name, json_integer (value)) == 0;
@@ -98,34 +99,34 @@ static int check_members (struct zplan_plan *self, json_t *members)
     struct plan_fields fields;
     struct reason reason;
     if (plan_frame_read (members, &limits, &fields, &reason))
-        return refuse (self, ZPLAN_ERROR_ARGUMENT, "%s", reason.text);
+        return store_reason (self, ZPLAN_ERROR_ARGUMENT, "%s", reason.text);
     plan_fields_clear (&fields);
     return ZPLAN_OK;
 }
 
 // The same for an unfinished plan: without a type it may still become valid.
-static int judge_unfinished (struct zplan_plan *self, const json_t *members)
+static int check_unfinished (struct zplan_plan *self, const json_t *members)
 {
     json_t *trial = json_copy ((json_t *)(uintptr_t)members);
     if (!trial)
-        return refuse_memory (self);
+        return fail_memory (self);
     bool typed = has_member (members, "plan_type"), cron = has_member (members, "cron");
     bool filled = cron || has_member (members, "iteration") ||
-                  fill_in (trial, "plan_repet", SCHEDULE_FOREVER);
+                  set_if_missing (trial, "plan_repet", SCHEDULE_FOREVER);
     if (cron && !typed)
-        filled = filled && fill_in (trial, "plan_type", SCHEDULE_CRON);
+        filled = filled && set_if_missing (trial, "plan_type", SCHEDULE_CRON);
     if (!cron)
-        filled = filled && fill_in (trial, "plan_type", SCHEDULE_SECOND) &&
-                 (has_member (members, "cycle") || fill_in (trial, "plan_value", 1));
+        filled = filled && set_if_missing (trial, "plan_type", SCHEDULE_SECOND) &&
+                 (has_member (members, "cycle") || set_if_missing (trial, "plan_value", 1));
     if (typed && !has_member (members, "plan_time"))
-        filled = filled && fill_in (trial, "plan_time", 1);
-    int error = filled ? check_members (self, trial) : refuse_memory (self);
+        filled = filled && set_if_missing (trial, "plan_time", 1);
+    int error = filled ? check_members (self, trial) : fail_memory (self);
     json_decref (trial);
     return error;
 }
 
 // Replace the name of a type by its number, which the setters read.
-static bool number_type (json_t *members)
+static bool replace_type_name (json_t *members)
 {
     const char *name = json_string_value (json_object_get (members, "plan_type"));
     int type = name ? schedule_type_parse (name) : -1;
@@ -137,14 +138,14 @@ static int change_members (struct zplan_plan *self, json_t *changes)
 {
     json_t *members = changes ? json_copy (self->members) : NULL;
     int error = ZPLAN_OK;
-    if (!members || json_object_update (members, changes) || !number_type (members))
-        error = refuse_memory (self);
+    if (!members || json_object_update (members, changes) || !replace_type_name (members))
+        error = fail_memory (self);
     else
-        error = judge_unfinished (self, members);
+        error = check_unfinished (self, members);
     json_decref (changes);
     if (error) {
         json_decref (members);
-        return note_error (self, error);
+        return keep_setter_error (self, error);
     }
     json_decref (self->members);
     self->members = members;
@@ -212,14 +213,14 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
 
 // -- when it runs
 
-static enum schedule_type type_of (const json_t *members)
+static enum schedule_type member_type (const json_t *members)
 {
     return (enum schedule_type)member_number (members, "plan_type");
 }
 
 static bool plan_repeats (const json_t *members)
 {
-    return schedule_repeats (type_of (members));
+    return schedule_repeats (member_type (members));
 }
 
 int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s)
@@ -256,7 +257,7 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     if (number == 0) // the wire has it as "at once, again and again"; nobody wants that
         return FAIL (plan, "plan_value: want 1..32766, got 0");
     // The time of day of a weekly or monthly plan would be the first time of this one.
-    struct schedule before = {.type = type_of (plan->members)};
+    struct schedule before = {.type = member_type (plan->members)};
     bool was_calendar = schedule_is_calendar (&before);
     int error = change_members (
         plan, json_pack ("{s:i, s:i}", "plan_type", (int)unit, "plan_value", number));
@@ -266,7 +267,7 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
 }
 
 // Add the time zone that was set to the changes, which are taken and may be NULL.
-static json_t *in_zone (const struct zplan_plan *self, json_t *changes)
+static json_t *add_timezone (const struct zplan_plan *self, json_t *changes)
 {
     if (changes && *self->timezone &&
         json_object_set_new (changes, "timezone", json_string (self->timezone))) {
@@ -283,7 +284,7 @@ int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
     if (!expression || !utf8_is_text (span_text (expression)))
         return FAIL (plan, "cron: want an expression, as \"30 8 * * MON\"");
     json_t *changes = json_pack ("{s:i, s:s}", "plan_type", (int)SCHEDULE_CRON, "cron", expression);
-    int error = change_members (plan, in_zone (plan, changes));
+    int error = change_members (plan, add_timezone (plan, changes));
     if (!error)
         json_object_del (plan->members, "plan_value");
     return error;
@@ -299,7 +300,7 @@ static int set_calendar (struct zplan_plan *self, enum schedule_type type, int d
     int64_t time = schedule_time_of_day (self->zone, hour * 3600 + minute * 60);
     json_t *changes = json_pack ("{s:i, s:i, s:I}", "plan_type", (int)type, "plan_value", day,
                                  "plan_time", (json_int_t)time);
-    return change_members (self, in_zone (self, changes));
+    return change_members (self, add_timezone (self, changes));
 }
 
 int zplan_plan_set_weekly (struct zplan_plan *plan, int day, int hour, int minute)
@@ -360,7 +361,7 @@ int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *
     json_t *value = json_loads (json, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
     if (!value)
         return json_error_code (&why) == json_error_out_of_memory
-                   ? note_error (plan, refuse_memory (plan))
+                   ? keep_setter_error (plan, fail_memory (plan))
                    : FAIL (plan, "%.64s: JSON: %s", name, why.text);
     json_t *changes = json_object ();
     if (!changes || json_object_set_new (changes, name, value)) {
@@ -386,7 +387,7 @@ int zplan_plan_add_frame (struct zplan_plan *plan, uint8_t type, const void *dat
         return FAIL (plan, "frame: at most %zu bytes, got %zu", packet_of_peers.frame_bytes, size);
     void *copy = malloc (size ? size : 1);
     if (!copy)
-        return note_error (plan, refuse_memory (plan));
+        return keep_setter_error (plan, fail_memory (plan));
     if (size)
         memcpy (copy, data, size);
     struct zplan_frame *frame = &plan->frames[plan->count++];
@@ -403,18 +404,18 @@ int zplan_plan_add_argument (struct zplan_plan *plan, const char *text)
 
 // -- the finished plan
 
-static int write_text (struct zplan_plan *self)
+static int write_plan_text (struct zplan_plan *self)
 {
     json_t *members = json_copy (self->members);
     if (!members)
-        return refuse_memory (self);
-    bool filled = fill_in (members, "plan_type", SCHEDULE_NONE) &&
+        return fail_memory (self);
+    bool filled = set_if_missing (members, "plan_type", SCHEDULE_NONE) &&
                   (!plan_repeats (members) || has_member (members, "iteration") ||
-                   fill_in (members, "plan_repet", SCHEDULE_FOREVER));
-    int error = filled ? check_members (self, members) : refuse_memory (self);
+                   set_if_missing (members, "plan_repet", SCHEDULE_FOREVER));
+    int error = filled ? check_members (self, members) : fail_memory (self);
     if (!error) {
         self->text = json_dumps (members, JSON_COMPACT);
-        error = self->text ? ZPLAN_OK : refuse_memory (self);
+        error = self->text ? ZPLAN_OK : fail_memory (self);
     }
     json_decref (members);
     return error;
@@ -422,7 +423,7 @@ static int write_text (struct zplan_plan *self)
 
 const char *zplan_plan_json (struct zplan_plan *plan)
 {
-    if (!plan || plan->error || (!plan->text && write_text (plan)))
+    if (!plan || plan->error || (!plan->text && write_plan_text (plan)))
         return NULL;
     return plan->text;
 }
@@ -431,9 +432,9 @@ int plan_builder_submission (struct zplan_plan *self, struct zplan_submission *r
 {
     int error = self->error;
     if (!error && self->count == 0)
-        error = refuse (self, ZPLAN_ERROR_ARGUMENT, "command: is missing");
+        error = store_reason (self, ZPLAN_ERROR_ARGUMENT, "command: is missing");
     if (!error && !self->text)
-        error = write_text (self);
+        error = write_plan_text (self);
     if (error)
         return error;
     *ret = (struct zplan_submission){.station = self->station,

@@ -13,17 +13,17 @@
 #include "json.h"
 
 enum {
-    LOOK_US = 5000000,      // without a result for this long: check for missed ones
-    GRACE_US = 1000000,     // there are: they may be in flight, so check again first
-    LOOK_MAX_US = 60000000, // at most between checks of a station that does not answer
-    AGAIN_US = 1000000,     // between two attempts to fill a gap
-    PATIENCE_US = 60000000, // for all attempts to fill one gap
-    TURNS = 64              // steps or skipped messages of one call
+    CHECK_INTERVAL_US = 5000000, // without a result for this long: check for missed ones
+    GRACE_US = 1000000,          // there are: they may be in flight, so check again first
+    CHECK_MAX_US = 60000000,     // at most between checks of a station that does not answer
+    FILL_RETRY_US = 1000000,     // between two attempts to fill a gap
+    FILL_TIMEOUT_US = 60000000,  // for all attempts to fill one gap
+    TURNS = 64                   // steps or skipped messages of one call
 };
 
 // -- notices
 
-static void give_notice (struct zplan_subscriber *self, const struct zplan_notice *notice)
+static void call_notice_fn (struct zplan_subscriber *self, const struct zplan_notice *notice)
 {
     self->calling = true;
     if (self->recovery.notice)
@@ -34,59 +34,59 @@ static void give_notice (struct zplan_subscriber *self, const struct zplan_notic
 static void notify_seqs (struct zplan_subscriber *self, enum zplan_notice_kind kind, int64_t after,
                          int64_t before)
 {
-    give_notice (
+    call_notice_fn (
         self, &(struct zplan_notice){.kind = kind, .after = after, .before = before, .words = ""});
 }
 
 // Report once that the history cannot be read.
-static void notify_silence (struct zplan_subscriber *self)
+static void notify_unreadable_history (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
     if (!recovery->notified)
-        give_notice (self,
-                     &(struct zplan_notice){.kind = ZPLAN_NOTICE_SILENT,
-                                            .error = recovery->error,
-                                            .at_start = recovery->filling.purpose == FOR_BEGIN,
-                                            .words = recovery->words});
+        call_notice_fn (self,
+                        &(struct zplan_notice){.kind = ZPLAN_NOTICE_SILENT,
+                                               .error = recovery->error,
+                                               .at_start = recovery->filling.purpose == FOR_RESUME,
+                                               .words = recovery->words});
     recovery->notified = true;
 }
 
 // -- questions
 
-static void look_after (struct recovery *self, int64_t gap_us)
+static void schedule_check (struct recovery *self, int64_t gap_us)
 {
-    self->look_gap_us = gap_us;
-    self->look_us = clock_mono_us () + gap_us;
+    self->check_interval_us = gap_us;
+    self->check_due_us = clock_mono_us () + gap_us;
 }
 
 // Postpone the next check, as a result arrived. If the history does not answer, the longer interval
 // stays.
-static void look_later (struct recovery *self)
+static void postpone_check (struct recovery *self)
 {
     self->behind = false;
-    look_after (self, self->notified ? self->look_gap_us : LOOK_US);
+    schedule_check (self, self->notified ? self->check_interval_us : CHECK_INTERVAL_US);
 }
 
 // Begin to read the history after the last result.
-static void begin_filling (struct recovery *self)
+static void request_first_page (struct recovery *self)
 {
     struct filling *filling = &self->filling;
     filling->opened = false;
     filling->after[0] = '\0';
-    recovery_ask_page (self);
+    recovery_request_page (self);
 }
 
 static void start_filling (struct recovery *self, enum purpose purpose, int64_t before)
 {
-    int64_t patience_us = purpose == FOR_WAITING && self->answered ? PATIENCE_US : 0;
+    int64_t patience_us = purpose == FOR_WAITING && self->answered ? FILL_TIMEOUT_US : 0;
     self->filling = (struct filling){
         .purpose = purpose, .before = before, .until_us = clock_mono_us () + patience_us};
-    begin_filling (self);
+    request_first_page (self);
 }
 
 // -- reading the history
 
-static void history_answers (struct recovery *self)
+static void mark_history_answered (struct recovery *self)
 {
     self->answered = true;
     self->notified = false;
@@ -100,9 +100,9 @@ static void open_history (struct zplan_subscriber *self, const struct history_he
     filling->opened = true;
     filling->last = head->last;
     snprintf (filling->epoch, sizeof filling->epoch, "%s", head->epoch);
-    if (gap_is_elsewhere (gap, head->epoch)) {
+    if (gap_epoch_differs (gap, head->epoch)) {
         notify_seqs (self, ZPLAN_NOTICE_ANEW, gap->last, head->first);
-        gap_anew (gap, head->epoch);
+        gap_restart (gap, head->epoch);
     } else if (head->last < gap->last) {
         notify_seqs (self, ZPLAN_NOTICE_AHEAD, gap->last, head->last);
         gap->last = head->last;
@@ -116,40 +116,40 @@ static void end_filling (struct recovery *self)
 {
     struct filling *filling = &self->filling;
     int64_t before = filling->before;
-    history_answers (self);
+    mark_history_answered (self);
     // A number without a run in the history will never get one.
-    gap_reach (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
+    gap_advance (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
     self->phase = PHASE_LISTEN;
     if (filling->purpose != FOR_WAITING) {
         self->behind = false;
-        look_after (self, LOOK_US);
+        schedule_check (self, CHECK_INTERVAL_US);
     }
-    filling->purpose = FOR_LOOK;
+    filling->purpose = FOR_CHECK;
 }
 
 static void wait_before_retry (struct recovery *self)
 {
-    self->phase = PHASE_REST;
-    self->rest_us = clock_mono_us () + AGAIN_US;
+    self->phase = PHASE_RETRY;
+    self->next_attempt_us = clock_mono_us () + FILL_RETRY_US;
 }
 
 // The history cannot be read now. If it answered before, the subscriber waits and retries, to
 // return results in order, until `until_us`.
-static void gap_unfilled (struct zplan_subscriber *self)
+static void handle_unreadable_history (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
     const struct filling *filling = &recovery->filling;
-    notify_silence (self);
-    if (filling->purpose == FOR_BEGIN) {
+    notify_unreadable_history (self);
+    if (filling->purpose == FOR_RESUME) {
         wait_before_retry (recovery);
-    } else if (filling->purpose == FOR_LOOK) {
+    } else if (filling->purpose == FOR_CHECK) {
         recovery->behind = false;
         recovery->phase = PHASE_LISTEN;
-        look_after (recovery, LOOK_US);
+        schedule_check (recovery, CHECK_INTERVAL_US);
     } else if (clock_mono_us () < filling->until_us) {
         wait_before_retry (recovery);
     } else {
-        bool elsewhere = gap_is_elsewhere (&recovery->gap, self->mark.epoch);
+        bool elsewhere = gap_epoch_differs (&recovery->gap, self->mark.epoch);
         notify_seqs (self, ZPLAN_NOTICE_MISSED, elsewhere ? 0 : recovery->gap.last, self->mark.seq);
         recovery->phase = PHASE_LISTEN;
     }
@@ -157,7 +157,7 @@ static void gap_unfilled (struct zplan_subscriber *self)
 
 // Request the next page. False: there is none. A station that repeats a cursor would cause an
 // endless loop, so that is an error.
-static bool filling_advance (struct zplan_subscriber *self, const json_t *page)
+static bool request_next_page (struct zplan_subscriber *self, const json_t *page)
 {
     struct filling *filling = &self->recovery.filling;
     const char *next = json_string_value (json_object_get (page, "next"));
@@ -166,12 +166,12 @@ static bool filling_advance (struct zplan_subscriber *self, const json_t *page)
     if (strlen (next) >= sizeof filling->after || strcmp (next, filling->after) == 0) {
         struct reason reason;
         reason_set (&reason, "the history does not continue after %s", quoted (span_text (next)));
-        recovery_set_words (&self->recovery, span_text (reason.text));
-        gap_unfilled (self);
+        recovery_set_reason (&self->recovery, span_text (reason.text));
+        handle_unreadable_history (self);
         return true;
     }
     snprintf (filling->after, sizeof filling->after, "%s", next);
-    recovery_ask_page (&self->recovery);
+    recovery_request_page (&self->recovery);
     return true;
 }
 
@@ -182,13 +182,13 @@ static void close_page (struct filling *self)
     self->next = 0;
 }
 
-static void take_page (struct zplan_subscriber *self)
+static void begin_page (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
     struct history_head head;
     json_t *page;
     if (!recovery_take_page (recovery, &page, &head)) {
-        gap_unfilled (self);
+        handle_unreadable_history (self);
         return;
     }
     if (!recovery->filling.opened)
@@ -199,23 +199,24 @@ static void take_page (struct zplan_subscriber *self)
 }
 
 // Return a run of the page, if it is wanted. True: `ret` is filled.
-static bool return_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
+static bool return_if_missed (struct zplan_subscriber *self, const json_t *run,
+                              struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     struct gap_mark mark = {.epoch = recovery->filling.epoch};
     json_get_integer (run, "seq", 1, INT64_MAX, &mark.seq);
     json_get_integer (run, "exec_id", 1, INT64_MAX, &mark.exec_id);
     struct zplan_result result;
-    if (!gap_misses (&recovery->gap, mark.seq, recovery->filling.before))
+    if (!gap_is_missed (&recovery->gap, mark.seq, recovery->filling.before))
         return false;
     if (!recovery_read_run (self, run, &result)) {
         recovery->error = ZPLAN_ERROR_MEMORY;
-        recovery_set_words (recovery, span_text (zplan_error_text (ZPLAN_ERROR_MEMORY)));
+        recovery_set_reason (recovery, span_text (zplan_error_text (ZPLAN_ERROR_MEMORY)));
         close_page (&recovery->filling);
-        gap_unfilled (self);
+        handle_unreadable_history (self);
         return false;
     }
-    gap_pass_history (&recovery->gap, &mark);
+    gap_record_history (&recovery->gap, &mark);
     if (!subscriber_wants (self, span_of (result.title, result.title_size)))
         return false;
     memcpy (self->epoch, recovery->filling.epoch, sizeof self->epoch);
@@ -227,7 +228,7 @@ static bool return_run (struct zplan_subscriber *self, const json_t *run, struct
 }
 
 // Return the next run of the page. True: `ret` is filled.
-static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret)
+static bool return_next_run (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     struct filling *filling = &recovery->filling;
@@ -240,14 +241,14 @@ static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret
             end_filling (recovery);
             return false;
         }
-        if (return_run (self, run, ret))
+        if (return_if_missed (self, run, ret))
             return true;
     }
     if (recovery->phase != PHASE_RETURN)
         return false;
     json_t *page = filling->page;
     filling->page = NULL;
-    if (!filling_advance (self, page))
+    if (!request_next_page (self, page))
         end_filling (recovery);
     json_decref (page);
     return false;
@@ -257,31 +258,31 @@ static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret
 
 // Results that are missing for the first time may still be in flight, so they are not requested
 // yet.
-static void take_head (struct zplan_subscriber *self)
+static void compare_head (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
     struct history_head head;
     json_t *page;
     recovery->phase = PHASE_LISTEN;
     if (!recovery_take_page (recovery, &page, &head)) {
-        int64_t gap_us = 2 * recovery->look_gap_us;
-        notify_silence (self);
-        look_after (recovery, gap_us < LOOK_US       ? LOOK_US
-                              : gap_us < LOOK_MAX_US ? gap_us
-                                                     : LOOK_MAX_US);
+        int64_t gap_us = 2 * recovery->check_interval_us;
+        notify_unreadable_history (self);
+        schedule_check (recovery, gap_us < CHECK_INTERVAL_US ? CHECK_INTERVAL_US
+                                  : gap_us < CHECK_MAX_US    ? gap_us
+                                                             : CHECK_MAX_US);
         return;
     }
-    history_answers (recovery);
+    mark_history_answered (recovery);
     if (!recovery->gap.known)
         gap_begin (&recovery->gap, head.last, head.epoch);
     bool behind = gap_is_behind (&recovery->gap, head.last, head.epoch);
     json_decref (page);
     if (behind && recovery->behind) {
-        start_filling (recovery, FOR_LOOK, INT64_MAX);
+        start_filling (recovery, FOR_CHECK, INT64_MAX);
         return;
     }
     recovery->behind = behind;
-    look_after (recovery, behind ? GRACE_US : LOOK_US);
+    schedule_check (recovery, behind ? GRACE_US : CHECK_INTERVAL_US);
 }
 
 // -- results
@@ -291,10 +292,10 @@ static bool return_result (struct zplan_subscriber *self, enum gap_sort sort,
                            struct zplan_result *ret)
 {
     if (sort != GAP_STRAY)
-        gap_pass (&self->recovery.gap, &self->mark);
+        gap_record (&self->recovery.gap, &self->mark);
     if (!subscriber_wants (self, span_of (self->result.title, self->result.title_size)))
         return false;
-    subscriber_give (self, ret);
+    subscriber_return_result (self, ret);
     return true;
 }
 
@@ -304,15 +305,15 @@ static bool receive_result (struct zplan_subscriber *self, int *turns, struct zp
     struct recovery *recovery = &self->recovery;
     while (subscriber_receive (self, turns)) {
         enum gap_sort sort = gap_sort (&recovery->gap, &self->mark);
-        look_later (recovery);
-        if (sort == GAP_MISSING || sort == GAP_ANEW) {
+        postpone_check (recovery);
+        if (sort == GAP_MISSING || sort == GAP_RESTARTED) {
             recovery->result_waits = true;
             start_filling (recovery, FOR_WAITING, self->mark.seq);
             return false;
         }
-        if (sort == GAP_BACK)
+        if (sort == GAP_REWOUND)
             notify_seqs (self, ZPLAN_NOTICE_BACK, recovery->gap.last, self->mark.seq);
-        if (sort != GAP_AGAIN && return_result (self, sort, ret))
+        if (sort != GAP_DUPLICATE && return_result (self, sort, ret))
             return true;
     }
     return false;
@@ -326,38 +327,38 @@ static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_r
     case PHASE_LISTEN:
         if (recovery->result_waits) {
             recovery->result_waits = false;
-            look_later (recovery);
+            postpone_check (recovery);
             return return_result (self, GAP_MISSING, ret);
         }
         if (receive_result (self, turns, ret))
             return true;
-        if (recovery->phase == PHASE_LISTEN && clock_mono_us () >= recovery->look_us)
-            recovery_ask_head (recovery);
+        if (recovery->phase == PHASE_LISTEN && clock_mono_us () >= recovery->check_due_us)
+            recovery_request_head (recovery);
         return false;
     case PHASE_HEAD:
-        take_head (self);
+        compare_head (self);
         return false;
     case PHASE_PAGE:
-        take_page (self);
+        begin_page (self);
         return false;
     case PHASE_RETURN:
-        return return_page (self, ret);
-    case PHASE_REST:
-        begin_filling (recovery);
+        return return_next_run (self, ret);
+    case PHASE_RETRY:
+        request_first_page (recovery);
         return false;
     }
     return false;
 }
 
 // Whether the phase has something to do now.
-static bool is_ready (const struct recovery *self, int turns)
+static bool is_phase_ready (const struct recovery *self, int turns)
 {
     switch (self->phase) {
     case PHASE_HEAD:
     case PHASE_PAGE:
         return self->ended;
-    case PHASE_REST:
-        return clock_mono_us () >= self->rest_us;
+    case PHASE_RETRY:
+        return clock_mono_us () >= self->next_attempt_us;
     case PHASE_LISTEN:
     case PHASE_RETURN:
         break;
@@ -367,11 +368,11 @@ static bool is_ready (const struct recovery *self, int turns)
 
 // Check at once if another connection was made: the last results of the previous one may be
 // missing.
-static void take_turn (struct recovery *self)
+static void check_for_reconnection (struct recovery *self)
 {
-    uint64_t turns = client_turns (self->client);
+    uint64_t turns = client_connection_count (self->client);
     if (self->turns && turns != self->turns)
-        self->look_us = 0;
+        self->check_due_us = 0;
     self->turns = turns;
 }
 
@@ -380,8 +381,8 @@ bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
     struct recovery *recovery = &self->recovery;
     int turns = TURNS;
     zplan_client_process (recovery->client);
-    take_turn (recovery);
-    while (turns > 0 && is_ready (recovery, turns)) {
+    check_for_reconnection (recovery);
+    while (turns > 0 && is_phase_ready (recovery, turns)) {
         enum subscriber_phase before = recovery->phase;
         turns--;
         if (run_phase (self, &turns, ret))
@@ -397,21 +398,21 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
     *ret_listens = self->phase == PHASE_LISTEN;
     switch (self->phase) {
     case PHASE_LISTEN:
-        return self->result_waits ? 0 : self->look_us;
+        return self->result_waits ? 0 : self->check_due_us;
     case PHASE_HEAD:
     case PHASE_PAGE:
         return self->ended ? 0 : READINESS_NEVER; // the client's descriptor signals
     case PHASE_RETURN:
         return 0;
-    case PHASE_REST:
-        return self->rest_us;
+    case PHASE_RETRY:
+        return self->next_attempt_us;
     }
     return 0;
 }
 
 // -- start and end
 
-static int error_of (int number)
+static int error_of_errno (int number)
 {
     return number == EINVAL   ? ZPLAN_ERROR_ARGUMENT
            : number == ENOMEM ? ZPLAN_ERROR_MEMORY
@@ -440,7 +441,7 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
         return ZPLAN_ERROR_ARGUMENT;
     struct zplan_client *client = client_new (recovery->endpoint, &subscriber->listener.keys);
     if (!client)
-        return error_of (errno);
+        return error_of_errno (errno);
     bool several = subscriber->listener.count > 1;
     bool added = readiness_add (&subscriber->listener.ready, zplan_client_fd (client)) == 0;
     struct gap_seen *seen = several && added ? calloc (GAP_SEEN_MAX, sizeof *seen) : NULL;
@@ -455,12 +456,12 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
     *self =
         (struct recovery){.client = client, .notice = recovery->fn, .context = recovery->context};
     self->gap.seen = seen;
-    look_after (self, LOOK_US);
+    schedule_check (self, CHECK_INTERVAL_US);
     if (recovery->since < 0) {
-        recovery_ask_head (self);
+        recovery_request_head (self);
     } else {
         gap_resume (&self->gap, recovery->since, recovery->epoch);
-        start_filling (self, FOR_BEGIN, INT64_MAX);
+        start_filling (self, FOR_RESUME, INT64_MAX);
     }
     subscriber_update (subscriber);
     return ZPLAN_OK;

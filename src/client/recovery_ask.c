@@ -11,7 +11,7 @@ enum { PAGE_RUNS = 100 };
 
 // -- requests
 
-void recovery_set_words (struct recovery *self, struct span words)
+void recovery_set_reason (struct recovery *self, struct span words)
 {
     size_t size = words.size < sizeof self->words ? words.size : sizeof self->words - 1;
     if (size)
@@ -19,7 +19,7 @@ void recovery_set_words (struct recovery *self, struct span words)
     self->words[size] = '\0';
 }
 
-static void take_answer (void *context, int error, const struct zplan_reply *reply)
+static void store_history_answer (void *context, int error, const struct zplan_reply *reply)
 {
     struct recovery *self = context;
     struct reason reason;
@@ -27,16 +27,16 @@ static void take_answer (void *context, int error, const struct zplan_reply *rep
     self->ended = true;
     self->error = error;
     if (error) {
-        recovery_set_words (self, span_text (zplan_error_text (error)));
+        recovery_set_reason (self, span_text (zplan_error_text (error)));
     } else if (reply->status >= ZERO_STATUS_ERROR_FLAG) {
         const void *words = zplan_reply_frame (reply, ZERO_FRAME_STATUS, &size);
-        recovery_set_words (self,
-                            size ? span_of (words, size) : span_text (status_word (reply->status)));
+        recovery_set_reason (self, size ? span_of (words, size)
+                                        : span_text (status_word (reply->status)));
     } else {
         const void *json = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
         self->answer = json_read_object (span_of (json, size), &reason);
         if (!self->answer)
-            recovery_set_words (self, span_text ("the station's history is malformed"));
+            recovery_set_reason (self, span_text ("the station's history is malformed"));
     }
 }
 
@@ -49,11 +49,11 @@ static void request_history (struct recovery *self, enum subscriber_phase phase,
     char *text = filter ? json_dumps (filter, JSON_COMPACT) : NULL;
     json_decref (filter);
     int error = text ? zplan_client_send_word (self->client, "history", (const char *[]){text}, 1,
-                                               take_answer, self)
+                                               store_history_answer, self)
                      : ZPLAN_ERROR_MEMORY;
     free (text);
     if (error)
-        take_answer (self, error, NULL);
+        store_history_answer (self, error, NULL);
 }
 
 static json_t *filter_since (const struct gap *gap, int limit)
@@ -66,14 +66,14 @@ static json_t *filter_since (const struct gap *gap, int limit)
     return filter;
 }
 
-void recovery_ask_head (struct recovery *self)
+void recovery_request_head (struct recovery *self)
 {
     request_history (self, PHASE_HEAD,
                      self->gap.known ? filter_since (&self->gap, 1)
                                      : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1));
 }
 
-void recovery_ask_page (struct recovery *self)
+void recovery_request_page (struct recovery *self)
 {
     json_t *filter = filter_since (&self->gap, PAGE_RUNS);
     const char *after = self->filling.after;
@@ -89,7 +89,7 @@ void recovery_ask_page (struct recovery *self)
 
 // -- replies of the history
 
-static bool read_head (const json_t *page, struct history_head *ret)
+static bool read_history_head (const json_t *page, struct history_head *ret)
 {
     *ret = (struct history_head){.epoch = json_string_value (json_object_get (page, "epoch")),
                                  .missed = json_is_true (json_object_get (page, "missed"))};
@@ -105,8 +105,8 @@ bool recovery_take_page (struct recovery *self, json_t **ret_page, struct histor
     self->answer = NULL;
     if (!page)
         return false;
-    if (!read_head (page, ret)) {
-        recovery_set_words (self, span_text ("the station's history is malformed"));
+    if (!read_history_head (page, ret)) {
+        recovery_set_reason (self, span_text ("the station's history is malformed"));
         json_decref (page);
         return false;
     }

@@ -49,7 +49,7 @@ int64_t zplan_reply_first_time (const struct zplan_reply *reply)
 }
 
 // Copy text; each byte of a control character or of invalid UTF-8 becomes a '?'.
-static void copy_words (struct span words, char *out, size_t size)
+static void copy_printable (struct span words, char *out, size_t size)
 {
     const uint8_t *at = words.data, *end = at + words.size;
     size_t used = 0;
@@ -78,8 +78,8 @@ const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_
         return out;
     const void *words = zplan_reply_frame (reply, ZERO_FRAME_STATUS, &length);
     if (length)
-        copy_words (span_of (words, length), out, size);
+        copy_printable (span_of (words, length), out, size);
     else
-        copy_words (span_text (status_word (reply->status)), out, size);
+        copy_printable (span_text (status_word (reply->status)), out, size);
     return out;
 }

@@ -41,7 +41,7 @@ void request_append (struct zplan_client *self, struct client_request *request)
         self->deadline_us = request->deadline_us;
 }
 
-struct client_request *request_take_out (struct zplan_client *self, struct client_request **at)
+struct client_request *request_unlink (struct zplan_client *self, struct client_request **at)
 {
     struct client_request *request = *at;
     *at = request->next;
@@ -115,22 +115,22 @@ void request_drop_copy (struct zplan_client *self, struct client_request *reques
 // -- the end without an answer
 
 // The request has arrived if the station answered one that was sent later on the same connection.
-void request_give_up (struct zplan_client *self, struct client_request **at)
+void request_abandon (struct zplan_client *self, struct client_request **at)
 {
     bool several = client_has_several (self);
     bool arrived = (*at)->at != REQUEST_WAITS && (*at)->number < self->last_answered[(*at)->at];
     if (!several && !arrived) {
-        client_give_up (self, *at);
+        client_drop_connection (self, *at);
         request_finish_all (self, ZPLAN_ERROR_NO_ANSWER);
         return;
     }
-    struct client_request *request = request_take_out (self, at);
+    struct client_request *request = request_unlink (self, at);
     if (!arrived && request->at != REQUEST_WAITS)
-        client_give_up (self, request);
+        client_drop_connection (self, request);
     request_finish (self, request, ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
-static struct client_request **find_late (struct zplan_client *self, int64_t now_us)
+static struct client_request **find_expired_request (struct zplan_client *self, int64_t now_us)
 {
     for (struct client_request **at = &self->first; *at; at = &(*at)->next)
         if ((*at)->deadline_us < now_us)
@@ -149,8 +149,9 @@ void request_expire (struct zplan_client *self, bool all_read)
     self->late_turns = 0;
     if (self->deadline_us >= now_us)
         return;
-    for (struct client_request **at = find_late (self, now_us); at; at = find_late (self, now_us))
-        request_give_up (self, at);
+    for (struct client_request **at = find_expired_request (self, now_us); at;
+         at = find_expired_request (self, now_us))
+        request_abandon (self, at);
     self->deadline_us = READINESS_NEVER;
     for (const struct client_request *request = self->first; request; request = request->next)
         if (request->deadline_us < self->deadline_us)
@@ -170,7 +171,7 @@ static const struct {
     {"flow", "log"},  {"kind", "list"},  {"kind", "get"}, {"limit", "list"}, {"station", "list"},
 };
 
-static bool is_read (const struct message *message)
+static bool is_read_command (const struct message *message)
 {
     struct span command = message_frame (message, ZERO_FRAME_COMMAND, NULL);
     struct span argument = message_frame (message, ZERO_FRAME_ARG, NULL);
@@ -197,7 +198,7 @@ bool request_is_safe (const struct message *message)
     case ZERO_BYTE_COMMAND_PING:
         return true;
     case ZERO_BYTE_COMMAND_NONE:
-        return is_read (message);
+        return is_read_command (message);
     case ZERO_BYTE_COMMAND_PLAN:
         message_frame (message, ZERO_FRAME_GLOBAL_ID, &has_id);
         return has_id || has_key (message_frame (message, ZERO_FRAME_PLAN, NULL));

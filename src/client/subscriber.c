@@ -53,7 +53,7 @@ struct zplan_subscriber *zplan_subscriber_new_curve (const char *endpoint, const
                                                      const struct zplan_curve *curve)
 {
     struct keys keys = {0};
-    return keys_take (&keys, curve) ? NULL : subscriber_new (endpoint, title_prefix, &keys);
+    return keys_copy (&keys, curve) ? NULL : subscriber_new (endpoint, title_prefix, &keys);
 }
 
 void zplan_subscriber_destroy (struct zplan_subscriber **subscriber)
@@ -107,7 +107,7 @@ struct gap_mark subscriber_mark (const json_t *object, char epoch[EPOCH_SIZE])
     return mark;
 }
 
-static void read_mark (struct zplan_subscriber *self)
+static void read_result_mark (struct zplan_subscriber *self)
 {
     struct reason reason;
     json_t *plan = json_read_object (span_of (self->result.plan, self->result.plan_size), &reason);
@@ -130,14 +130,14 @@ bool subscriber_receive (struct zplan_subscriber *self, int *turns)
         if (!packet_recv (packet, self->listener.socket, &packet_of_stations))
             return false;
         if (read_result (packet, &self->result)) {
-            read_mark (self);
+            read_result_mark (self);
             return true;
         }
     }
     return false;
 }
 
-void subscriber_give (struct zplan_subscriber *self, struct zplan_result *ret)
+void subscriber_return_result (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     memcpy (self->epoch, self->mark_epoch, sizeof self->epoch);
     *ret = self->result;
@@ -155,7 +155,7 @@ static bool next_result (struct zplan_subscriber *self, struct zplan_result *ret
         return recovery_next (self, ret);
     if (!subscriber_receive (self, &turns))
         return false;
-    subscriber_give (self, ret);
+    subscriber_return_result (self, ret);
     return true;
 }
 

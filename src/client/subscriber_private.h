@@ -15,14 +15,14 @@ enum subscriber_phase {
     PHASE_HEAD,   // has requested the station's last seq
     PHASE_PAGE,   // has requested a page of the history
     PHASE_RETURN, // returns the runs of a page
-    PHASE_REST    // waits before it retries
+    PHASE_RETRY   // waits before it retries
 };
 
 // Why the history is read.
 enum purpose {
-    FOR_LOOK,    // the station has published more than was received
+    FOR_CHECK,   // the station has published more than was received
     FOR_WAITING, // to return what was missed before the result that waits
-    FOR_BEGIN    // to continue where an earlier subscription ended
+    FOR_RESUME   // to continue where an earlier subscription ended
 };
 
 // A request to the history, after gap.last and before the result that waits.
@@ -46,14 +46,14 @@ struct recovery {
     enum subscriber_phase phase;
     struct gap gap;
     struct filling filling;
-    bool result_waits;   // a result was received that waits for what was missed before it
-    bool answered;       // `history` was answered at least once, so waiting for it is worthwhile
-    bool notified;       // notice given that the history does not answer
-    bool behind;         // the last check found results that were not received
-    int64_t look_us;     // monotonic: time of the next check
-    int64_t look_gap_us; // interval from the last check to `look_us`
-    int64_t rest_us;     // monotonic: when to retry
-    uint64_t turns;      // client_turns when last checked
+    bool result_waits;    // a result was received that waits for what was missed before it
+    bool answered;        // `history` was answered at least once, so waiting for it is worthwhile
+    bool notified;        // notice given that the history does not answer
+    bool behind;          // the last check found results that were not received
+    int64_t check_due_us; // monotonic: time of the next check
+    int64_t check_interval_us; // interval from the last check to `check_due_us`
+    int64_t next_attempt_us;   // monotonic: when to retry
+    uint64_t turns;            // client_connection_count when last checked
 
     // How the request in flight ended.
     bool ended;
@@ -85,7 +85,7 @@ struct gap_mark subscriber_mark (const json_t *object, char epoch[EPOCH_SIZE]);
 bool subscriber_receive (struct zplan_subscriber *self, int *turns);
 
 // Return the received result to the caller in `ret`.
-void subscriber_give (struct zplan_subscriber *self, struct zplan_result *ret);
+void subscriber_return_result (struct zplan_subscriber *self, struct zplan_result *ret);
 
 // Update the descriptor: readable if something is left to do.
 void subscriber_update (struct zplan_subscriber *self);
@@ -99,13 +99,13 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens);
 void recovery_end (struct recovery *self);
 
 // Store the reason why a request failed.
-void recovery_set_words (struct recovery *self, struct span words);
+void recovery_set_reason (struct recovery *self, struct span words);
 
 // Request only the station's last seq: PHASE_HEAD.
-void recovery_ask_head (struct recovery *self);
+void recovery_request_head (struct recovery *self);
 
 // Request the page that self->filling describes: PHASE_PAGE.
-void recovery_ask_page (struct recovery *self);
+void recovery_request_page (struct recovery *self);
 
 // The fields in each page that describe the whole history.
 struct history_head {

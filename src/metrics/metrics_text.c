@@ -8,19 +8,19 @@ enum { BUCKETS_MAX = 64 };
 
 static const char other[] = "other";
 
-static int64_t number_at (const json_t *object, const char *name)
+static int64_t member_integer (const json_t *object, const char *name)
 {
     return json_integer_value (json_object_get (object, name));
 }
 
-static void write_head (FILE *out, const char *name, const char *type, const char *help)
+static void write_metric_head (FILE *out, const char *name, const char *type, const char *help)
 {
     fprintf (out, "# HELP zplan_%s %s\n# TYPE zplan_%s %s\n", name, help, name, type);
 }
 
 static void write_gauge (FILE *out, const char *name, const char *help, double value)
 {
-    write_head (out, name, "gauge", help);
+    write_metric_head (out, name, "gauge", help);
     fprintf (out, "zplan_%s %.15g\n", name, value);
 }
 
@@ -50,7 +50,7 @@ static void write_info (FILE *out, const json_t *health)
     } labels[] = {{"version", json_object_get (health, "version")},
                   {"fsync", json_object_get (redis, "fsync")},
                   {"redis_version", json_object_get (redis, "version")}};
-    write_head (out, "info", "gauge", "The station.");
+    write_metric_head (out, "info", "gauge", "The station.");
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         const char *value = json_string_value (labels[i].value);
         fprintf (out, "%s%s=", i ? "," : "zplan_info{", labels[i].label);
@@ -67,18 +67,18 @@ static void write_health (FILE *out, const json_t *health)
     write_info (out, health);
     write_gauge (out, "owner_since_seconds",
                  "Since when it owns the plans, Unix seconds; counters began then or later.",
-                 (double)number_at (health, "owner_since"));
+                 (double)member_integer (health, "owner_since"));
     write_gauge (out, "standbys", "Other stations on its Redis.",
-                 (double)number_at (health, "standbys"));
+                 (double)member_integer (health, "standbys"));
     write_gauge (out, "problems", "What prevents it from working (zplan doctor).",
                  (double)json_array_size (json_object_get (health, "problems")));
     write_gauge (out, "warnings", "What an operator should know (zplan doctor).",
                  (double)json_array_size (json_object_get (health, "warnings")));
     write_gauge (out, "redis_up", "Redis is connected.", state && strcmp (state, "up") == 0);
     write_gauge (out, "redis_used_bytes", "Memory that Redis uses.",
-                 (double)number_at (redis, "used_memory"));
+                 (double)member_integer (redis, "used_memory"));
     write_gauge (out, "redis_limit_bytes", "maxmemory of Redis; 0: none.",
-                 (double)number_at (redis, "maxmemory"));
+                 (double)member_integer (redis, "maxmemory"));
     if (json_is_integer (ahead))
         write_gauge (out, "redis_clock_ahead_seconds",
                      "How far the clock of Redis is before the station's.",
@@ -97,9 +97,9 @@ static void write_plans (FILE *out, const json_t *stats)
                   {"dead", "Plans that failed permanently, and nobody has looked at."}};
     for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++)
         write_gauge (out, gauges[i].name, gauges[i].help,
-                     (double)number_at (stats, gauges[i].name));
-    int64_t oldest = number_at (stats, "oldest_due");
-    double age = (double)number_at (stats, "now_ms") / 1000 - (double)oldest;
+                     (double)member_integer (stats, gauges[i].name));
+    int64_t oldest = member_integer (stats, "oldest_due");
+    double age = (double)member_integer (stats, "now_ms") / 1000 - (double)oldest;
     write_gauge (out, "overdue_seconds", "Age of the oldest plan that is due.",
                  oldest && age > 0 ? age : 0);
 }
@@ -137,7 +137,7 @@ struct labels {
 };
 
 // The first `most` targets get a label of their own; the rest share `other`.
-static void label (struct labels *self, const json_t *targets, size_t most)
+static void label_targets (struct labels *self, const json_t *targets, size_t most)
 {
     size_t rest = 0;
     self->count = 0;
@@ -158,7 +158,7 @@ static void label (struct labels *self, const json_t *targets, size_t most)
 }
 
 // The value of a label: the sum over its targets; for `connected`, whether all are.
-static int64_t number_of (const struct labelled *self, const char *group, const char *name)
+static int64_t sum_of_targets (const struct labelled *self, const char *group, const char *name)
 {
     int64_t sum = 0, yes = 0;
     for (size_t i = 0; i < self->count; i++) {
@@ -191,14 +191,14 @@ static void write_targets (FILE *out, const struct labels *labels)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].type)
-            write_head (out, rows[i].metric, rows[i].type, rows[i].help);
+            write_metric_head (out, rows[i].metric, rows[i].type, rows[i].help);
         for (size_t at = 0; at < labels->count; at++) {
             fprintf (out, "zplan_%s{target=", rows[i].metric);
             write_label (out, labels->at[at].name);
             if (rows[i].outcome)
                 fprintf (out, ",outcome=\"%s\"", rows[i].outcome);
             fprintf (out, "} %" PRId64 "\n",
-                     number_of (&labels->at[at], rows[i].group, rows[i].field));
+                     sum_of_targets (&labels->at[at], rows[i].group, rows[i].field));
         }
     }
 }
@@ -206,13 +206,13 @@ static void write_targets (FILE *out, const struct labels *labels)
 // Write how long the oldest overdue plan of each target has waited.
 static void write_overdue (FILE *out, const json_t *stats, const struct labels *labels)
 {
-    double now = (double)number_at (stats, "now_ms") / 1000;
-    write_head (out, "target_overdue_seconds", "gauge",
-                "Age of the oldest of its plans that are due, or offered to workers.");
+    double now = (double)member_integer (stats, "now_ms") / 1000;
+    write_metric_head (out, "target_overdue_seconds", "gauge",
+                       "Age of the oldest of its plans that are due, or offered to workers.");
     for (size_t at = 0; at < labels->count; at++) {
         double age = 0;
         for (size_t i = 0; i < labels->at[at].count; i++) {
-            int64_t oldest = number_at (labels->at[at].targets[i], "oldest_due");
+            int64_t oldest = member_integer (labels->at[at].targets[i], "oldest_due");
             age = oldest && now - (double)oldest > age ? now - (double)oldest : age;
         }
         fputs ("zplan_target_overdue_seconds{target=", out);
@@ -224,8 +224,8 @@ static void write_overdue (FILE *out, const json_t *stats, const struct labels *
 // -- histograms
 
 // `target` NULL: without a target label.
-static void write_series (FILE *out, const char *name, const char *target, const json_t *le_us,
-                          const int64_t *counts, int64_t sum_us)
+static void write_histogram (FILE *out, const char *name, const char *target, const json_t *le_us,
+                             const int64_t *counts, int64_t sum_us)
 {
     int64_t below = 0;
     size_t bounds = json_array_size (le_us);
@@ -262,7 +262,7 @@ static void add_counts (int64_t counts[BUCKETS_MAX], int64_t *sum_us, const json
     const json_t *list = json_object_get (one, "counts");
     for (size_t i = 0; i < json_array_size (list) && i < BUCKETS_MAX; i++)
         counts[i] += json_integer_value (json_array_get (list, i));
-    *sum_us += number_at (one, "sum_us");
+    *sum_us += member_integer (one, "sum_us");
 }
 
 static void write_histograms (FILE *out, const json_t *histograms, const struct labels *labels)
@@ -282,7 +282,7 @@ static void write_histograms (FILE *out, const json_t *histograms, const struct 
         const json_t *targets = json_object_get (histogram, "targets");
         if (!json_is_array (le_us) || json_array_size (le_us) >= BUCKETS_MAX)
             continue; // an older station without histograms
-        write_head (out, rows[i].metric, "histogram", rows[i].help);
+        write_metric_head (out, rows[i].metric, "histogram", rows[i].help);
         for (size_t at = 0; at < (rows[i].by_target ? labels->count : 1); at++) {
             int64_t counts[BUCKETS_MAX] = {0}, sum_us = 0;
             if (!rows[i].by_target)
@@ -291,8 +291,8 @@ static void write_histograms (FILE *out, const json_t *histograms, const struct 
                 const json_t *name = json_object_get (labels->at[at].targets[n], "name");
                 add_counts (counts, &sum_us, json_object_get (targets, json_string_value (name)));
             }
-            write_series (out, rows[i].metric, rows[i].by_target ? labels->at[at].name : NULL,
-                          le_us, counts, sum_us);
+            write_histogram (out, rows[i].metric, rows[i].by_target ? labels->at[at].name : NULL,
+                             le_us, counts, sum_us);
         }
     }
 }
@@ -305,7 +305,7 @@ void metrics_write (FILE *out, const json_t *health, const json_t *stats, size_t
     if (!stats)
         return;
     struct labels labels;
-    label (&labels, json_object_get (stats, "targets"), targets);
+    label_targets (&labels, json_object_get (stats, "targets"), targets);
     write_plans (out, stats);
     write_counters (out, json_object_get (stats, "counters"));
     write_targets (out, &labels);

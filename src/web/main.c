@@ -46,7 +46,7 @@ static const struct configured_program program = {.name = "zplan-web",
                                                   .check = web_settings_check};
 
 // Raise the limit of open files, as each connection needs a descriptor.
-static void allow_files (void)
+static void raise_file_limit (void)
 {
     struct rlimit limit;
     if (getrlimit (RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES)
@@ -75,17 +75,17 @@ static void print_ready (const struct web_settings *settings, int port)
     fflush (stdout);
 }
 
-static void stop (void *reactor)
+static void stop_reactor (void *reactor)
 {
     reactor_stop (reactor);
 }
 
-static int run (void *values, struct reason *reason)
+static int run_gateway (void *values, struct reason *reason)
 {
     const struct web_settings *settings = values;
     struct daemon daemon;
     bool started = daemon_start (&daemon, program.name, settings->log_level, settings->log_format);
-    allow_files ();
+    raise_file_limit ();
     struct gateway *gateway =
         started && sodium_init () >= 0 ? open_gateway (daemon.reactor, settings, reason) : NULL;
     bool unusable = false;
@@ -93,7 +93,7 @@ static int run (void *values, struct reason *reason)
         gateway ? server_new (daemon.reactor, settings, gateway, &unusable, reason) : NULL;
     if (server) {
         print_ready (settings, server->listener.port);
-        daemon_serve (&daemon, stop, daemon.reactor);
+        daemon_serve (&daemon, stop_reactor, daemon.reactor);
     }
     int code = server ? CONFIGURED_STOPPED : unusable ? CONFIGURED_MISUSED : CONFIGURED_NOT_STARTED;
     server_destroy (&server);
@@ -104,5 +104,5 @@ static int run (void *values, struct reason *reason)
 int main (int argc, char **argv)
 {
     static struct web_settings settings;
-    return configured_main (&program, argc, argv, &settings, run);
+    return configured_main (&program, argc, argv, &settings, run_gateway);
 }

@@ -25,10 +25,10 @@
 
 enum {
     CONNECTIONS_MAX = 4096,
-    CONNECTIONS_OF_ONE = 256,
-    MEMORY_OF_ONE = 24576, // the header (GUARD_HEAD_MAX), and data of the library
-    ACCEPTS_MAX = 64,      // in a turn
-    PAUSE_MS = 100,        // until accepting is retried at a limit
+    ADDRESS_CONNECTIONS_MAX = 256,
+    CONNECTION_MEMORY = 24576, // the header (GUARD_HEAD_MAX), and data of the library
+    ACCEPTS_MAX = 64,          // in a turn
+    PAUSE_MS = 100,            // until accepting is retried at a limit
     HEADER_MS = 10000,
     IDLE_MS = 60000, // from a request to the end of the next header
 };
@@ -42,7 +42,7 @@ static void on_deadline (void *owner)
     shutdown (peer->fd, SHUT_RDWR); // the library then closes it
 }
 
-void peer_deadline (struct http_connection *self, int64_t ms)
+void peer_set_deadline (struct http_connection *self, int64_t ms)
 {
     timer_set (&self->deadline, self->server->reactor, ms);
 }
@@ -53,7 +53,7 @@ bool peer_has_left (const struct http_connection *self)
     return poll (&ends, 1, 0) == 1;
 }
 
-static void name_of (const struct sockaddr *address, char out[48])
+static void peer_address_text (const struct sockaddr *address, char out[48])
 {
     const void *bytes =
         address->sa_family == AF_INET
@@ -97,15 +97,16 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
     self->peers++;
     peer->server = self;
     peer->fd = MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    name_of (MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
-             peer->address);
+    peer_address_text (
+        MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
+        peer->address);
     peer->place = bucket_of (self, peer->address);
     peer->next = *peer->place;
     if (peer->next)
         peer->next->place = &peer->next;
     *peer->place = peer;
     peer->deadline = (struct timer){.call = on_deadline, .owner = peer};
-    peer_deadline (peer, HEADER_MS);
+    peer_set_deadline (peer, HEADER_MS);
 }
 
 // -- requests
@@ -139,13 +140,13 @@ static void on_completed (void *cls, struct MHD_Connection *connection, void **c
     self->idle_turns = 0;
     if (!exchange)
         return;
-    peer_deadline (exchange->peer, IDLE_MS);
+    peer_set_deadline (exchange->peer, IDLE_MS);
     exchange->peer->exchange = NULL;
     exchange_destroy (&exchange);
     *context = NULL;
 }
 
-void server_count (struct server *self, const struct exchange *exchange)
+void server_count_request (struct server *self, const struct exchange *exchange)
 {
     size_t row = exchange->routed.route ? (size_t)(exchange->routed.route - routes) : ROUTE_ELSE;
     struct route_count *count = &self->counts[row];
@@ -163,7 +164,7 @@ void server_count (struct server *self, const struct exchange *exchange)
 // The library requests a turn at once when it has work left, but also repeatedly while a TLS
 // handshake waits for its peer. It gets a few turns at once, then one after 1, 2, 4 ... 64 ms,
 // until something happens.
-static void daemon_turn (struct server *self)
+static void run_daemon (struct server *self)
 {
     enum { AT_ONCE = 4, DOUBLED_MAX = 6 };
     MHD_UNSIGNED_LONG_LONG ms;
@@ -179,33 +180,33 @@ static void daemon_turn (struct server *self)
 
 static void on_timer (void *owner)
 {
-    daemon_turn (owner);
+    run_daemon (owner);
 }
 
 // A connection has input, or an answer is ready.
-static void on_news (void *owner)
+static void on_wakeup (void *owner)
 {
     struct server *self = owner;
     self->idle_turns = 0;
-    daemon_turn (self);
+    run_daemon (self);
 }
 
 static void on_epoll (void *owner, uint32_t events)
 {
     (void)events;
-    on_news (owner);
+    on_wakeup (owner);
 }
 
 // Whether an address has reached its limit of connections. Proxies have none, as they connect for
 // all their users.
-static bool is_crowded (struct server *self, const char *address)
+static bool is_at_connection_limit (struct server *self, const char *address)
 {
     size_t count = 0;
     if (self->listener.path[0] || forwarded_is_proxy (self->settings->behind_proxy, address))
         return false;
     for (const struct http_connection *peer = *bucket_of (self, address); peer; peer = peer->next)
         count += strcmp (peer->address, address) == 0;
-    return count >= CONNECTIONS_OF_ONE;
+    return count >= ADDRESS_CONNECTIONS_MAX;
 }
 
 static void on_accept (void *owner, uint32_t events)
@@ -224,8 +225,8 @@ static void on_accept (void *owner, uint32_t events)
             timer_set (&self->pause, self->reactor, PAUSE_MS);
             break;
         }
-        name_of ((const struct sockaddr *)(const void *)&address, name);
-        if (is_crowded (self, name))
+        peer_address_text ((const struct sockaddr *)(const void *)&address, name);
+        if (is_at_connection_limit (self, name))
             close (fd);
         else // this closes `fd` if it fails
             MHD_add_connection (self->daemon, fd, (const struct sockaddr *)(const void *)&address,
@@ -235,7 +236,7 @@ static void on_accept (void *owner, uint32_t events)
         source_end (&self->accepts);
         timer_set (&self->pause, self->reactor, PAUSE_MS);
     }
-    daemon_turn (self);
+    run_daemon (self);
 }
 
 static void on_pause (void *owner)
@@ -291,7 +292,7 @@ static struct MHD_Daemon *start_library (struct server *self)
         flags | (self->tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, self,
         MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)MEMORY_OF_ONE, MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, self, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
         self, MHD_OPTION_ARRAY, self->tls ? tls : tls + 2, MHD_OPTION_END);
 }
@@ -302,11 +303,11 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     struct server *self = memory_new (sizeof *self);
     self->reactor = reactor;
     self->settings = settings;
-    self->call = api_call;
+    self->call = api_dispatch;
     self->gateway = gateway;
     self->source = (struct source){.call = on_epoll, .owner = self};
     self->timer = (struct timer){.call = on_timer, .owner = self};
-    self->task = (struct task){.call = on_news, .owner = self};
+    self->task = (struct task){.call = on_wakeup, .owner = self};
     self->accepts = (struct source){.call = on_accept, .owner = self};
     self->pause = (struct timer){.call = on_pause, .owner = self};
     self->listener.fd = -1;

@@ -104,7 +104,7 @@ static int apply_item (const struct filled *to, zconfig_t *item, const char *sec
 }
 
 // zconfig treats a folder as an empty file, and ends a line at a NUL.
-static bool is_text (const char *path)
+static bool is_text_file (const char *path)
 {
     struct stat entry;
     if (stat (path, &entry) || S_ISDIR (entry.st_mode))
@@ -126,7 +126,7 @@ static int apply_file (const struct filled *to, const char *path, struct reason 
     int rc = 0;
     if (access (path, R_OK))
         return reason_set (reason, "-c %s: %s", path, strerror (errno));
-    zconfig_t *root = is_text (path) ? zconfig_load (path) : NULL;
+    zconfig_t *root = is_text_file (path) ? zconfig_load (path) : NULL;
     if (!root)
         return reason_set (reason, "-c %s: cannot be read as a ZPL file", path);
     for (zconfig_t *item = zconfig_child (root); item && rc == 0; item = zconfig_next (item))
@@ -147,7 +147,7 @@ struct argv_reader {
     struct reason *reason;
 };
 
-static const char *take_value (struct argv_reader *arguments, const char *option)
+static const char *take_option_value (struct argv_reader *arguments, const char *option)
 {
     if (arguments->next < arguments->count)
         return arguments->at[arguments->next++];
@@ -157,7 +157,7 @@ static const char *take_value (struct argv_reader *arguments, const char *option
 
 static enum configured apply_set (struct argv_reader *arguments)
 {
-    const char *text = take_value (arguments, "--set");
+    const char *text = take_option_value (arguments, "--set");
     const char *equals = text ? strchr (text, '=') : NULL;
     char name[256];
     if (!text)
@@ -177,13 +177,13 @@ static enum configured apply_option (struct argv_reader *arguments)
     if (strcmp (option, "--set") == 0)
         return apply_set (arguments);
     if (strcmp (option, "-c") == 0) // applied already, before the options
-        return take_value (arguments, option) ? CONFIGURED : CONFIGURED_USAGE;
+        return take_option_value (arguments, option) ? CONFIGURED : CONFIGURED_USAGE;
     const struct setting *row = settings_option (arguments->to->program->table, option);
     if (!row) {
         reason_set (arguments->reason, "%s: no such option", quoted (span_text (option)));
         return CONFIGURED_USAGE;
     }
-    const char *value = row->type == SETTING_FLAG ? "1" : take_value (arguments, option);
+    const char *value = row->type == SETTING_FLAG ? "1" : take_option_value (arguments, option);
     if (!value)
         return CONFIGURED_USAGE;
     return setting_set (row, arguments->to->values, value, arguments->reason) ? CONFIGURED_WRONG
@@ -191,7 +191,7 @@ static enum configured apply_option (struct argv_reader *arguments)
 }
 
 // Handle --help, --version, --settings and -c, which take effect before all other options.
-static enum configured apply_first (struct argv_reader *arguments)
+static enum configured apply_early_options (struct argv_reader *arguments)
 {
     for (int i = 1; i < arguments->count; i++) {
         const char *option = arguments->at[i];
@@ -220,7 +220,7 @@ enum configured configure (const struct configured_program *program, int argc, c
     const struct filled to = {program, values};
     struct argv_reader arguments = {argc, argv, 1, &to, reason};
     settings_reset (program->table, values);
-    enum configured configured = apply_first (&arguments);
+    enum configured configured = apply_early_options (&arguments);
     while (configured == CONFIGURED && arguments.next < argc)
         configured = apply_option (&arguments);
     if (configured == CONFIGURED && program->check (values, reason))

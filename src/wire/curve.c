@@ -74,7 +74,7 @@ struct cert_reader {
 
 // A value in the syntax of zconfig: in double or single quotes, or unquoted up to a '#'. After a
 // quoted value only a comment is allowed. False: the quote is not closed, or other text follows it.
-static bool read_value (struct span text, struct span *ret)
+static bool read_zpl_value (struct span text, struct span *ret)
 {
     text = span_trimmed (text);
     uint8_t quote = text.size ? text.data[0] : '\0';
@@ -92,7 +92,7 @@ static bool read_value (struct span text, struct span *ret)
     return rest.size == 0 || rest.data[0] == '#';
 }
 
-static const char *set_field (struct cert_reader *self, struct span name, struct span value)
+static const char *set_cert_field (struct cert_reader *self, struct span name, struct span value)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (fields[i].section != self->section || !span_is (name, fields[i].name))
@@ -112,7 +112,7 @@ static const char *set_field (struct cert_reader *self, struct span name, struct
            "public-key, secret-key";
 }
 
-static const char *read_section (struct cert_reader *self, struct span text)
+static const char *read_section_name (struct cert_reader *self, struct span text)
 {
     const uint8_t *comment = memchr (text.data, '#', text.size);
     if (comment)
@@ -129,7 +129,7 @@ static const char *read_section (struct cert_reader *self, struct span text)
 
 // Returns what is wrong with the line, or NULL. The text must not quote the line, which may contain
 // a key.
-static const char *read_line (struct cert_reader *self, struct span line)
+static const char *read_cert_line (struct cert_reader *self, struct span line)
 {
     for (size_t i = 0; i < line.size; i++)
         if (line.data[i] < ' ' || line.data[i] == 0x7F)
@@ -138,29 +138,29 @@ static const char *read_line (struct cert_reader *self, struct span line)
     if (text.size == 0 || text.data[0] == '#')
         return NULL;
     if (line.data[0] != ' ')
-        return read_section (self, text);
+        return read_section_name (self, text);
     const uint8_t *equals = memchr (text.data, '=', text.size);
     struct span value;
     if (!equals)
         return "is not NAME = \"VALUE\"";
     size_t size = (size_t)(equals - text.data);
-    if (!read_value (span_of (equals + 1, text.size - size - 1), &value))
+    if (!read_zpl_value (span_of (equals + 1, text.size - size - 1), &value))
         return "has an unterminated quote, or text after it";
-    return set_field (self, span_trimmed (span_of (text.data, size)), value);
+    return set_cert_field (self, span_trimmed (span_of (text.data, size)), value);
 }
 
-static int read_lines (struct span text, struct curve_cert *ret, struct reason *reason)
+static int read_cert_lines (struct span text, struct curve_cert *ret, struct reason *reason)
 {
     struct cert_reader reader = {.cert = ret};
     for (int number = 1; text.size; number++) {
-        const char *wrong = read_line (&reader, span_take_line (&text));
+        const char *wrong = read_cert_line (&reader, span_take_line (&text));
         if (wrong)
             return reason_set (reason, "line %d %s", number, wrong);
     }
     return 0;
 }
 
-static const char *key_trouble (const struct curve_keys *keys, enum curve_part part)
+static const char *find_key_error (const struct curve_keys *keys, enum curve_part part)
 {
     if (!*keys->public_key)
         return "the public-key is missing";
@@ -188,9 +188,9 @@ static int check_lists (const struct curve_cert *cert, struct reason *reason)
 static int read_cert (struct span text, enum curve_part part, struct curve_cert *ret,
                       struct reason *reason)
 {
-    if (read_lines (text, ret, reason))
+    if (read_cert_lines (text, ret, reason))
         return -1;
-    const char *trouble = key_trouble (&ret->keys, part);
+    const char *trouble = find_key_error (&ret->keys, part);
     if (trouble)
         return reason_set (reason, "%s", trouble);
     if (ret->speaks_for[0] && strcmp (ret->speaks_for, "yes") != 0 &&
@@ -199,7 +199,7 @@ static int read_cert (struct span text, enum curve_part part, struct curve_cert 
     return check_lists (ret, reason);
 }
 
-static const char *file_trouble (int fd, bool *ret_shared)
+static const char *find_file_error (int fd, bool *ret_shared)
 {
     struct stat entry;
     if (fstat (fd, &entry))
@@ -213,12 +213,12 @@ static const char *file_trouble (int fd, bool *ret_shared)
 }
 
 // Read the file, and whether others have access to it. Returns the size, or -1 with a reason.
-static ssize_t read_file (const char *path, char text[FILE_MAX], bool *ret_shared,
-                          struct reason *reason)
+static ssize_t read_cert_file (const char *path, char text[FILE_MAX], bool *ret_shared,
+                               struct reason *reason)
 {
     // O_NONBLOCK: opening a named pipe must not wait for a writer.
     int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const char *trouble = fd < 0 ? strerror (errno) : file_trouble (fd, ret_shared);
+    const char *trouble = fd < 0 ? strerror (errno) : find_file_error (fd, ret_shared);
     ssize_t size = 0, more = 1;
     while (!trouble && more > 0 && size < FILE_MAX) {
         more = read (fd, text + size, (size_t)(FILE_MAX - size));
@@ -252,7 +252,7 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
     struct reason why;
     struct curve_cert cert = {0};
     bool shared = true;
-    ssize_t size = read_file (path, text, &shared, &why);
+    ssize_t size = read_cert_file (path, text, &shared, &why);
     int rc = size < 0 ? -1 : read_cert (span_of (text, (size_t)size), part, &cert, &why);
     // Checked last, so that a public certificate, readable by all, gets its own error.
     if (!rc && part == CURVE_SECRET && shared) {
@@ -345,7 +345,7 @@ int curve_cert_save (const char *folder, const struct curve_cert *cert,
 
 // -- sockets
 
-static void set_option (void *socket, int option, const void *value, size_t size)
+static void set_socket_option (void *socket, int option, const void *value, size_t size)
 {
     int rc = zmq_setsockopt (socket, option, value, size);
     assert (rc == 0);
@@ -353,23 +353,23 @@ static void set_option (void *socket, int option, const void *value, size_t size
 }
 
 // The size includes the NUL: so libzmq takes the keys as Z85.
-static void set_keys (void *socket, const struct curve_keys *own)
+static void set_socket_keys (void *socket, const struct curve_keys *own)
 {
-    set_option (socket, ZMQ_CURVE_PUBLICKEY, own->public_key, CURVE_KEY_SIZE);
-    set_option (socket, ZMQ_CURVE_SECRETKEY, own->secret_key, CURVE_KEY_SIZE);
+    set_socket_option (socket, ZMQ_CURVE_PUBLICKEY, own->public_key, CURVE_KEY_SIZE);
+    set_socket_option (socket, ZMQ_CURVE_SECRETKEY, own->secret_key, CURVE_KEY_SIZE);
 }
 
 void curve_make_client (void *socket, const struct curve_keys *own, const char *server_key)
 {
-    set_option (socket, ZMQ_CURVE_SERVERKEY, server_key, CURVE_KEY_SIZE);
-    set_keys (socket, own);
+    set_socket_option (socket, ZMQ_CURVE_SERVERKEY, server_key, CURVE_KEY_SIZE);
+    set_socket_keys (socket, own);
 }
 
 void curve_make_server (void *socket, const struct curve_keys *own, const char *domain)
 {
     int yes = 1;
-    set_option (socket, ZMQ_CURVE_SERVER, &yes, sizeof yes);
-    set_keys (socket, own);
-    set_option (socket, ZMQ_ZAP_DOMAIN, domain, strlen (domain));
-    set_option (socket, ZMQ_ZAP_ENFORCE_DOMAIN, &yes, sizeof yes);
+    set_socket_option (socket, ZMQ_CURVE_SERVER, &yes, sizeof yes);
+    set_socket_keys (socket, own);
+    set_socket_option (socket, ZMQ_ZAP_DOMAIN, domain, strlen (domain));
+    set_socket_option (socket, ZMQ_ZAP_ENFORCE_DOMAIN, &yes, sizeof yes);
 }

@@ -5,15 +5,15 @@
 
 #include "station_name.h"
 
-// Begin to iterate over a comma list with next_part: "" has no parts, "a," has an empty second
-// part.
-static const char *parts_of (const char *list)
+// Begin to iterate over a comma list with next_part_of_list: "" has no parts, "a," has an empty
+// second part.
+static const char *first_part_of_list (const char *list)
 {
     return *list ? list : NULL;
 }
 
 // Get the next part; false at the end.
-static bool next_part (const char **rest, struct span *ret)
+static bool next_part_of_list (const char **rest, struct span *ret)
 {
     if (!*rest)
         return false;
@@ -33,9 +33,9 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
                  {"result", CURVE_ROLE_RESULT},
                  {"signal", CURVE_ROLE_SIGNAL}};
     unsigned roles = 0;
-    const char *rest = parts_of (text);
+    const char *rest = first_part_of_list (text);
     struct span part;
-    while (next_part (&rest, &part)) {
+    while (next_part_of_list (&rest, &part)) {
         unsigned role = 0;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (span_is (part, known[i].name))
@@ -59,9 +59,9 @@ static bool station_pattern_valid (struct span pattern)
 
 int curve_stations_check (const char *text, struct reason *reason)
 {
-    const char *rest = parts_of (text);
+    const char *rest = first_part_of_list (text);
     struct span part;
-    while (next_part (&rest, &part)) {
+    while (next_part_of_list (&rest, &part)) {
         if (station_pattern_valid (part))
             continue;
         return reason_set (
@@ -73,7 +73,7 @@ int curve_stations_check (const char *text, struct reason *reason)
     return 0;
 }
 
-static bool pattern_has (struct span pattern, struct span station)
+static bool pattern_matches (struct span pattern, struct span station)
 {
     if (pattern.size == 0 || pattern.data[pattern.size - 1] != '*')
         return span_equal (pattern, station);
@@ -84,10 +84,10 @@ static bool pattern_has (struct span pattern, struct span station)
 
 bool curve_stations_have (const char *text, struct span station)
 {
-    const char *rest = parts_of (text);
+    const char *rest = first_part_of_list (text);
     struct span pattern;
     bool found = !rest;
-    while (!found && next_part (&rest, &pattern))
-        found = pattern_has (pattern, station);
+    while (!found && next_part_of_list (&rest, &pattern))
+        found = pattern_matches (pattern, station);
     return found;
 }

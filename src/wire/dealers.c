@@ -16,7 +16,7 @@ enum {
 
 // Stop the monitor first: if an event occurs between the closing of the two sockets, threads of
 // libzmq wait forever for its reader.
-static void close_row (struct dealer *row)
+static void close_dealer (struct dealer *row)
 {
     int error = errno;
     if (row->socket && row->monitor)
@@ -49,7 +49,7 @@ static int open_monitor (struct dealers *self, struct dealer *row)
                : 0;
 }
 
-static int open_row (struct dealers *self, size_t index)
+static int open_dealer (struct dealers *self, size_t index)
 {
     struct dealer *row = &self->rows[index];
     bool single = self->endpoints->count == 1 && !self->watch_single;
@@ -66,7 +66,7 @@ static int open_row (struct dealers *self, size_t index)
     if ((single || open_monitor (self, row) == 0) &&
         zmq_connect (row->socket, self->endpoints->rows[index]) == 0)
         return 0;
-    close_row (row);
+    close_dealer (row);
     return -1;
 }
 
@@ -78,7 +78,7 @@ int dealers_open (struct dealers *self, void *context, const struct endpoints *e
     self->prepare = prepare;
     self->owner = owner;
     for (size_t i = 0; i < endpoints->count; i++)
-        if (open_row (self, i))
+        if (open_dealer (self, i))
             return -1;
     return 0;
 }
@@ -86,7 +86,7 @@ int dealers_open (struct dealers *self, void *context, const struct endpoints *e
 void dealers_close (struct dealers *self)
 {
     for (size_t i = 0; i < ENDPOINTS_MAX; i++)
-        close_row (&self->rows[i]);
+        close_dealer (&self->rows[i]);
 }
 
 static void read_monitor (struct dealers *self, struct dealer *row)
@@ -105,7 +105,7 @@ static void read_monitor (struct dealers *self, struct dealer *row)
     }
 }
 
-void dealers_read_news (struct dealers *self)
+void dealers_read_events (struct dealers *self)
 {
     for (size_t i = 0; i < self->endpoints->count; i++)
         read_monitor (self, &self->rows[i]);
@@ -124,6 +124,6 @@ int dealers_current (const struct dealers *self)
 
 int dealers_renew (struct dealers *self, size_t index)
 {
-    close_row (&self->rows[index]);
-    return open_row (self, index);
+    close_dealer (&self->rows[index]);
+    return open_dealer (self, index);
 }

@@ -38,7 +38,7 @@ int dealers_open (struct dealers *self, void *context, const struct endpoints *e
 void dealers_close (struct dealers *self);
 
 // Read the events of the monitors.
-void dealers_read_news (struct dealers *self);
+void dealers_read_events (struct dealers *self);
 
 // The index of the address that counts: the one that was connected last, as a station that takes
 // over binds its socket then. Below 0: none is connected. One that is lost does not count.

@@ -39,7 +39,7 @@ void endpoints_clear (struct endpoints *self)
 
 // Whether the host is a numeric address other than a wildcard. In a bound endpoint a name is an
 // interface.
-static bool is_address (const char *host)
+static bool is_specific_address (const char *host)
 {
     char text[INET6_ADDRSTRLEN];
     struct in6_addr v6;
@@ -73,7 +73,7 @@ bool endpoint_reach (struct span name, struct span bound, const char *own_host,
         return true;
     char *port = strrchr (text, ':');
     *port++ = '\0';
-    if (!is_address (text + 6))
+    if (!is_specific_address (text + 6))
         snprintf (out, ENDPOINT_SIZE, "tcp://%s:%s", here ? "127.0.0.1" : host, port);
     return true;
 }

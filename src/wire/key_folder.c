@@ -12,7 +12,7 @@
 #include "memory.h"
 #include "table.h"
 
-enum { LOOK_SHARE = 50, LOOK_MAX_US = 4000000, CLOCK_TICK_US = 50000 };
+enum { CHECK_SHARE = 50, CHECK_PAUSE_MAX_US = 4000000, CLOCK_TICK_US = 50000 };
 
 // -- reading it
 
@@ -41,12 +41,12 @@ static int is_certificate (const struct dirent *entry)
 }
 
 // In the order of bytes, whatever the locale is: of two files with one key the first counts.
-static int by_file (const struct dirent **one, const struct dirent **other)
+static int compare_files (const struct dirent **one, const struct dirent **other)
 {
     return strcmp ((*one)->d_name, (*other)->d_name);
 }
 
-static int by_name (const void *one, const void *other)
+static int compare_key_names (const void *one, const void *other)
 {
     return strcmp (((const struct named *)one)->name, ((const struct named *)other)->name);
 }
@@ -57,32 +57,33 @@ static void free_named (void *named)
     free (named);
 }
 
-static void keep_name (struct folder_reading *self, const char *name, const char *file)
+static void remember_name (struct folder_reading *self, const char *name, const char *file)
 {
     struct named *named = memory_new (sizeof *named);
     snprintf (named->name, sizeof named->name, "%s", name);
     named->file = memory_text (file);
-    if (!tsearch (named, &self->names, by_name))
+    if (!tsearch (named, &self->names, compare_key_names))
         abort ();
 }
 
-static int take_cert (struct folder_reading *self, const struct curve_cert *cert, const char *file,
-                      struct reason *reason)
+static int accept_cert (struct folder_reading *self, const struct curve_cert *cert,
+                        const char *file, struct reason *reason)
 {
     struct named wanted;
     memcpy (wanted.name, cert->name, sizeof wanted.name);
-    struct named *const *found = cert->name[0] ? tfind (&wanted, &self->names, by_name) : NULL;
+    struct named *const *found =
+        cert->name[0] ? tfind (&wanted, &self->names, compare_key_names) : NULL;
     if (found)
         return reason_set (reason, "name: %s is also the name in %s too",
                            quoted (span_text (cert->name)), (*found)->file);
     if (self->take (self->owner, cert, reason))
         return -1;
     if (cert->name[0])
-        keep_name (self, cert->name, file);
+        remember_name (self, cert->name, file);
     return 0;
 }
 
-static int take_file (struct folder_reading *self, const char *file, struct reason *reason)
+static int read_folder_file (struct folder_reading *self, const char *file, struct reason *reason)
 {
     char path[CURVE_PATH_SIZE];
     struct curve_cert cert;
@@ -93,7 +94,7 @@ static int take_file (struct folder_reading *self, const char *file, struct reas
         return 0;
     if (curve_cert_load (path, CURVE_PUBLIC, &cert, reason))
         return -1;
-    if (take_cert (self, &cert, file, &why) == 0)
+    if (accept_cert (self, &cert, file, &why) == 0)
         return 0;
     return reason_set (reason, "%s: %s", path, why.text);
 }
@@ -103,13 +104,13 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
 {
     struct folder_reading reading = {folder, take, owner, NULL};
     struct dirent **entries;
-    int count = scandir (folder, &entries, is_certificate, by_file);
+    int count = scandir (folder, &entries, is_certificate, compare_files);
     if (count < 0)
         return reason_set (reason, "%s: %s", folder, strerror (errno));
     *ret_wrong = (struct key_folder_wrong){0};
     for (int i = 0; i < count; i++) {
         struct reason why;
-        if (take_file (&reading, entries[i]->d_name, &why) && ret_wrong->count++ == 0)
+        if (read_folder_file (&reading, entries[i]->d_name, &why) && ret_wrong->count++ == 0)
             ret_wrong->first = why;
         free (entries[i]);
     }
@@ -120,12 +121,12 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
 
 // -- has it changed?
 
-static int64_t ns_of (const struct timespec *time)
+static int64_t timespec_ns (const struct timespec *time)
 {
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
-static uint64_t mark_of_file (int folder, const char *name, int64_t *newest_ns)
+static uint64_t file_state_hash (int folder, const char *name, int64_t *newest_ns)
 {
     struct stat entry;
     uint64_t hash = table_hash (span_text (name));
@@ -133,11 +134,11 @@ static uint64_t mark_of_file (int folder, const char *name, int64_t *newest_ns)
         return hash;
     // The inode's change time also shows a change by `cp -p`, which preserves the modification
     // time.
-    int64_t changed_ns = ns_of (&entry.st_ctim);
+    int64_t changed_ns = timespec_ns (&entry.st_ctim);
     if (changed_ns > *newest_ns)
         *newest_ns = changed_ns;
     const uint64_t seen[] = {hash, (uint64_t)entry.st_ino, (uint64_t)entry.st_size,
-                             (uint64_t)ns_of (&entry.st_mtim), (uint64_t)changed_ns};
+                             (uint64_t)timespec_ns (&entry.st_mtim), (uint64_t)changed_ns};
     return table_hash (span_of (seen, sizeof seen));
 }
 
@@ -151,7 +152,7 @@ uint64_t key_folder_mark (const char *folder)
     // A sum, because the order of the files may vary.
     for (struct dirent *entry; (entry = readdir (entries));)
         if (is_certificate (entry))
-            mark += mark_of_file (dirfd (entries), entry->d_name, &newest_ns);
+            mark += file_state_hash (dirfd (entries), entry->d_name, &newest_ns);
     closedir (entries);
     int64_t age_us = clock_wall_us () - newest_ns / 1000;
     return age_us >= 0 && age_us < CLOCK_TICK_US ? 0 : mark;
@@ -160,10 +161,10 @@ uint64_t key_folder_mark (const char *folder)
 uint64_t key_file_mark (const char *path)
 {
     int64_t ignored_ns = 0;
-    return mark_of_file (AT_FDCWD, path, &ignored_ns);
+    return file_state_hash (AT_FDCWD, path, &ignored_ns);
 }
 
 int64_t key_folder_pause_us (int64_t us)
 {
-    return us < LOOK_MAX_US / LOOK_SHARE ? us * LOOK_SHARE : LOOK_MAX_US;
+    return us < CHECK_PAUSE_MAX_US / CHECK_SHARE ? us * CHECK_SHARE : CHECK_PAUSE_MAX_US;
 }

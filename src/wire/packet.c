@@ -24,8 +24,8 @@ const struct packet_limits packet_of_peers = {FRAME_BYTES_MAX, 4 << 20};
 const struct packet_limits packet_of_dispatches = {FRAME_BYTES_MAX, 5 << 20};
 const struct packet_limits packet_of_stations = {32 << 20, 32 << 20};
 
-static bool receive (struct packet *self, void *socket, const struct packet_limits *limits,
-                     bool of_user)
+static bool receive_packet (struct packet *self, void *socket, const struct packet_limits *limits,
+                            bool of_user)
 {
     self->count = 0;
     self->fault = PACKET_WHOLE;
@@ -60,12 +60,12 @@ static bool receive (struct packet *self, void *socket, const struct packet_limi
 
 bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits)
 {
-    return receive (self, socket, limits, false);
+    return receive_packet (self, socket, limits, false);
 }
 
 bool packet_recv_of_user (struct packet *self, void *socket, const struct packet_limits *limits)
 {
-    return receive (self, socket, limits, true);
+    return receive_packet (self, socket, limits, true);
 }
 
 void packet_clear (struct packet *self)
@@ -101,7 +101,7 @@ struct counted {
 };
 
 // Called on a libzmq thread. The debt may be freed once its bytes are 0.
-static void on_released (void *data, void *hint)
+static void on_part_released (void *data, void *hint)
 {
     struct counted *counted = hint;
     (void)data;
@@ -111,7 +111,8 @@ static void on_released (void *data, void *hint)
     free (counted);
 }
 
-static void counted_init (zmq_msg_t *part, struct span frame, struct packet_debt *debt, size_t size)
+static void init_counted_part (zmq_msg_t *part, struct span frame, struct packet_debt *debt,
+                               size_t size)
 {
     struct counted *counted = memory_new (sizeof *counted + frame.size);
     *counted = (struct counted){.debt = debt, .size = size};
@@ -120,7 +121,7 @@ static void counted_init (zmq_msg_t *part, struct span frame, struct packet_debt
     atomic_fetch_add (&debt->bytes, size);
     if (debt->all)
         atomic_fetch_add (&debt->all->bytes, size);
-    if (zmq_msg_init_data (part, counted->bytes, frame.size, on_released, counted))
+    if (zmq_msg_init_data (part, counted->bytes, frame.size, on_part_released, counted))
         abort (); // memory
 }
 
@@ -145,7 +146,7 @@ bool packet_send_counted (void *socket, struct span identity, const struct messa
     for (size_t i = 0; i < count; i++) {
         zmq_msg_t part;
         if (i == largest) {
-            counted_init (&part, frames[i], debt, size);
+            init_counted_part (&part, frames[i], debt, size);
         } else {
             if (zmq_msg_init_size (&part, frames[i].size))
                 abort (); // memory

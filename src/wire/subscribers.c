@@ -133,7 +133,7 @@ static struct subscriber *find_subscriber (struct subscribers *self, int fd)
 // -- limits
 
 // Also drain the kernel's buffer, or libzmq processes it before it notices the close.
-static void disconnect (struct subscribers *self, int fd, const char *bound)
+static void disconnect_subscriber (struct subscribers *self, int fd, const char *bound)
 {
     static char thrown_away[16 << 10];
     struct subscriber *subscriber = &self->at[fd];
@@ -149,7 +149,7 @@ static void disconnect (struct subscribers *self, int fd, const char *bound)
 }
 
 // The largest subscriber that is still connected.
-static int largest (struct subscribers *self)
+static int find_largest (struct subscribers *self)
 {
     int found = -1;
     for (size_t i = 0; i < self->count; i++) {
@@ -173,12 +173,12 @@ static void count_message (struct subscribers *self, int fd, size_t size)
     subscriber->bytes += size;
     self->bytes += size;
     if (subscriber->messages > SUBSCRIBER_MESSAGES_MAX)
-        disconnect (self, fd, "too many subscriptions");
+        disconnect_subscriber (self, fd, "too many subscriptions");
     else if (subscriber->bytes > SUBSCRIBER_BYTES_MAX)
-        disconnect (self, fd, "too many bytes of topics");
-    else if (self->bytes > SUBSCRIBERS_BYTES_MAX && (fd = largest (self)) >= 0 &&
+        disconnect_subscriber (self, fd, "too many bytes of topics");
+    else if (self->bytes > SUBSCRIBERS_BYTES_MAX && (fd = find_largest (self)) >= 0 &&
              self->bytes > SUBSCRIBERS_BYTES_MAX)
-        disconnect (self, fd, "too many bytes of topics of all subscribers");
+        disconnect_subscriber (self, fd, "too many bytes of topics of all subscribers");
 }
 
 // -- reading

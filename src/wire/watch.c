@@ -4,7 +4,7 @@
 #include <sys/epoll.h>
 #include <zmq.h>
 
-static void look_soon (struct watch *self)
+static void schedule_read (struct watch *self)
 {
     if (watch_is_on (self))
         task_set (&self->task, self->source.reactor);
@@ -13,14 +13,14 @@ static void look_soon (struct watch *self)
 static void on_ready (void *owner, uint32_t events)
 {
     (void)events;
-    look_soon (owner);
+    schedule_read (owner);
 }
 
 static void on_task (void *owner)
 {
     struct watch *self = owner;
     if (self->read (self->owner))
-        look_soon (self);
+        schedule_read (self);
 }
 
 void watch_start (struct watch *self, struct reactor *reactor, void *socket, watch_fn *read,
@@ -44,7 +44,7 @@ bool watch_send (struct watch *self, void *socket, struct span identity,
                  const struct message *message)
 {
     bool sent = packet_send_message (socket, identity, message);
-    look_soon (self);
+    schedule_read (self);
     return sent;
 }
 
@@ -52,7 +52,7 @@ bool watch_send_counted (struct watch *self, void *socket, struct span identity,
                          const struct message *message, struct packet_debt *debt)
 {
     bool sent = packet_send_counted (socket, identity, message, debt);
-    look_soon (self);
+    schedule_read (self);
     return sent;
 }
 

@@ -79,7 +79,7 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
 }
 
 // Returns the exit status, with a reason if it is not 0.
-static int run (void *values, struct reason *reason)
+static int run_station_program (void *values, struct reason *reason)
 {
     struct station_settings *settings = values;
     enum station_fault fault;
@@ -107,7 +107,8 @@ int main (int argc, char **argv)
 {
     static struct station_settings settings; // large: it has an entry for every target
     keep_arguments (argc, argv);
-    int code = configured_main (&program, arguments.count, arguments.at, &settings, run);
+    int code =
+        configured_main (&program, arguments.count, arguments.at, &settings, run_station_program);
     free_arguments ();
     return code;
 }

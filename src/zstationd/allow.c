@@ -23,7 +23,7 @@ struct allow {
     char *folder;
     zhashx_t *names;       // of the keys that may connect, by the key's text
     uint64_t mark;         // key_folder_mark when the folder was read; 0 = read it again
-    int64_t look_us;       // when the folder may be checked next, monotonic
+    int64_t next_check_us; // when the folder may be checked next, monotonic
     struct reason trouble; // reason for the first invalid file, or for the folder; empty = none
     void *socket;          // REP
     int64_t second_us;     // when the current second of the log limit began, monotonic
@@ -44,7 +44,7 @@ static bool may_log (struct allow *self)
 
 // -- the folder
 
-static int take_key (void *owner, const struct curve_cert *cert, struct reason *reason)
+static int add_allowed_key (void *owner, const struct curve_cert *cert, struct reason *reason)
 {
     (void)reason; // duplicate keys are harmless here
     zhashx_update (owner, cert->keys.public_key, (void *)cert->name);
@@ -59,7 +59,7 @@ static void read_folder (struct allow *self)
     self->mark = key_folder_mark (self->folder); // before it is read
     zhashx_purge (self->names);
     self->trouble = (struct reason){""};
-    if (key_folder_read (self->folder, take_key, self->names, &wrong, &self->trouble))
+    if (key_folder_read (self->folder, add_allowed_key, self->names, &wrong, &self->trouble))
         self->mark = 0;
     else if (wrong.count)
         self->trouble = wrong.first;
@@ -70,12 +70,12 @@ static void read_folder (struct allow *self)
 static void reread_allowed (struct allow *self)
 {
     int64_t before_us = clock_mono_us ();
-    if (before_us < self->look_us)
+    if (before_us < self->next_check_us)
         return;
     if (!self->mark || key_folder_mark (self->folder) != self->mark)
         read_folder (self);
     int64_t now_us = clock_mono_us ();
-    self->look_us = now_us + key_folder_pause_us (now_us - before_us);
+    self->next_check_us = now_us + key_folder_pause_us (now_us - before_us);
 }
 
 // -- ZAP requests

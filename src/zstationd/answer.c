@@ -10,7 +10,7 @@ static const uint8_t echoed[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID, ZERO
                                  ZERO_FRAME_REQUESTER};
 
 // Append what the request has and the answer does not, up to this number of frames.
-static void echo (struct message *answer, const struct message *request, size_t most)
+static void echo_ids (struct message *answer, const struct message *request, size_t most)
 {
     for (size_t i = 0; i < sizeof echoed; i++) {
         bool given, there;
@@ -24,7 +24,7 @@ static void echo (struct message *answer, const struct message *request, size_t 
 
 // An answer for a plan is preceded by its mailbox, one for a REQ client by an empty frame, any
 // other by nothing.
-static void address (struct message *answer, const struct message *request)
+static void set_envelope (struct message *answer, const struct message *request)
 {
     answer->envelope = ENVELOPE_PLAIN;
     if (request->envelope == ENVELOPE_REQ || request->envelope == ENVELOPE_MAILBOX) {
@@ -38,7 +38,7 @@ static void address (struct message *answer, const struct message *request)
 static bool send_answer (struct target_server *station, struct span identity,
                          const struct message *answer, bool *rerouted)
 {
-    station_notice (station->request);
+    station_process_disconnects (station->request);
     if (!*rerouted && packet_send_message (station->request, identity, answer))
         return true;
     if (answer->envelope == ENVELOPE_MAILBOX && plan_link_is_open (&station->plan) &&
@@ -66,8 +66,8 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
 void answer_reply (struct target_server *station, const struct target_request *request,
                    struct message *answer)
 {
-    echo (answer, &request->message, DESC_FRAMES_MAX);
-    address (answer, &request->message);
+    echo_ids (answer, &request->message, DESC_FRAMES_MAX);
+    set_envelope (answer, &request->message);
     send_answer (station, request->identity, answer, &(bool){false});
 }
 
@@ -82,7 +82,7 @@ void answer_request (struct target_server *station, const struct target_request 
 
 // Set the LOCAL_ID of the answer to a resent run: the latest one, not the one that the worker
 // knows.
-static void name_run (struct message *answer, const struct job *job)
+static void set_latest_run_id (struct message *answer, const struct job *job)
 {
     bool named = false;
     if (!job->renewed)
@@ -99,9 +99,9 @@ static void name_run (struct message *answer, const struct job *job)
 
 bool answer_pass (struct target_server *station, struct job *job, struct message *answer)
 {
-    name_run (answer, job);
-    echo (answer, &job->message, DESC_FRAMES_MAX);
-    address (answer, &job->message);
+    set_latest_run_id (answer, job);
+    echo_ids (answer, &job->message, DESC_FRAMES_MAX);
+    set_envelope (answer, &job->message);
     return send_answer (station, job->identity, answer, &job->rerouted);
 }
 
@@ -110,9 +110,9 @@ bool answer_pass_from (struct target_server *station, struct job *job, struct me
 {
     uint8_t desc[DESC_SIZE_MAX];
     message_drop (answer, ZERO_FRAME_RESPONSER, desc);
-    echo (answer, &job->message, DESC_FRAMES_MAX - 1);
+    echo_ids (answer, &job->message, DESC_FRAMES_MAX - 1);
     message_add (answer, ZERO_FRAME_RESPONSER, span_text (name));
-    address (answer, &job->message);
+    set_envelope (answer, &job->message);
     return send_answer (station, job->identity, answer, &job->rerouted);
 }
 

@@ -23,7 +23,7 @@ static void fail_stranded (struct target_server *station, const char *reason)
         return;
     for (struct job *job = station->queue.head, *next; job; job = next) {
         next = job->next;
-        if (workers_take_any (station->workers, command_of (job)))
+        if (workers_any_takes (station->workers, command_of (job)))
             continue;
         job_queue_remove (&station->queue, job);
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
@@ -37,15 +37,15 @@ static void fail_queue (struct target_server *station, const char *reason)
 }
 
 // A worker takes no more jobs: those that only it took have no worker now.
-static void worker_gone (struct target_server *station, const char *reason)
+static void fail_if_stranded (struct target_server *station, const char *reason)
 {
-    if (workers_serving (station->workers) == 0 || workers_are_limited (station->workers))
+    if (workers_serving (station->workers) == 0 || workers_any_limited (station->workers))
         fail_stranded (station, reason);
 }
 
 // Hand the job to the worker whose turn it is; one that cannot be reached is gone, and the next is
 // tried. False: no worker that takes it is ready, the job is still the caller's.
-static bool hand_out (struct target_server *station, struct job *job)
+static bool give_to_worker (struct target_server *station, struct job *job)
 {
     for (struct worker *worker; (worker = workers_next_for (station->workers, command_of (job)));)
         if (port_give (station, worker, job))
@@ -62,24 +62,24 @@ static void serve_queue (struct target_server *station)
         next = job->next;
         if (deadline_past (job->deadline_s)) {
             job_queue_remove (&station->queue, job);
-            front_drop_late (station, job);
-        } else if (hand_out (station, job)) {
+            front_drop_late_run (station, job);
+        } else if (give_to_worker (station, job)) {
             job_queue_remove (&station->queue, job);
         }
     }
     station->serving = false;
     if (station->has_stranded)
-        worker_gone (station, "the last worker is gone");
+        fail_if_stranded (station, "the last worker is gone");
 }
 
 // Why the job cannot even wait, or NULL.
-static const char *cannot_wait (const struct target_server *station, const struct job *job)
+static const char *find_reject_reason (const struct target_server *station, const struct job *job)
 {
     if (workers_count (station->workers) == 0)
         return "no worker has joined";
     if (workers_serving (station->workers) == 0)
         return "all workers are drained";
-    if (!workers_take_any (station->workers, command_of (job)))
+    if (!workers_any_takes (station->workers, command_of (job)))
         return "no worker has joined for this command";
     if (station->queue.count >= (size_t)station->options.queue ||
         station->queue.bytes + job->size > STATION_BYTES_MAX)
@@ -91,18 +91,18 @@ static const char *cannot_wait (const struct target_server *station, const struc
 // False: it is no duplicate, or its deadline is past.
 static bool renew_job (struct target_server *station, const struct target_request *request)
 {
-    struct job *job = job_find_same (&station->runs, request->identity, &request->message);
+    struct job *job = job_find_duplicate (&station->runs, request->identity, &request->message);
     if (!job || deadline_past (run_deadline_s (&request->message)))
         return false;
-    job_renew (job, request->identity, &request->message);
+    job_update_delivery (job, request->identity, &request->message);
     station->counts[COUNT_RENEWED]++;
     log_event (LEVEL_INFO, "job.renewed", "mailbox=%s", quoted (job->mailbox));
     answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
     return true;
 }
 
-static void take_job (struct target_server *station, const struct target_request *request,
-                      enum job_kind kind)
+static void start_job (struct target_server *station, const struct target_request *request,
+                       enum job_kind kind)
 {
     if (kind == JOB_RUN && renew_job (station, request))
         return;
@@ -110,9 +110,9 @@ static void take_job (struct target_server *station, const struct target_request
     if (!job)
         return;
     if (kind == JOB_RUN && job->message.envelope == ENVELOPE_MAILBOX)
-        job_enter (job, &station->runs);
-    if (!hand_out (station, job)) {
-        const char *reason = cannot_wait (station, job);
+        job_add_to_runs (job, &station->runs);
+    if (!give_to_worker (station, job)) {
+        const char *reason = find_reject_reason (station, job);
         if (reason) {
             answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
             return;
@@ -124,32 +124,32 @@ static void take_job (struct target_server *station, const struct target_request
         answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
 }
 
-static void call (struct target_server *station, const struct target_request *request)
+static void handle_call (struct target_server *station, const struct target_request *request)
 {
-    if (!words_take (station, request))
-        take_job (station, request, JOB_CALL);
+    if (!front_handle_admin_command (station, request))
+        start_job (station, request, JOB_CALL);
 }
 
-static void run (struct target_server *station, const struct target_request *request)
+static void handle_run (struct target_server *station, const struct target_request *request)
 {
-    take_job (station, request, JOB_RUN);
+    start_job (station, request, JOB_RUN);
 }
 
 // -- cancelling
 
-static struct job *find_waiting (const struct target_server *station,
-                                 const struct target_request *request)
+static struct job *find_queued_job (const struct target_server *station,
+                                    const struct target_request *request)
 {
     struct job *job = station->queue.head;
-    while (job && !cancel_is_of (request, job))
+    while (job && !cancel_matches (request, job))
         job = job->next;
     return job;
 }
 
 // Cancel a queued job, which was not begun. zpland expects no answer to a cancelled run; the
 // requester of a call does.
-static void take_back (struct target_server *station, const struct target_request *request,
-                       struct job *job)
+static void cancel_queued_job (struct target_server *station, const struct target_request *request,
+                               struct job *job)
 {
     struct reason reason;
     cancel_begin (station, request, job);
@@ -158,7 +158,7 @@ static void take_back (struct target_server *station, const struct target_reques
         job_destroy (&job);
         return;
     }
-    cancel_words (request, &reason);
+    cancel_describe (request, &reason);
     answer_failed (station, &job, ZERO_STATUS_FAILED_ID, reason.text);
 }
 
@@ -166,22 +166,22 @@ static void take_back (struct target_server *station, const struct target_reques
 static void cancel_job (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker;
-    struct job *job = cancel_find_in_hand (station, request, &worker);
+    struct job *job = cancel_find_in_progress (station, request, &worker);
     if (job) {
         if (cancel_begin (station, request, job))
             cancel_notify_worker (station, request, worker, job);
         return;
     }
-    job = find_waiting (station, request);
+    job = find_queued_job (station, request);
     if (job)
-        take_back (station, request, job);
+        cancel_queued_job (station, request, job);
     else
-        cancel_stray (station, request);
+        cancel_drop_stray (station, request);
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, call},
-    {ZERO_BYTE_COMMAND_PROXY, run},
+    {ZERO_BYTE_COMMAND_NONE, handle_call},
+    {ZERO_BYTE_COMMAND_PROXY, handle_run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_job},
 };
@@ -203,7 +203,7 @@ static void worker_answer (struct target_server *station, struct worker *worker,
             answer_pass (station, job, answer);
         return;
     }
-    workers_take (station->workers, worker, job);
+    workers_take_back (station->workers, worker, job);
     station->counts[COUNT_ANSWERS]++;
     log_event (LEVEL_DEBUG, "job.done", "worker=%s mailbox=%s status=%02x", worker->name,
                quoted (job->mailbox), answer->desc.code);
@@ -223,7 +223,7 @@ static void fail_job (struct target_server *station, struct worker *worker, stru
 
 static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
-    workers_take (station->workers, worker, job);
+    workers_take_back (station->workers, worker, job);
     fail_job (station, worker, job, "sent a malformed answer");
     serve_queue (station);
 }
@@ -233,13 +233,13 @@ static void worker_lost (struct target_server *station, struct worker *worker, s
 {
     for (size_t i = 0; i < count; i++)
         fail_job (station, worker, jobs[i], what);
-    worker_gone (station, "the last worker is gone");
+    fail_if_stranded (station, "the last worker is gone");
 }
 
 static void worker_drained (struct target_server *station, struct worker *worker)
 {
     (void)worker;
-    worker_gone (station, "the last worker is drained");
+    fail_if_stranded (station, "the last worker is drained");
 }
 
 static const struct worker_rules workers = {

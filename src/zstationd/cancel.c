@@ -16,7 +16,7 @@ static bool frame_matches (const struct target_request *request, const struct jo
 
 // Compare the number of the run. A run that is sent by identity has it in its GLOBAL_ID (proto/
 // 7.2).
-static bool agrees_by_number (const struct target_request *request, const struct job *job)
+static bool run_id_matches (const struct target_request *request, const struct job *job)
 {
     bool given, numbered;
     struct span wanted = message_last_frame (&request->message, ZERO_FRAME_LOCAL_ID, &given);
@@ -28,10 +28,10 @@ static bool agrees_by_number (const struct target_request *request, const struct
     return !given || span_equal (wanted, number);
 }
 
-bool cancel_is_of (const struct target_request *request, const struct job *job)
+bool cancel_matches (const struct target_request *request, const struct job *job)
 {
     bool boxed = request->message.envelope == ENVELOPE_MAILBOX;
-    if (boxed != (job->message.envelope == ENVELOPE_MAILBOX) || !agrees_by_number (request, job))
+    if (boxed != (job->message.envelope == ENVELOPE_MAILBOX) || !run_id_matches (request, job))
         return false;
     if (boxed)
         return span_equal (request->message.sender, job->mailbox);
@@ -40,15 +40,16 @@ bool cancel_is_of (const struct target_request *request, const struct job *job)
            frame_matches (request, job, ZERO_FRAME_REQUESTER);
 }
 
-struct job *cancel_find_in_hand (const struct target_server *station,
-                                 const struct target_request *request, struct worker **ret_worker)
+struct job *cancel_find_in_progress (const struct target_server *station,
+                                     const struct target_request *request,
+                                     struct worker **ret_worker)
 {
     struct job *oldest = NULL;
     for (size_t i = 0; i < workers_count (station->workers); i++) {
         struct worker *worker = workers_at (station->workers, i);
         for (size_t k = 0; k < worker->job_count; k++) {
             struct job *job = worker->jobs[k];
-            if ((oldest && oldest->number < job->number) || !cancel_is_of (request, job))
+            if ((oldest && oldest->number < job->number) || !cancel_matches (request, job))
                 continue;
             oldest = job;
             *ret_worker = worker;
@@ -59,7 +60,7 @@ struct job *cancel_find_in_hand (const struct target_server *station,
 
 // -- cancelling
 
-void cancel_words (const struct target_request *request, struct reason *ret)
+void cancel_describe (const struct target_request *request, struct reason *ret)
 {
     bool given;
     struct span words = message_frame (&request->message, ZERO_FRAME_STATUS, &given);
@@ -71,7 +72,7 @@ bool cancel_begin (struct target_server *station, const struct target_request *r
                    struct job *job)
 {
     if (job->cancelled) {
-        cancel_stray (station, request);
+        cancel_drop_stray (station, request);
         return false;
     }
     job->cancelled = true;
@@ -106,7 +107,7 @@ void cancel_notify_worker (struct target_server *station, const struct target_re
                          &message);
 }
 
-void cancel_stray (struct target_server *station, const struct target_request *request)
+void cancel_drop_stray (struct target_server *station, const struct target_request *request)
 {
     station->counts[COUNT_STRAY_CANCELS]++;
     log_event (LEVEL_DEBUG, "cancel.stray", "peer=%s mailbox=%s", quoted (request->identity),

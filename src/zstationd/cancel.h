@@ -9,11 +9,12 @@
 
 // Whether the request is about this job. Without a LOCAL_ID it matches all runs of the mailbox, and
 // the oldest is cancelled.
-bool cancel_is_of (const struct target_request *request, const struct job *job);
+bool cancel_matches (const struct target_request *request, const struct job *job);
 
 // The oldest job in progress that the request is about, and its worker; NULL = none.
-struct job *cancel_find_in_hand (const struct target_server *station,
-                                 const struct target_request *request, struct worker **ret_worker);
+struct job *cancel_find_in_progress (const struct target_server *station,
+                                     const struct target_request *request,
+                                     struct worker **ret_worker);
 
 // Count and log that the job is cancelled. False: it was cancelled before, which is counted.
 bool cancel_begin (struct target_server *station, const struct target_request *request,
@@ -25,8 +26,8 @@ void cancel_notify_worker (struct target_server *station, const struct target_re
                            const struct worker *worker, const struct job *job);
 
 // Write "cancelled: " and the reason in the request.
-void cancel_words (const struct target_request *request, struct reason *ret);
+void cancel_describe (const struct target_request *request, struct reason *ret);
 
 // Count and drop a CLOSE_REQUEST that has nothing to cancel. It is not answered, since zpland would
 // take the answer for a result.
-void cancel_stray (struct target_server *station, const struct target_request *request);
+void cancel_drop_stray (struct target_server *station, const struct target_request *request);

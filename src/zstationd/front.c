@@ -14,7 +14,7 @@ static void reject_request (struct target_server *station, const struct target_r
     answer_request (station, request, status, reason->text);
 }
 
-static void carry_out (struct target_server *station, const struct target_request *request)
+static void dispatch_request (struct target_server *station, const struct target_request *request)
 {
     struct reason reason;
     uint8_t code = request->message.desc.code;
@@ -58,12 +58,12 @@ bool front_recv (struct target_server *station)
     if (rc)
         reject_request (station, &request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
     else
-        carry_out (station, &request);
+        dispatch_request (station, &request);
     packet_clear (&packet);
     return true;
 }
 
-void front_drop_late (struct target_server *station, struct job *job)
+void front_drop_late_run (struct target_server *station, struct job *job)
 {
     station->counts[COUNT_LATE_RUNS]++;
     log_event (LEVEL_WARN, "run.late", "mailbox=%s", quoted (job->mailbox));
@@ -82,7 +82,7 @@ struct job *front_job (struct target_server *station, const struct target_reques
     }
     struct job *job = job_new (request->identity, &request->message, kind);
     if (deadline_past (job->deadline_s)) {
-        front_drop_late (station, job);
+        front_drop_late_run (station, job);
         return NULL;
     }
     if (station->stopping)

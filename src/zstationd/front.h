@@ -12,7 +12,7 @@ struct job *front_job (struct target_server *station, const struct target_reques
                        enum job_kind kind);
 
 // Drop a run whose deadline is past.
-void front_drop_late (struct target_server *station, struct job *job);
+void front_drop_late_run (struct target_server *station, struct job *job);
 
 // Answer the command PING.
 void front_ping (struct target_server *station, const struct target_request *request);
@@ -20,4 +20,5 @@ void front_ping (struct target_server *station, const struct target_request *req
 // Handle the call if its COMMAND is an admin command (words.c). False: it is for a worker.
 // Forwarded calls and those of plans always are: only a directly connected requester may use admin
 // commands.
-bool words_take (struct target_server *station, const struct target_request *request);
+bool front_handle_admin_command (struct target_server *station,
+                                 const struct target_request *request);

@@ -37,7 +37,7 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 
 // Called after anything that may have sent the last answer. The return value of a zloop handler: 0,
 // or -1 to end the loop.
-static int goes_on (const struct target_server *station)
+static int zloop_result (const struct target_server *station)
 {
     bool (*busy) (const struct target_server *) = station->kind->busy;
     return station->stopping && !(busy && busy (station)) ? -1 : 0;
@@ -49,7 +49,7 @@ static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)item;
     for (int i = 0; i < MESSAGES_A_WAKE && port_recv (arg); i++) {
     }
-    return goes_on (arg);
+    return zloop_result (arg);
 }
 
 static int on_subscription (zloop_t *loop, zmq_pollitem_t *item, void *arg)
@@ -65,11 +65,11 @@ static int on_plan (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     (void)item;
     struct target_server *station = arg;
-    station->counts[COUNT_STATUS_DROPPED] += plan_link_read (&station->plan);
+    station->counts[COUNT_STATUS_DROPPED] += plan_link_process (&station->plan);
     return 0;
 }
 
-static int on_stranger (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static int on_zap_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
@@ -89,7 +89,7 @@ static int on_tick (zloop_t *loop, int timer_id, void *arg)
     (void)timer_id;
     struct target_server *station = arg;
     station->kind->tick (station);
-    return goes_on (station);
+    return zloop_result (station);
 }
 
 static int on_grace_over (zloop_t *loop, int timer_id, void *arg)
@@ -122,7 +122,7 @@ static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
             return -1;
         begin_stop (loop, station);
     }
-    return goes_on (station);
+    return zloop_result (station);
 }
 
 static void watch_socket (zloop_t *loop, struct target_server *station, void *socket,
@@ -134,7 +134,7 @@ static void watch_socket (zloop_t *loop, struct target_server *station, void *so
 }
 
 // A tenth of the shorter timeout.
-static size_t tick_ms (const struct options *options)
+static size_t tick_interval_ms (const struct options *options)
 {
     int64_t ms = options->worker_timeout;
     if (options->voter_timeout < ms)
@@ -151,7 +151,7 @@ static void serve_requests (struct target_server *station, int signal_fd)
     zmq_pollitem_t signals = {NULL, signal_fd, ZMQ_POLLIN, 0};
     zloop_poller (loop, &signals, on_signal, station);
     watch_socket (loop, station, station->allow ? allow_socket (station->allow) : NULL,
-                  on_stranger);
+                  on_zap_request);
     watch_socket (loop, station, station->request, on_request);
     watch_socket (loop, station, station->port, on_port);
     for (size_t i = 0; i < station->plan.endpoints.count; i++) {
@@ -160,7 +160,7 @@ static void serve_requests (struct target_server *station, int signal_fd)
     }
     watch_socket (loop, station, station->publish, on_subscription);
     if (station->kind->tick)
-        zloop_timer (loop, tick_ms (&station->options), 0, on_tick, station);
+        zloop_timer (loop, tick_interval_ms (&station->options), 0, on_tick, station);
     puts ("ready");
     fflush (stdout);
     notify_ready ();
@@ -170,7 +170,7 @@ static void serve_requests (struct target_server *station, int signal_fd)
     zloop_destroy (&loop);
 }
 
-static int run (struct target_server *station)
+static int run_zstationd (struct target_server *station)
 {
     struct reason reason;
     int signal_fd = process_prepare ();
@@ -212,5 +212,5 @@ int main (int argc, char **argv)
     case OPTIONS_READ:
         break;
     }
-    return run (&station);
+    return run_zstationd (&station);
 }

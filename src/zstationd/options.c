@@ -54,7 +54,7 @@ static const struct setting_table table = {rows, sizeof rows / sizeof *rows};
 static const char *const type_names[] = {
     [STATION_API] = "api", [STATION_PUB] = "pub", [STATION_VOTE] = "vote"};
 
-static bool type_parse (const char *name, enum station_type *ret)
+static bool parse_station_type (const char *name, enum station_type *ret)
 {
     for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++) {
         if (strcmp (type_names[i], name) == 0) {
@@ -66,7 +66,7 @@ static bool type_parse (const char *name, enum station_type *ret)
 }
 
 // Check the combinations of CURVE options; NULL = all is well.
-static const char *curve_trouble (const struct options *self)
+static const char *find_curve_error (const struct options *self)
 {
     if (!*self->curve != !*self->allow)
         return "--curve FILE and --allow DIR go together";
@@ -116,7 +116,7 @@ static int check_endpoints (const struct options *self, struct reason *reason)
 // Check the rules that concern several options.
 static enum options_result check_options (struct options *self, struct reason *reason)
 {
-    bool known = type_parse (self->type_name, &self->type);
+    bool known = parse_station_type (self->type_name, &self->type);
     bool publishes = self->type == STATION_PUB;
     const char *needed = publishes ? self->publish : self->workers;
     const char *other = publishes ? self->workers : self->publish;
@@ -133,8 +133,8 @@ static enum options_result check_options (struct options *self, struct reason *r
     else if (!*needed)
         reason_set (reason, "%s ENDPOINT is missing: a station of type %s needs it",
                     publishes ? "--publish" : "--workers", self->type_name);
-    else if (curve_trouble (self))
-        reason_set (reason, "%s", curve_trouble (self));
+    else if (find_curve_error (self))
+        reason_set (reason, "%s", find_curve_error (self));
     else if (*other)
         reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
                     self->type_name);

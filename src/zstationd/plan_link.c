@@ -57,7 +57,7 @@ bool plan_link_is_open (const struct plan_link *self)
     return self->endpoints.count > 0;
 }
 
-static void drop_first (struct plan_link *self)
+static void drop_first_waiting (struct plan_link *self)
 {
     struct unsent_answer *answer = self->first;
     self->first = answer->next;
@@ -70,10 +70,10 @@ static void drop_first (struct plan_link *self)
 }
 
 // Send those that wait, as many as the socket takes.
-static void send_kept (struct plan_link *self, void *socket)
+static void send_all_waiting (struct plan_link *self, void *socket)
 {
     while (self->first && packet_send (socket, self->first->frames->at, self->first->frames->count))
-        drop_first (self);
+        drop_first_waiting (self);
 }
 
 void plan_link_close (struct plan_link *self, int linger_ms)
@@ -82,9 +82,9 @@ void plan_link_close (struct plan_link *self, int linger_ms)
     // will.
     void *single = self->endpoints.count == 1 ? self->dealers.rows[0].socket : NULL;
     if (single)
-        send_kept (self, single);
+        send_all_waiting (self, single);
     while (self->first)
-        drop_first (self);
+        drop_first_waiting (self);
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (self->dealers.rows[i].socket)
             wire_set (self->dealers.rows[i].socket, ZMQ_LINGER, linger_ms);
@@ -114,18 +114,18 @@ static bool keep_answer (struct plan_link *self, const struct span *frames, size
 // results may be repeated.
 static void *current_socket (struct plan_link *self)
 {
-    dealers_read_news (&self->dealers);
+    dealers_read_events (&self->dealers);
     for (size_t i = 0; i < self->endpoints.count; i++)
         self->dealers.rows[i].lost = false;
     int index = dealers_current (&self->dealers);
     return index < 0 ? NULL : self->dealers.rows[index].socket;
 }
 
-static void *send_waiting (struct plan_link *self)
+static void *send_waiting_answers (struct plan_link *self)
 {
     void *socket = current_socket (self);
     if (socket)
-        send_kept (self, socket);
+        send_all_waiting (self, socket);
     return self->first ? NULL : socket;
 }
 
@@ -134,18 +134,18 @@ bool plan_link_send (struct plan_link *self, const struct message *answer)
     uint8_t desc[DESC_SIZE_MAX];
     struct span frames[MESSAGE_FRAMES_MAX];
     size_t count = message_layout (answer, desc, frames);
-    void *socket = send_waiting (self);
+    void *socket = send_waiting_answers (self);
     if (socket && packet_send (socket, frames, count))
         return true;
     // Heartbeats are not kept: those of a few seconds would displace results.
     return is_heartbeat (answer->desc.code) || keep_answer (self, frames, count);
 }
 
-size_t plan_link_read (struct plan_link *self)
+size_t plan_link_process (struct plan_link *self)
 {
     struct packet packet;
     size_t count = 0;
-    send_waiting (self);
+    send_waiting_answers (self);
     for (size_t i = 0; i < self->endpoints.count; i++) {
         void *socket = self->dealers.rows[i].socket;
         for (int n = 0; n < MESSAGES_A_WAKE && packet_recv (&packet, socket, &packet_of_dispatches);

@@ -34,4 +34,4 @@ bool plan_link_send (struct plan_link *self, const struct message *answer);
 
 // A socket or monitor is readable: send the waiting results, and discard messages that arrived,
 // which are not expected, so that they do not pile up. Returns the number of messages read.
-size_t plan_link_read (struct plan_link *self);
+size_t plan_link_process (struct plan_link *self);

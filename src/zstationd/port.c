@@ -36,7 +36,7 @@ void port_lose (struct target_server *station, struct worker *worker, const char
     worker_destroy (&worker);
 }
 
-static void lose_gone (struct target_server *station, struct worker *worker)
+static void lose_gone_worker (struct target_server *station, struct worker *worker)
 {
     station->counts[COUNT_WORKERS_GONE]++;
     port_lose (station, worker, "is gone");
@@ -47,9 +47,9 @@ bool port_give (struct target_server *station, struct worker *worker, struct job
     struct span frames[PACKET_FRAMES_MAX];
     frames[0] = span_of (worker->identity, worker->identity_size);
     size_t count = 1 + job_layout (job, frames + 1);
-    station_notice (station->port);
+    station_process_disconnects (station->port);
     if (!packet_send (station->port, frames, count)) {
-        lose_gone (station, worker);
+        lose_gone_worker (station, worker);
         return false;
     }
     workers_give (station->workers, worker, job);
@@ -61,7 +61,7 @@ bool port_give (struct target_server *station, struct worker *worker, struct job
 void port_tick (struct target_server *station)
 {
     for (struct worker *worker; (worker = workers_unresponsive (station->workers));)
-        lose_gone (station, worker);
+        lose_gone_worker (station, worker);
 }
 
 void port_stop (struct target_server *station)
@@ -80,12 +80,12 @@ void port_drain (struct target_server *station, struct worker *worker)
     log_event (LEVEL_INFO, "worker.drains", "worker=%s jobs=%zu", worker->name, worker->job_count);
     answer_start (&message, ZERO_STATUS_BYE_ID, "no more jobs: finish those you have, then leave",
                   text);
-    station_notice (station->port);
+    station_process_disconnects (station->port);
     if (packet_send_message (station->port, span_of (worker->identity, worker->identity_size),
                              &message))
         station->kind->workers->drained (station, worker);
     else
-        lose_gone (station, worker);
+        lose_gone_worker (station, worker);
 }
 
 // -- the commands
@@ -103,7 +103,7 @@ static bool find_argument (const struct message *message, size_t number, struct 
 }
 
 // Read the number after the name, if there is one. False: not a number within bounds.
-static bool read_number (const struct message *message, int64_t min, int64_t max, int64_t *ret)
+static bool read_join_number (const struct message *message, int64_t min, int64_t max, int64_t *ret)
 {
     char digits[8];
     struct span text;
@@ -119,8 +119,8 @@ static bool read_number (const struct message *message, int64_t min, int64_t max
 // Read the words after the name and the number: whether the worker understands CLOSE_REQUEST (one
 // that does not may take it for a job), and which commands it takes. Unknown words are ignored:
 // later versions may have more. NULL, or why they are rejected.
-static const char *read_words (struct target_server *station, struct worker *worker,
-                               const struct message *message)
+static const char *read_join_options (struct target_server *station, struct worker *worker,
+                                      const struct message *message)
 {
     static const char start[] = "commands=";
     size_t skip = sizeof start - 1;
@@ -133,17 +133,18 @@ static const char *read_words (struct target_server *station, struct worker *wor
         if (!station->kind->workers->by_command)
             return "ARG: commands= is for workers of an api target";
         if (worker->commands ||
-            !workers_limit (station->workers, worker, span_of (word.data + skip, word.size - skip)))
+            !workers_set_commands (station->workers, worker,
+                                   span_of (word.data + skip, word.size - skip)))
             return "ARG: want commands=NAME,NAME once, names of 1..256 bytes, at most 4096 in all";
     }
     return NULL;
 }
 
-static void worker_join (struct target_server *station, const struct target_request *request)
+static void handle_join (struct target_server *station, const struct target_request *request)
 {
     int64_t jobs_max = 1;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
-    if (!read_number (&request->message, 1, WORKER_JOBS_MAX, &jobs_max)) {
+    if (!read_join_number (&request->message, 1, WORKER_JOBS_MAX, &jobs_max)) {
         answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
                        "ARG: want 1..64 jobs at once after the name");
         return;
@@ -162,7 +163,7 @@ static void worker_join (struct target_server *station, const struct target_requ
     }
     struct worker *worker =
         workers_join (station->workers, request->identity, name, (size_t)jobs_max);
-    const char *wrong = read_words (station, worker, &request->message);
+    const char *wrong = read_join_options (station, worker, &request->message);
     if (wrong) { // a previous entry of this worker remains unchanged
         workers_remove (station->workers, worker);
         worker_destroy (&worker);
@@ -183,7 +184,7 @@ static void worker_join (struct target_server *station, const struct target_requ
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static void ready (struct target_server *station, const struct target_request *request)
+static void handle_ready (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (!worker) {
@@ -191,18 +192,18 @@ static void ready (struct target_server *station, const struct target_request *r
         return;
     }
     int64_t credits = 1;
-    if (!read_number (&request->message, 0, 1, &credits)) {
+    if (!read_join_number (&request->message, 0, 1, &credits)) {
         answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
                        "ARG: want 1, a job, or 0, no more jobs, after the name");
     } else if (credits == 0) {
-        workers_no_credit (station->workers, worker);
+        workers_clear_credit (station->workers, worker);
     } else {
         workers_credit (station->workers, worker);
         station->kind->workers->ready (station, worker);
     }
 }
 
-static void pitpat (struct target_server *station, const struct target_request *request)
+static void handle_pitpat (struct target_server *station, const struct target_request *request)
 {
     if (workers_find (station->workers, request->identity))
         answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
@@ -210,7 +211,7 @@ static void pitpat (struct target_server *station, const struct target_request *
         answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
 }
 
-static void worker_left (struct target_server *station, const struct target_request *request)
+static void handle_left (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (worker)
@@ -218,17 +219,15 @@ static void worker_left (struct target_server *station, const struct target_requ
     answer_worker (station, request, ZERO_STATUS_BYE_ID, NULL);
 }
 
-static void ping (struct target_server *station, const struct target_request *request)
+static void handle_port_ping (struct target_server *station, const struct target_request *request)
 {
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_HEART_JOIN, worker_join},
-    {ZERO_BYTE_COMMAND_HEART_READY, ready},
-    {ZERO_BYTE_COMMAND_HEART_PITPAT, pitpat},
-    {ZERO_BYTE_COMMAND_HEART_LEFT, worker_left},
-    {ZERO_BYTE_COMMAND_PING, ping},
+    {ZERO_BYTE_COMMAND_HEART_JOIN, handle_join},     {ZERO_BYTE_COMMAND_HEART_READY, handle_ready},
+    {ZERO_BYTE_COMMAND_HEART_PITPAT, handle_pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, handle_left},
+    {ZERO_BYTE_COMMAND_PING, handle_port_ping},
 };
 
 static const struct command_table commands = {rows, sizeof rows / sizeof *rows};
@@ -241,8 +240,8 @@ bool is_heartbeat (uint8_t status)
            status == ZERO_STATUS_RUNING_ID;
 }
 
-static void take_answer (struct target_server *station, struct worker *worker,
-                         struct message *answer)
+static void pass_answer_on (struct target_server *station, struct worker *worker,
+                            struct message *answer)
 {
     struct job *job = worker ? worker_job_of (worker, answer) : NULL;
     if (job) {
@@ -255,8 +254,8 @@ static void take_answer (struct target_server *station, struct worker *worker,
 }
 
 // Handle a malformed message. If it was the answer to a job in progress, no other will come.
-static void take_broken (struct target_server *station, struct worker *worker,
-                         const struct target_request *request, const struct reason *reason)
+static void handle_malformed (struct target_server *station, struct worker *worker,
+                              const struct target_request *request, const struct reason *reason)
 {
     station->counts[COUNT_INVALID]++;
     log_event (LEVEL_WARN, "port.invalid", "worker=%s reason=\"%s\"", worker ? worker->name : "",
@@ -267,14 +266,14 @@ static void take_broken (struct target_server *station, struct worker *worker,
     answer_worker (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
 }
 
-static void take_message (struct target_server *station, struct target_request *request,
-                          const struct packet *packet)
+static void handle_port_message (struct target_server *station, struct target_request *request,
+                                 const struct packet *packet)
 {
     struct reason reason;
     struct message *message = &request->message;
     struct worker *worker = workers_find (station->workers, request->identity);
     if (worker)
-        workers_alive (station->workers, worker);
+        workers_restart_timeout (station->workers, worker);
     bool broken = message_read (packet->frames + 1, packet->count - 1, message, &reason) != 0;
     if (!broken && (packet->fault || message->desc.code == 0)) {
         reason_set (&reason, packet->fault ? "message: too many frames or bytes"
@@ -283,9 +282,9 @@ static void take_message (struct target_server *station, struct target_request *
     }
     const struct target_command *command = command_find (&commands, message->desc.code);
     if (broken)
-        take_broken (station, worker, request, &reason);
+        handle_malformed (station, worker, request, &reason);
     else if (message->envelope == ENVELOPE_MAILBOX || message->envelope == ENVELOPE_CALLER)
-        take_answer (station, worker, message);
+        pass_answer_on (station, worker, message);
     else if (message->desc.code >= ZERO_STATUS_ERROR_FLAG)
         station->counts[COUNT_STATUS_DROPPED]++;
     else if (command)
@@ -305,7 +304,7 @@ bool port_recv (struct target_server *station)
         return true;
     }
     struct target_request request = {.identity = packet.frames[0]};
-    take_message (station, &request, &packet);
+    handle_port_message (station, &request, &packet);
     packet_clear (&packet);
     return true;
 }

@@ -20,7 +20,7 @@ static void send_publication (struct target_server *station, const struct messag
     station->counts[COUNT_PUBLISHED]++;
 }
 
-static void publish (struct target_server *station, const struct target_request *request)
+static void handle_publish (struct target_server *station, const struct target_request *request)
 {
     const struct message *message = &request->message;
     bool found;
@@ -40,10 +40,10 @@ static void publish (struct target_server *station, const struct target_request 
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, publish},
-    {ZERO_BYTE_COMMAND_PROXY, publish},
+    {ZERO_BYTE_COMMAND_NONE, handle_publish},
+    {ZERO_BYTE_COMMAND_PROXY, handle_publish},
     {ZERO_BYTE_COMMAND_PING, front_ping},
-    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_stray}, // nothing is ever in progress
+    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_drop_stray}, // nothing is ever in progress
 };
 
 const struct station_kind pub_station = {

@@ -10,8 +10,8 @@
 #include "subscribers.h"
 
 enum {
-    LAST_WORDS_MS = 1000, // how long the end waits for queued answers
-    JOBS_MAX = 1000       // messages that may wait for one worker; it gets one job at a time
+    CLOSE_LINGER_MS = 1000, // how long the end waits for queued answers
+    PORT_QUEUE_MAX = 1000   // messages that may wait for one worker; it gets one job at a time
 };
 
 static const char *const count_names[COUNT_END] = {
@@ -89,7 +89,7 @@ static int open_router (struct target_server *self, void **ret, const struct por
     return bind_port (self, *ret, port, reason);
 }
 
-static int open_plan (struct target_server *self, struct reason *reason)
+static int open_plan_link (struct target_server *self, struct reason *reason)
 {
     if (!*self->options.plan)
         return 0;
@@ -103,12 +103,12 @@ int station_open (struct target_server *self, struct reason *reason)
     const struct port workers = {"workers", self->options.workers};
     const struct port publish = {"publish", self->options.publish};
     if (open_router (self, &self->request, &request, self->kind->answers_max, reason) ||
-        open_plan (self, reason))
+        open_plan_link (self, reason))
         return -1;
     if (self->kind->workers) {
         self->ballots = ballots_new (self->options.voter_timeout * 1000);
         self->workers = workers_new (self->options.worker_timeout * 1000);
-        return open_router (self, &self->port, &workers, JOBS_MAX, reason);
+        return open_router (self, &self->port, &workers, PORT_QUEUE_MAX, reason);
     }
     if (open_socket (&self->publish, ZMQ_XPUB, reason))
         return -1;
@@ -117,7 +117,7 @@ int station_open (struct target_server *self, struct reason *reason)
     return bind_port (self, self->publish, &publish, reason);
 }
 
-void station_notice (void *router)
+void station_process_disconnects (void *router)
 {
     int events;
     size_t size = sizeof events;
@@ -128,7 +128,7 @@ static void close_socket (void **socket)
 {
     if (!*socket)
         return;
-    wire_set (*socket, ZMQ_LINGER, LAST_WORDS_MS);
+    wire_set (*socket, ZMQ_LINGER, CLOSE_LINGER_MS);
     zmq_close (*socket);
     *socket = NULL;
 }
@@ -140,7 +140,7 @@ void station_close (struct target_server *self)
     workers_destroy (&self->workers);
     ballots_destroy (&self->ballots);
     close_socket (&self->request);
-    plan_link_close (&self->plan, LAST_WORDS_MS);
+    plan_link_close (&self->plan, CLOSE_LINGER_MS);
     close_socket (&self->port);
     close_socket (&self->publish);
     subscribers_destroy (&self->subscribers);

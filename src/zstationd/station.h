@@ -99,7 +99,7 @@ int station_open (struct target_server *self, struct reason *reason);
 
 // Make a ROUTER process the disconnects known so far, which it otherwise does only when it is read.
 // Called before a send whose failure matters.
-void station_notice (void *router);
+void station_process_disconnects (void *router);
 
 // Close everything; the last answers get a moment to be sent.
 void station_close (struct target_server *self);

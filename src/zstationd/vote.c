@@ -34,7 +34,7 @@ static void forward_status (struct target_server *station, struct ballot_worker 
 }
 
 // VOTE_START, with the names of all voters.
-static void send_start (struct target_server *station, struct worker_ballot *ballot)
+static void send_vote_start (struct target_server *station, struct worker_ballot *ballot)
 {
     char name[VOTER_NAME_SIZE];
     struct message answer;
@@ -61,23 +61,24 @@ static void end_ballot (struct target_server *station, struct worker_ballot *bal
     ballots_close (station->ballots, &ballot);
 }
 
-static void end_if_over (struct target_server *station, struct worker_ballot *ballot)
+static void end_ballot_if_complete (struct target_server *station, struct worker_ballot *ballot)
 {
     if (ballot->expected == 0)
         end_ballot (station, ballot, NULL);
 }
 
-static void settle_voter (struct target_server *station, struct ballot_worker *voter)
+static void remove_voter (struct target_server *station, struct ballot_worker *voter)
 {
     struct worker_ballot *ballot = voter->ballot;
-    voter_settle (station->ballots, voter);
-    end_if_over (station, ballot);
+    voter_remove (station->ballots, voter);
+    end_ballot_if_complete (station, ballot);
 }
 
-static void give_up (struct target_server *station, struct ballot_worker *voter, const char *what)
+static void drop_voter (struct target_server *station, struct ballot_worker *voter,
+                        const char *what)
 {
     forward_status (station, voter, ZERO_STATUS_VOTE_BYE_ID, what);
-    settle_voter (station, voter);
+    remove_voter (station, voter);
 }
 
 // -- ballots
@@ -90,10 +91,10 @@ static void serve_worker (struct target_server *station, struct worker *worker)
     if (!worker_is_free (worker))
         return;
     while (worker->voters.head && worker->voters.head->ballot->cut)
-        settle_voter (station, worker->voters.head);
+        remove_voter (station, worker->voters.head);
     struct ballot_worker *voter = worker->voters.head;
     if (voter && port_give (station, worker, voter->ballot->job))
-        voter_alive (station->ballots, voter);
+        voter_restart_timeout (station->ballots, voter);
 }
 
 // Withdraw a ballot that has lost its requester: voters that have not received it need not vote.
@@ -103,13 +104,13 @@ static void withdraw_ballot (struct target_server *station, struct worker_ballot
     ballot->expected++; // keeps it open during the loop
     for (size_t i = 0; i < ballot->count; i++)
         if (ballot->voters[i].worker && !voter_has_ballot (&ballot->voters[i]))
-            voter_settle (station->ballots, &ballot->voters[i]);
+            voter_remove (station->ballots, &ballot->voters[i]);
     ballot->expected--;
-    end_if_over (station, ballot);
+    end_ballot_if_complete (station, ballot);
 }
 
 // Withdraw the ballots of earlier deliveries of a run on the same connection.
-static void withdraw_earlier (struct target_server *station, const struct job *job)
+static void withdraw_earlier_ballots (struct target_server *station, const struct job *job)
 {
     for (struct worker_ballot *ballot = ballots_first (station->ballots), *next; ballot;
          ballot = next) {
@@ -121,7 +122,7 @@ static void withdraw_earlier (struct target_server *station, const struct job *j
 }
 
 // Why no ballot can be opened on the job, or NULL.
-static const char *cannot_open (const struct target_server *station, const struct job *job)
+static const char *find_ballot_obstacle (const struct target_server *station, const struct job *job)
 {
     size_t voters = workers_serving (station->workers);
     if (workers_count (station->workers) == 0)
@@ -140,24 +141,24 @@ static void open_ballot (struct target_server *station, struct job *job)
     station->counts[COUNT_BALLOTS]++;
     log_event (LEVEL_DEBUG, "ballot", "mailbox=%s voters=%zu", quoted (job->mailbox),
                ballot->count);
-    send_start (station, ballot);
+    send_vote_start (station, ballot);
     ballot->expected++; // keeps it open if workers turn out to be gone
     for (size_t i = 0; i < ballot->count; i++)
         if (ballot->voters[i].worker)
             serve_worker (station, ballot->voters[i].worker);
     ballot->expected--;
-    end_if_over (station, ballot);
+    end_ballot_if_complete (station, ballot);
 }
 
-static void take_vote (struct target_server *station, const struct target_request *request,
-                       enum job_kind kind)
+static void start_vote (struct target_server *station, const struct target_request *request,
+                        enum job_kind kind)
 {
     struct job *job = front_job (station, request, kind);
     if (!job)
         return;
     if (kind == JOB_RUN)
-        withdraw_earlier (station, job);
-    const char *reason = cannot_open (station, job);
+        withdraw_earlier_ballots (station, job);
+    const char *reason = find_ballot_obstacle (station, job);
     if (reason)
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
     else
@@ -166,20 +167,20 @@ static void take_vote (struct target_server *station, const struct target_reques
 
 // Handle a call. A REQ client cannot open a ballot: it would take later answers for the reply to
 // its next request.
-static void call (struct target_server *station, const struct target_request *request)
+static void handle_vote_call (struct target_server *station, const struct target_request *request)
 {
-    if (words_take (station, request))
+    if (front_handle_admin_command (station, request))
         return;
     if (request->message.envelope == ENVELOPE_REQ)
         answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
                         "a vote has several answers: want a DEALER client");
     else
-        take_vote (station, request, JOB_CALL);
+        start_vote (station, request, JOB_CALL);
 }
 
-static void run (struct target_server *station, const struct target_request *request)
+static void handle_vote_run (struct target_server *station, const struct target_request *request)
 {
-    take_vote (station, request, JOB_RUN);
+    start_vote (station, request, JOB_RUN);
 }
 
 // Cancel a ballot. Voters that have received it still vote; then it ends.
@@ -188,10 +189,10 @@ static void cancel_ballot (struct target_server *station, const struct target_re
     struct worker_ballot *oldest = NULL;
     for (struct worker_ballot *ballot = ballots_first (station->ballots); ballot;
          ballot = ballot->next)
-        if (cancel_is_of (request, ballot->job))
+        if (cancel_matches (request, ballot->job))
             oldest = ballot;
     if (!oldest) {
-        cancel_stray (station, request);
+        cancel_drop_stray (station, request);
         return;
     }
     if (!cancel_begin (station, request, oldest->job))
@@ -205,8 +206,8 @@ static void cancel_ballot (struct target_server *station, const struct target_re
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, call},
-    {ZERO_BYTE_COMMAND_PROXY, run},
+    {ZERO_BYTE_COMMAND_NONE, handle_vote_call},
+    {ZERO_BYTE_COMMAND_PROXY, handle_vote_run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_ballot},
 };
@@ -214,10 +215,10 @@ static const struct target_command rows[] = {
 // -- votes
 
 // Take the ballot that the worker has finished from it.
-static void lay_down (struct target_server *station, struct worker *worker)
+static void finish_vote (struct target_server *station, struct worker *worker)
 {
-    workers_take (station->workers, worker, worker->jobs[0]);
-    settle_voter (station, worker->voters.head);
+    workers_take_back (station->workers, worker, worker->jobs[0]);
+    remove_voter (station, worker->voters.head);
     serve_worker (station, worker);
 }
 
@@ -225,7 +226,7 @@ static void lay_down (struct target_server *station, struct worker *worker)
 static void spoil_vote (struct target_server *station, struct worker *worker, const char *what)
 {
     forward_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
-    lay_down (station, worker);
+    finish_vote (station, worker);
 }
 
 static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
@@ -235,22 +236,22 @@ static void worker_broken (struct target_server *station, struct worker *worker,
 }
 
 // Whether the status is reserved for the station: as a vote it would end the ballot for all.
-static bool is_words_of_station (uint8_t status)
+static bool is_reserved_status (uint8_t status)
 {
     return status == ZERO_STATUS_VOTE_END_ID || status == ZERO_STATUS_VOTE_CLOSED_ID;
 }
 
-static bool has_room_for_name (const struct message *answer)
+static bool fits_voter_name (const struct message *answer)
 {
     bool named;
     message_frame (answer, ZERO_FRAME_RESPONSER, &named);
     return named || answer->desc.count < DESC_FRAMES_MAX;
 }
 
-static void worker_at_it (struct target_server *station, struct ballot_worker *voter,
-                          struct message *answer)
+static void forward_heartbeat (struct target_server *station, struct ballot_worker *voter,
+                               struct message *answer)
 {
-    voter_alive (station->ballots, voter);
+    voter_restart_timeout (station->ballots, voter);
     if (answer->desc.code == ZERO_STATUS_VOTE_START_ID)
         answer->desc.code = ZERO_STATUS_WAITING_ID;
     forward_answer (station, voter, answer);
@@ -262,18 +263,18 @@ static void worker_answer (struct target_server *station, struct worker *worker,
     (void)job;
     struct ballot_worker *voter = worker->voters.head;
     uint8_t status = answer->desc.code;
-    if (!has_room_for_name (answer)) {
+    if (!fits_voter_name (answer)) {
         spoil_vote (station, worker, "sent too many frames: want at most 31");
-    } else if (is_words_of_station (status)) {
+    } else if (is_reserved_status (status)) {
         spoil_vote (station, worker, "sent a status that is not a vote");
     } else if (is_heartbeat (status) || status == ZERO_STATUS_VOTE_SENDED_ID) {
-        worker_at_it (station, voter, answer);
+        forward_heartbeat (station, voter, answer);
     } else {
         station->counts[COUNT_VOTES]++;
         log_event (LEVEL_DEBUG, "vote", "worker=%s mailbox=%s status=%02x", worker->name,
                    quoted (answer->sender), status);
         forward_answer (station, voter, answer);
-        lay_down (station, worker);
+        finish_vote (station, worker);
     }
 }
 
@@ -285,7 +286,7 @@ static void worker_lost (struct target_server *station, struct worker *worker, s
     (void)jobs; // the ballots'
     (void)count;
     while (worker->voters.head)
-        give_up (station, worker->voters.head, what);
+        drop_voter (station, worker->voters.head, what);
 }
 
 // It may still vote in the ballot that it has, the first one.
@@ -294,7 +295,7 @@ static void worker_drained (struct target_server *station, struct worker *worker
     for (struct ballot_worker *voter = worker->voters.head, *next; voter; voter = next) {
         next = voter->next;
         if (!voter_has_ballot (voter))
-            give_up (station, voter, "is drained");
+            drop_voter (station, voter, "is drained");
     }
 }
 
@@ -307,7 +308,7 @@ static void vote_tick (struct target_server *station)
     port_tick (station);
     for (struct ballot_worker *voter; (voter = voter_overdue (station->ballots));) {
         if (!voter_has_ballot (voter)) {
-            give_up (station, voter, "is busy for too long");
+            drop_voter (station, voter, "is busy for too long");
             continue;
         }
         // A worker cannot lose its ballot alone: it is removed, and may join again.
@@ -329,9 +330,9 @@ static void end_ballots (struct target_server *station)
         for (size_t i = 0; i < ballot->count; i++) {
             struct ballot_worker *voter = &ballot->voters[i];
             if (voter->worker && voter_has_ballot (voter))
-                workers_take (station->workers, voter->worker, ballot->job);
+                workers_take_back (station->workers, voter->worker, ballot->job);
             if (voter->worker)
-                voter_settle (station->ballots, voter);
+                voter_remove (station->ballots, voter);
         }
         end_ballot (station, ballot, "the station is stopped");
     }

@@ -11,8 +11,8 @@
 #include "port.h"
 #include "station_name.h"
 
-static void reply_json (struct target_server *station, const struct target_request *request,
-                        json_t *value)
+static void answer_with_json (struct target_server *station, const struct target_request *request,
+                              json_t *value)
 {
     char *text = json_write (value);
     struct message answer;
@@ -34,7 +34,7 @@ static struct worker **collect_workers (const struct target_server *station, str
         if (name.size == 0 || span_is (name, worker->name))
             found[count++] = worker;
     }
-    qsort (found, count, sizeof *found, workers_order);
+    qsort (found, count, sizeof *found, workers_compare);
     *ret_count = count;
     return found;
 }
@@ -63,7 +63,7 @@ static void list_workers (struct target_server *station, const struct target_req
     for (size_t i = 0; i < count; i++)
         json_array_append_new (rows, worker_json (found[i]));
     free (found);
-    reply_json (station, request, rows);
+    answer_with_json (station, request, rows);
 }
 
 // All workers of that name.
@@ -81,7 +81,7 @@ static void drain_workers (struct target_server *station, const struct target_re
         port_drain (station, found[i]);
     free (found);
     if (count)
-        reply_json (station, request, json_pack ("{s:I}", "workers", (json_int_t)count));
+        answer_with_json (station, request, json_pack ("{s:I}", "workers", (json_int_t)count));
     else
         answer_request (station, request, ZERO_STATUS_NOT_FIND_ID,
                         "no worker of this name has joined");
@@ -90,18 +90,19 @@ static void drain_workers (struct target_server *station, const struct target_re
 static const struct {
     const char *name;
     void (*handle) (struct target_server *station, const struct target_request *request);
-} words[] = {{"workers", list_workers}, {"drain", drain_workers}};
+} admin_commands[] = {{"workers", list_workers}, {"drain", drain_workers}};
 
-bool words_take (struct target_server *station, const struct target_request *request)
+bool front_handle_admin_command (struct target_server *station,
+                                 const struct target_request *request)
 {
     enum envelope envelope = request->message.envelope;
     if (envelope != ENVELOPE_PLAIN && envelope != ENVELOPE_REQ)
         return false;
     struct span command = message_frame (&request->message, ZERO_FRAME_COMMAND, NULL);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!span_is (command, words[i].name))
+    for (size_t i = 0; i < sizeof admin_commands / sizeof *admin_commands; i++) {
+        if (!span_is (command, admin_commands[i].name))
             continue;
-        words[i].handle (station, request);
+        admin_commands[i].handle (station, request);
         return true;
     }
     return false;

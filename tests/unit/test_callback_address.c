@@ -81,7 +81,7 @@ static void by_default (void **state)
     for (size_t i = 0; i < ROWS (rows); i++) {
         uint8_t address[16];
         read_address (rows[i].address, address);
-        CHECK_INT (rows[i].address, address_judge (&rules, address), rows[i].verdict);
+        CHECK_INT (rows[i].address, address_check (&rules, address), rows[i].verdict);
     }
 }
 
@@ -133,7 +133,7 @@ static void with_rules (void **state)
     for (size_t i = 0; i < ROWS (rows); i++) {
         uint8_t address[16];
         read_address (rows[i].address, address);
-        CHECK_INT (rows[i].address, address_judge (&rules, address), rows[i].verdict);
+        CHECK_INT (rows[i].address, address_check (&rules, address), rows[i].verdict);
     }
 }
 

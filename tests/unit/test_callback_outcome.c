@@ -10,12 +10,12 @@ static void reason_of (const char *url, const char *answer, struct delivery_outc
     if (callback_url_read (span_text (url), &read, &reason))
         fail_msg ("%s: %s", url, reason.text);
     const struct attempt attempt = {
-        .status = 500, .answer = span_text (answer), .blotted_url = &read};
+        .status = 500, .answer = span_text (answer), .masked_url = &read};
     outcome_of_attempt (&attempt, ret);
 }
 
 // The text in brackets must be masked.
-static void a_url_is_blotted (void **state)
+static void a_url_is_masked (void **state)
 {
     static const struct {
         const char *name, *url, *answer;
@@ -48,13 +48,13 @@ static void a_url_is_blotted (void **state)
     for (size_t i = 0; i < ROWS (rows); i++) {
         char url[64], answer[64], want[80] = "HTTP 500: ";
         size_t size = 0, from = strlen (want);
-        bool blotted = false;
+        bool masked = false;
         for (const char *at = rows[i].answer; *at; at++) {
             if (*at == '[' || *at == ']') {
-                blotted = *at == '[';
+                masked = *at == '[';
                 continue;
             }
-            want[from + size] = (char)(blotted ? '*' : *at);
+            want[from + size] = (char)(masked ? '*' : *at);
             answer[size++] = *at;
         }
         want[from + size] = answer[size] = '\0';
@@ -66,7 +66,7 @@ static void a_url_is_blotted (void **state)
 }
 
 // The kept start of an answer ends inside the URL, at each of its bytes.
-static void a_cut_url_is_blotted (void **state)
+static void a_cut_url_is_masked (void **state)
 {
     const char *urls[] = {"https://a.example/hook?t=SECRET123",
                           "https://a.example/ho?t=SE%43RET1%323"};
@@ -86,7 +86,7 @@ static void a_cut_url_is_blotted (void **state)
 
 int main (void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test (a_url_is_blotted),
-                                       cmocka_unit_test (a_cut_url_is_blotted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test (a_url_is_masked),
+                                       cmocka_unit_test (a_cut_url_is_masked)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ static void who_may (void **state)
         strcpy (secret.hosts, rows[i].hosts);
         strcpy (secret.targets, rows[i].targets);
         CHECK_INT (rows[i].url, callback_url_read (span_text (rows[i].url), &url, &reason), 0);
-        CHECK_INT (rows[i].url, secret_allowed (&secret, &url, rows[i].source), rows[i].allowed);
+        CHECK_INT (rows[i].url, secret_is_allowed (&secret, &url, rows[i].source), rows[i].allowed);
     }
 }
 

@@ -32,24 +32,26 @@ static const struct script {
     {"the first one of all left out",
      {{BEGIN, 0, "a", 0, 0, 0}, {HEAR, 2, "a", GAP_MISSING, 2, 0}}},
     {"one that came before",
-     {{BEGIN, 4, "a", 0, 4, 0}, {HEAR, 5, "a", GAP_NEXT, 5, 0}, {HEAR, 5, "a", GAP_AGAIN, 5, 0}}},
+     {{BEGIN, 4, "a", 0, 4, 0},
+      {HEAR, 5, "a", GAP_NEXT, 5, 0},
+      {HEAR, 5, "a", GAP_DUPLICATE, 5, 0}}},
     {"what was published while the watch began is new",
      {{BEGIN, 4, "a", 0, 4, 0},
       {HEAR, 3, "a", GAP_NEXT, 3, 0},
       {HEAR, 4, "a", GAP_NEXT, 4, 0},
-      {HEAR, 4, "a", GAP_AGAIN, 4, 0}}},
+      {HEAR, 4, "a", GAP_DUPLICATE, 4, 0}}},
     {"and one left out of it is missing",
      {{BEGIN, 6, "a", 0, 6, 0}, {HEAR, 3, "a", GAP_NEXT, 3, 0}, {HEAR, 5, "a", GAP_MISSING, 5, 0}}},
     {"where an earlier watch ended nothing before is new",
      {{RESUME, 4, "a", 0, 4, 0},
-      {HEAR, 4, "a", GAP_AGAIN, 4, 0},
+      {HEAR, 4, "a", GAP_DUPLICATE, 4, 0},
       {HEAR, 6, "a", GAP_MISSING, 6, 0}}},
     {"what the history told first comes again",
      {{RESUME, 4, "a", 0, 4, 0},
       {TELL, 5, "a", 0, 5, 0},
       {TELL, 6, "a", 0, 6, 0},
-      {HEAR, 5, "a", GAP_AGAIN, 6, 0},
-      {HEAR, 6, "a", GAP_AGAIN, 6, 0},
+      {HEAR, 5, "a", GAP_DUPLICATE, 6, 0},
+      {HEAR, 6, "a", GAP_DUPLICATE, 6, 0},
       {HEAR, 7, "a", GAP_NEXT, 7, 0}}},
     {"what the history had no run for",
      {{RESUME, 4, "a", 0, 4, 0},
@@ -58,26 +60,30 @@ static const struct script {
       {REACH, 3, "a", 0, 6, 0},
       {HEAR, 7, "a", GAP_NEXT, 7, 0}}},
     {"the same run again",
-     {{BEGIN, 4, "a", 0, 4, 0}, {HEAR, 5, "a", GAP_NEXT, 5, 55}, {HEAR, 5, "a", GAP_AGAIN, 5, 55}}},
+     {{BEGIN, 4, "a", 0, 4, 0},
+      {HEAR, 5, "a", GAP_NEXT, 5, 55},
+      {HEAR, 5, "a", GAP_DUPLICATE, 5, 55}}},
     {"a station that has lost its last result",
      {{BEGIN, 4, "a", 0, 4, 0},
       {HEAR, 5, "a", GAP_NEXT, 5, 55},
-      {HEAR, 5, "a", GAP_BACK, 5, 66},
+      {HEAR, 5, "a", GAP_REWOUND, 5, 66},
       {HEAR, 6, "a", GAP_NEXT, 6, 77}}},
     {"a station that has lost several",
      {{BEGIN, 4, "a", 0, 4, 0},
       {HEAR, 5, "a", GAP_NEXT, 5, 0},
       {HEAR, 6, "a", GAP_NEXT, 6, 0},
       {HEAR, 7, "a", GAP_NEXT, 7, 0},
-      {HEAR, 5, "a", GAP_BACK, 5, 0},
+      {HEAR, 5, "a", GAP_REWOUND, 5, 0},
       {HEAR, 6, "a", GAP_NEXT, 6, 0}}},
     {"a station that has lost what the history told",
      {{BEGIN, 4, "a", 0, 4, 0},
       {TELL, 5, "a", 0, 5, 55},
       {HEAR, 6, "a", GAP_NEXT, 6, 66},
-      {HEAR, 5, "a", GAP_BACK, 5, 77}}},
+      {HEAR, 5, "a", GAP_REWOUND, 5, 77}}},
     {"an earlier watch of an unknown epoch",
-     {{RESUME, 4, NULL, 0, 4, 0}, {HEAR, 5, "a", GAP_NEXT, 5, 0}, {HEAR, 6, "b", GAP_ANEW, 6, 0}}},
+     {{RESUME, 4, NULL, 0, 4, 0},
+      {HEAR, 5, "a", GAP_NEXT, 5, 0},
+      {HEAR, 6, "b", GAP_RESTARTED, 6, 0}}},
     {"without a seq",
      {{HEAR, 0, NULL, GAP_STRAY, 0, 0}, {BEGIN, 4, "a", 0, 4, 0}, {HEAR, 0, "b", GAP_STRAY, 4, 0}}},
     {"without an epoch",
@@ -85,27 +91,31 @@ static const struct script {
       {HEAR, 2, NULL, GAP_NEXT, 2, 0},
       {HEAR, 3, "a", GAP_NEXT, 3, 0},
       {HEAR, 4, NULL, GAP_NEXT, 4, 0},
-      {HEAR, 4, "a", GAP_AGAIN, 4, 0}}},
-    {"another epoch, smaller", {{BEGIN, 40, "a", 0, 40, 0}, {HEAR, 3, "b", GAP_ANEW, 3, 0}}},
-    {"another epoch, the same seq", {{BEGIN, 4, "a", 0, 4, 0}, {HEAR, 4, "b", GAP_ANEW, 4, 0}}},
-    {"another epoch, the next seq", {{BEGIN, 4, "a", 0, 4, 0}, {HEAR, 5, "b", GAP_ANEW, 5, 0}}},
+      {HEAR, 4, "a", GAP_DUPLICATE, 4, 0}}},
+    {"another epoch, smaller", {{BEGIN, 40, "a", 0, 40, 0}, {HEAR, 3, "b", GAP_RESTARTED, 3, 0}}},
+    {"another epoch, the same seq",
+     {{BEGIN, 4, "a", 0, 4, 0}, {HEAR, 4, "b", GAP_RESTARTED, 4, 0}}},
+    {"another epoch, the next seq",
+     {{BEGIN, 4, "a", 0, 4, 0}, {HEAR, 5, "b", GAP_RESTARTED, 5, 0}}},
     {"late ones of the former epoch are no third one",
      {{BEGIN, 40, "a", 0, 40, 0},
-      {HEAR, 1, "b", GAP_ANEW, 1, 0},
+      {HEAR, 1, "b", GAP_RESTARTED, 1, 0},
       {HEAR, 41, "a", GAP_STRAY, 1, 0},
       {HEAR, 2, "b", GAP_NEXT, 2, 0},
-      {HEAR, 1, "c", GAP_ANEW, 1, 0}}},
+      {HEAR, 1, "c", GAP_RESTARTED, 1, 0}}},
     {"told by the history first",
      {{BEGIN, 40, "a", 0, 40, 0},
       {ANEW, 0, "b", 0, 0, 0},
       {HEAR, 1, "b", GAP_NEXT, 1, 0},
       {HEAR, 3, "b", GAP_MISSING, 3, 0}}},
     {"after counting anew nothing is from before",
-     {{BEGIN, 40, "a", 0, 40, 0}, {HEAR, 7, "b", GAP_ANEW, 7, 0}, {HEAR, 6, "b", GAP_BACK, 6, 0}}},
+     {{BEGIN, 40, "a", 0, 40, 0},
+      {HEAR, 7, "b", GAP_RESTARTED, 7, 0},
+      {HEAR, 6, "b", GAP_REWOUND, 6, 0}}},
     {"the largest seq",
      {{BEGIN, INT64_MAX - 1, "a", 0, INT64_MAX - 1, 0},
       {HEAR, INT64_MAX, "a", GAP_NEXT, INT64_MAX, 0},
-      {HEAR, INT64_MAX, "a", GAP_AGAIN, INT64_MAX, 0}}},
+      {HEAR, INT64_MAX, "a", GAP_DUPLICATE, INT64_MAX, 0}}},
 };
 
 // Two connections, as after a takeover: results of one of them are older than those of the other,
@@ -115,32 +125,32 @@ static const struct script of_two[] = {
      {{BEGIN, 4, "a", 0, 4, 0},
       {TELL, 5, "a", 0, 5, 55},
       {HEAR, 6, "a", GAP_NEXT, 6, 66},
-      {HEAR, 5, "a", GAP_AGAIN, 6, 55},
+      {HEAR, 5, "a", GAP_DUPLICATE, 6, 55},
       {HEAR, 7, "a", GAP_NEXT, 7, 77}}},
     {"several that were passed on, and that the history told",
      {{BEGIN, 4, "a", 0, 4, 0},
       {HEAR, 5, "a", GAP_NEXT, 5, 55},
       {TELL, 6, "a", 0, 6, 66},
       {HEAR, 7, "a", GAP_NEXT, 7, 77},
-      {HEAR, 5, "a", GAP_AGAIN, 7, 55},
-      {HEAR, 6, "a", GAP_AGAIN, 7, 66}}},
+      {HEAR, 5, "a", GAP_DUPLICATE, 7, 55},
+      {HEAR, 6, "a", GAP_DUPLICATE, 7, 66}}},
     {"ones without a run",
      {{BEGIN, 4, "a", 0, 4, 0},
       {HEAR, 5, "a", GAP_NEXT, 5, 0},
       {HEAR, 6, "a", GAP_NEXT, 6, 0},
-      {HEAR, 5, "a", GAP_AGAIN, 6, 0}}},
+      {HEAR, 5, "a", GAP_DUPLICATE, 6, 0}}},
     {"a station that has lost its last results is still seen",
      {{BEGIN, 4, "a", 0, 4, 0},
       {HEAR, 5, "a", GAP_NEXT, 5, 55},
       {HEAR, 6, "a", GAP_NEXT, 6, 66},
-      {HEAR, 5, "a", GAP_BACK, 5, 99},
+      {HEAR, 5, "a", GAP_REWOUND, 5, 99},
       {HEAR, 6, "a", GAP_NEXT, 6, 98},
-      {HEAR, 6, "a", GAP_BACK, 6, 66}}},
+      {HEAR, 6, "a", GAP_REWOUND, 6, 66}}},
     {"those of another epoch are others",
      {{BEGIN, 4, "a", 0, 4, 0},
       {HEAR, 5, "a", GAP_NEXT, 5, 55},
-      {HEAR, 7, "b", GAP_ANEW, 7, 77},
-      {HEAR, 5, "b", GAP_BACK, 5, 55}}},
+      {HEAR, 7, "b", GAP_RESTARTED, 7, 77},
+      {HEAR, 5, "b", GAP_REWOUND, 5, 55}}},
 };
 
 static void take_step (const char *name, struct gap *gap, const struct step *step)
@@ -155,19 +165,19 @@ static void take_step (const char *name, struct gap *gap, const struct step *ste
         gap_resume (gap, step->seq, step->epoch);
         break;
     case ANEW:
-        gap_anew (gap, step->epoch);
+        gap_restart (gap, step->epoch);
         break;
     case HEAR:
         sort = gap_sort (gap, &mark);
         CHECK_INT (name, sort, step->sort);
-        if (sort != GAP_AGAIN && sort != GAP_STRAY)
-            gap_pass (gap, &mark);
+        if (sort != GAP_DUPLICATE && sort != GAP_STRAY)
+            gap_record (gap, &mark);
         break;
     case TELL:
-        gap_pass_history (gap, &mark);
+        gap_record_history (gap, &mark);
         break;
     case REACH:
-        gap_reach (gap, step->seq, step->epoch);
+        gap_advance (gap, step->seq, step->epoch);
         break;
     case END:
         break;
@@ -219,7 +229,7 @@ static void what_the_history_tells_is_missed_or_not (void **state)
     for (size_t i = 0; i < ROWS (rows); i++) {
         struct gap gap = {0};
         gap_begin (&gap, rows[i].last, "a");
-        CHECK_INT (rows[i].name, gap_misses (&gap, rows[i].seq, rows[i].before), rows[i].misses);
+        CHECK_INT (rows[i].name, gap_is_missed (&gap, rows[i].seq, rows[i].before), rows[i].misses);
     }
 }
 
@@ -243,7 +253,7 @@ static void a_station_that_is_further_is_told (void **state)
         struct gap gap = {0};
         gap_begin (&gap, 4, "a");
         CHECK_INT (rows[i].name, gap_is_behind (&gap, rows[i].last, rows[i].epoch), rows[i].behind);
-        CHECK_INT (rows[i].name, gap_is_elsewhere (&gap, rows[i].epoch), rows[i].elsewhere);
+        CHECK_INT (rows[i].name, gap_epoch_differs (&gap, rows[i].epoch), rows[i].elsewhere);
     }
 }
 
@@ -256,7 +266,7 @@ static void a_long_epoch_is_cut_the_same_way (void **state)
     epoch[sizeof epoch - 1] = '\0';
     gap_begin (&gap, 4, epoch);
     CHECK_INT ("long", gap_sort (&gap, &(struct gap_mark){5, 0, epoch}), GAP_NEXT);
-    CHECK_INT ("other", gap_sort (&gap, &(struct gap_mark){5, 0, "e"}), GAP_ANEW);
+    CHECK_INT ("other", gap_sort (&gap, &(struct gap_mark){5, 0, "e"}), GAP_RESTARTED);
 }
 
 int main (void)

@@ -23,7 +23,7 @@ static bool options_valid (const struct zplan_worker_options *options)
            (!options->commands || command_names_valid (span_text (options->commands)));
 }
 
-static struct zplan_worker *allocate (size_t credit)
+static struct zplan_worker *worker_allocate (size_t credit)
 {
     struct zplan_worker *self = calloc (1, sizeof *self + (credit + 1) * sizeof *self->jobs);
     if (!self)
@@ -110,9 +110,9 @@ struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *option
         errno = EINVAL;
         return NULL;
     }
-    if (options->curve && keys_take (&keys, options->curve))
+    if (options->curve && keys_copy (&keys, options->curve))
         return NULL;
-    struct zplan_worker *self = allocate (options->credit ? (size_t)options->credit : 1);
+    struct zplan_worker *self = worker_allocate (options->credit ? (size_t)options->credit : 1);
     if (!self)
         return NULL;
     self->keys = keys;
@@ -168,11 +168,11 @@ bool zplan_worker_drained (struct zplan_worker *self)
     return drained;
 }
 
-// Clear the news, as the user has checked. Called under the lock.
-static void clear_news (struct zplan_worker *self)
+// Clear the unseen_change, as the user has checked. Called under the lock.
+static void mark_changes_seen (struct zplan_worker *self)
 {
-    self->news = false;
-    worker_show_news (self);
+    self->unseen_change = false;
+    worker_update_fd (self);
 }
 
 unsigned zplan_worker_joined (struct zplan_worker *self)
@@ -181,7 +181,7 @@ unsigned zplan_worker_joined (struct zplan_worker *self)
         return 0;
     pthread_mutex_lock (&self->lock);
     unsigned joined = self->joined ? self->joins : 0;
-    clear_news (self);
+    mark_changes_seen (self);
     pthread_mutex_unlock (&self->lock);
     return joined;
 }
@@ -204,7 +204,7 @@ int zplan_worker_fd (struct zplan_worker *self)
 // -- taking jobs
 
 // Wait for a change; false: it timed out. `until_us` below 0 is never.
-static bool wait_change (struct zplan_worker *self, int64_t until_us)
+static bool wait_for_change (struct zplan_worker *self, int64_t until_us)
 {
     if (until_us < 0) {
         pthread_cond_wait (&self->changed, &self->lock);
@@ -226,11 +226,11 @@ struct zplan_job *zplan_worker_take (struct zplan_worker *self, int64_t timeout_
     struct client_job *job;
     pthread_mutex_lock (&self->lock);
     while (!(job = worker_first (self, JOB_WAITING)) && !worker_has_left (self) &&
-           wait_change (self, until_us)) {
+           wait_for_change (self, until_us)) {
     }
     if (job)
         job->place = JOB_TAKEN;
-    clear_news (self);
+    mark_changes_seen (self);
     pthread_mutex_unlock (&self->lock);
     return job ? &job->shown : NULL;
 }

@@ -25,7 +25,7 @@ enum {
     ANSWER_MS = 5000,
     ALIVE_US = 5000000,       // between two heartbeats of a job; replies report cancellation
     PROGRESS_US = 1000000,    // between two reports of its progress
-    AGAIN_US = 1000000,       // until a request that was rejected for now is retried
+    RETRY_US = 1000000,       // until a request that was rejected for now is retried
     LAST_ANSWER_US = 1000000, // for the answer to the take of a worker that leaves
     TURN_US = 60000000
 };
@@ -33,17 +33,17 @@ enum {
 // -- sending
 
 // Whether the rejection is temporary: the same request may be resent.
-static bool is_passing (uint8_t status)
+static bool is_temporary_rejection (uint8_t status)
 {
     return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
 }
 
-static const char *words_of (const struct zplan_reply *reply, char out[REASON_MAX])
+static const char *reply_status_text (const struct zplan_reply *reply, char out[REASON_MAX])
 {
     return zplan_reply_words (reply, out, REASON_MAX);
 }
 
-static json_t *json_of (const struct zplan_reply *reply)
+static json_t *read_reply_json (const struct zplan_reply *reply)
 {
     size_t size = 0;
     struct reason ignored;
@@ -75,7 +75,7 @@ static bool send_json_command (struct zplan_worker *self, const char *word, json
 // -- received jobs
 
 // Lay the frames out in the job's own bytes: mailbox, description, frames. False: invalid.
-static bool read_frames (struct client_job *self, const json_t *frames, uint64_t plan_id)
+static bool read_job_frames (struct client_job *self, const json_t *frames, uint64_t plan_id)
 {
     char mailbox[MAILBOX_SIZE];
     size_t i, size, used = 0, room = MAILBOX_SIZE;
@@ -108,19 +108,19 @@ static bool read_frames (struct client_job *self, const json_t *frames, uint64_t
 }
 
 // The seconds of this field as microseconds; at least one.
-static int64_t seconds_of (const json_t *taken, const char *field)
+static int64_t read_duration_us (const json_t *taken, const char *field)
 {
     enum { SECONDS_MAX = 366 * 86400 };
     int64_t seconds = json_integer_value (json_object_get (taken, field));
     return (seconds < 1 ? 1 : seconds > SECONDS_MAX ? SECONDS_MAX : seconds) * 1000000;
 }
 
-static int64_t alive_due (int64_t now_us, int64_t ping_us)
+static int64_t next_alive_us (int64_t now_us, int64_t ping_us)
 {
     return now_us + (ping_us < ALIVE_US ? ping_us : ALIVE_US);
 }
 
-static bool is_in_hand (const struct zplan_worker *self, const char *plan, const char *exec)
+static bool has_job (const struct zplan_worker *self, const char *plan, const char *exec)
 {
     for (size_t i = 0; i < self->job_count; i++) {
         const struct client_job *job = &self->jobs[i];
@@ -131,12 +131,12 @@ static bool is_in_hand (const struct zplan_worker *self, const char *plan, const
     return false;
 }
 
-static void read_job (struct client_job *job, const json_t *taken, uint64_t plan_id,
-                      uint64_t exec_id)
+static void read_fetched_job (struct client_job *job, const json_t *taken, uint64_t plan_id,
+                              uint64_t exec_id)
 {
     json_t *plan = json_object_get (taken, "plan");
-    if (!read_frames (job, json_object_get (taken, "frames"), plan_id)) {
-        job_close (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
+    if (!read_job_frames (job, json_object_get (taken, "frames"), plan_id)) {
+        job_set_answer (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
         return;
     }
     job_read (job);
@@ -149,7 +149,7 @@ static void read_job (struct client_job *job, const json_t *taken, uint64_t plan
     job_read_plan (job);
 }
 
-static void take_job (struct zplan_worker *self, const json_t *taken)
+static void accept_fetched_job (struct zplan_worker *self, const json_t *taken)
 {
     uint64_t plan_id = 0, exec_id = 0;
     const char *plan = json_string_value (json_object_get (taken, "plan_id"));
@@ -158,28 +158,28 @@ static void take_job (struct zplan_worker *self, const json_t *taken)
                  ident_parse (span_text (exec), &exec_id);
     struct client_job *job = worker_first (self, JOB_FREE);
     // A station that gives more than was requested is not followed; jobs in progress go on.
-    if (!named || worker_in_hand (self) >= self->credit || is_in_hand (self, plan, exec))
+    if (!named || worker_used_jobs (self) >= self->credit || has_job (self, plan, exec))
         return;
     int64_t now_us = clock_mono_us ();
     struct fetched *fetched = &job->fetched;
     snprintf (fetched->plan, sizeof fetched->plan, "%s", plan);
     snprintf (fetched->exec, sizeof fetched->exec, "%s", exec);
-    fetched->timeout_us = seconds_of (taken, "worker_timeout");
+    fetched->timeout_us = read_duration_us (taken, "worker_timeout");
     fetched->accepted_us = now_us;
-    fetched->due_us = alive_due (now_us, seconds_of (taken, "ping_interval"));
+    fetched->due_us = next_alive_us (now_us, read_duration_us (taken, "ping_interval"));
     job->turn = ++self->turn;
     job->place = JOB_WAITING;
     if (atomic_load (&self->leave))
-        job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
+        job_set_answer (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
     else
-        read_job (job, taken, plan_id, exec_id);
+        read_fetched_job (job, taken, plan_id, exec_id);
 }
 
 // -- requesting jobs
 
-static void not_joined (struct zplan_worker *self)
+static void mark_not_joined (struct zplan_worker *self)
 {
-    self->news = self->news || self->joined;
+    self->unseen_change = self->unseen_change || self->joined;
     self->joined = false;
 }
 
@@ -187,33 +187,34 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
 {
     struct zplan_worker *self = context;
     int64_t now_us = clock_mono_us ();
-    json_t *answer =
-        error == ZPLAN_OK && reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    json_t *answer = error == ZPLAN_OK && reply->status < ZERO_STATUS_ERROR_FLAG
+                         ? read_reply_json (reply)
+                         : NULL;
     const json_t *jobs = json_object_get (answer, "jobs");
     self->taking = false;
     if (!json_is_array (jobs)) {
         char words[REASON_MAX];
         if (error == ZPLAN_OK && !self->leaving)
-            worker_refused (self, span_text (words_of (reply, words)));
-        not_joined (self);
-        self->take_us = error == ZPLAN_OK ? now_us + AGAIN_US : now_us;
+            worker_store_refusal (self, span_text (reply_status_text (reply, words)));
+        mark_not_joined (self);
+        self->take_us = error == ZPLAN_OK ? now_us + RETRY_US : now_us;
     } else {
         size_t i;
         const json_t *job;
         if (!self->joined) {
-            self->joined = self->news = true;
+            self->joined = self->unseen_change = true;
             self->joins++;
             self->refusal[0] = '\0';
             self->take_us = now_us;
         }
-        json_array_foreach (jobs, i, job) take_job (self, job);
+        json_array_foreach (jobs, i, job) accept_fetched_job (self, job);
         if (json_array_size (jobs))
             self->take_us = now_us;
     }
     json_decref (answer);
 }
 
-static void on_nothing (void *context, int error, const struct zplan_reply *reply)
+static void ignore_reply (void *context, int error, const struct zplan_reply *reply)
 {
     (void)context;
     (void)error;
@@ -229,7 +230,7 @@ static json_t *take_fields (const struct zplan_worker *self, size_t limit, int w
 // The first take of a connection does not wait: its reply shows that the station answers.
 static void request_jobs (struct zplan_worker *self, int64_t now_us)
 {
-    size_t in_hand = worker_in_hand (self);
+    size_t in_hand = worker_used_jobs (self);
     if (self->taking || self->leaving || in_hand >= self->credit || now_us < self->take_us)
         return;
     int wait_s = self->joined ? TAKE_WAIT_S : 0;
@@ -237,14 +238,14 @@ static void request_jobs (struct zplan_worker *self, int64_t now_us)
     self->taking = send_json_command (
         self, "take", take_fields (self, self->credit - in_hand, wait_s), on_taken, self);
     zplan_client_set_timeout (self->client, ANSWER_MS);
-    self->take_us = now_us + AGAIN_US; // unless jobs arrive; avoids a tight loop of requests
+    self->take_us = now_us + RETRY_US; // unless jobs arrive; avoids a tight loop of requests
 }
 
-static void take_leave (struct zplan_worker *self, int64_t now_us)
+static void end_waiting_take (struct zplan_worker *self, int64_t now_us)
 {
-    if (worker_take_leave (self) && self->taking) {
+    if (worker_start_leaving (self) && self->taking) {
         self->leave_us = now_us + LAST_ANSWER_US;
-        send_json_command (self, "take", take_fields (self, 0, 0), on_nothing, self);
+        send_json_command (self, "take", take_fields (self, 0, 0), ignore_reply, self);
     } else if (self->leave_us && now_us >= self->leave_us) {
         self->taking = false;
     }
@@ -265,13 +266,13 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
     int64_t now_us = clock_mono_us ();
     char words[REASON_MAX];
     fetched->asking = false;
-    fetched->due_us = now_us + AGAIN_US;
-    if (error != ZPLAN_OK || is_passing (reply->status))
+    fetched->due_us = now_us + RETRY_US;
+    if (error != ZPLAN_OK || is_temporary_rejection (reply->status))
         return;
-    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
+    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? read_reply_json (reply) : NULL;
     const char *stop = json_string_value (json_object_get (answer, "stop"));
     if (reply->status == ZERO_STATUS_NOT_FIND_ID)
-        stop = words_of (reply, words);
+        stop = reply_status_text (reply, words);
     if (stop) {
         fetched->over = true;
         worker_cancel (job->worker, job, span_text (stop));
@@ -279,13 +280,13 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
             job_clear (job);
     } else if (answer) {
         fetched->accepted_us = now_us;
-        fetched->due_us = alive_due (now_us, seconds_of (answer, "ping_interval"));
-        fetched->timeout_us = seconds_of (answer, "worker_timeout");
+        fetched->due_us = next_alive_us (now_us, read_duration_us (answer, "ping_interval"));
+        fetched->timeout_us = read_duration_us (answer, "worker_timeout");
     }
     json_decref (answer);
 }
 
-static void say_alive (struct zplan_worker *self, struct client_job *job, int64_t now_us)
+static void send_alive (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
     json_t *fields = job_fields (self, job);
     if (job->progress_new) {
@@ -294,7 +295,7 @@ static void say_alive (struct zplan_worker *self, struct client_job *job, int64_
         job->progress_new = false;
     }
     job->fetched.asking = send_json_command (self, "alive", fields, on_alive, job);
-    job->fetched.due_us = now_us + AGAIN_US; // the retry if it could not be sent
+    job->fetched.due_us = now_us + RETRY_US; // the retry if it could not be sent
 }
 
 // Replace a rejected report by one of a failure. If the run is over the station rejects this one
@@ -303,7 +304,7 @@ static void replace_report (struct client_job *job, const struct zplan_reply *re
 {
     char words[REASON_MAX];
     struct reason reason; // cuts at a character boundary
-    reason_set (&reason, "the station rejects the report: %s", words_of (reply, words));
+    reason_set (&reason, "the station rejects the report: %s", reply_status_text (reply, words));
     json_t *fields = job_fields (job->worker, job);
     json_object_set_new (fields, "state", json_string ("fail"));
     json_object_set_new (fields, "reason", json_string (reason.text));
@@ -321,19 +322,20 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
     struct fetched *fetched = &job->fetched;
     int64_t now_us = clock_mono_us ();
     bool answered = error == ZPLAN_OK;
-    bool passing = answered && (is_passing (reply->status) || reply->status == ZERO_STATUS_DENY_ID);
+    bool passing = answered &&
+                   (is_temporary_rejection (reply->status) || reply->status == ZERO_STATUS_DENY_ID);
     bool replace = answered && reply->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID &&
                    !fetched->replaced && job->status != ZERO_STATUS_NOT_WORKER_ID;
     if (replace)
         replace_report (job, reply);
     fetched->asking = false;
     fetched->over = answered && !passing && !replace;
-    fetched->due_us = passing ? now_us + AGAIN_US : now_us;
+    fetched->due_us = passing ? now_us + RETRY_US : now_us;
 }
 
 // The content as JSON: JSON unchanged, anything else as a string or {"b64": text}. NULL: no
 // content.
-static json_t *result_of (uint8_t type, struct span content)
+static json_t *content_as_json (uint8_t type, struct span content)
 {
     json_t *value = NULL;
     if (type == ZERO_FRAME_JSON && content.size)
@@ -341,19 +343,19 @@ static json_t *result_of (uint8_t type, struct span content)
     return value || content.size == 0 ? value : json_from_frame (content);
 }
 
-bool fetch_takes_result (uint8_t type, struct span content)
+bool fetch_result_fits (uint8_t type, struct span content)
 {
     enum { WORST = 6 }; // bytes of JSON for one byte of the content
     if (type != ZERO_FRAME_JSON && content.size <= RESULT_MAX / WORST - 2)
         return true;
-    json_t *value = result_of (type, content);
+    json_t *value = content_as_json (type, content);
     size_t size = json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
     bool taken = !value || (size > 0 && size <= RESULT_MAX && json_depth (value) < JSON_DEPTH_MAX);
     json_decref (value);
     return taken;
 }
 
-static char *report_of (const struct zplan_worker *self, const struct client_job *job)
+static char *write_report (const struct zplan_worker *self, const struct client_job *job)
 {
     bool success = job->status < ZERO_STATUS_ERROR_FLAG;
     const char *reason = job->reason;
@@ -366,7 +368,7 @@ static char *report_of (const struct zplan_worker *self, const struct client_job
         reason = status_word (job->status);
     if (*reason)
         json_object_set_new (fields, "reason", json_string (reason));
-    json_t *result = result_of (job->content_type, span_of (job->content, job->content_size));
+    json_t *result = content_as_json (job->content_type, span_of (job->content, job->content_size));
     if (result)
         json_object_set_new (fields, "result", result);
     char *text = json_write (fields);
@@ -384,16 +386,16 @@ static void report_job (struct zplan_worker *self, struct client_job *job, int64
         fetched->report = json_write (fields);
         json_decref (fields);
     } else if (!fetched->report) {
-        fetched->report = report_of (self, job);
+        fetched->report = write_report (self, job);
     }
     fetched->asking =
         send_command (self, release ? "alive" : "report", fetched->report, on_reported, job);
-    fetched->due_us = now_us + AGAIN_US;
+    fetched->due_us = now_us + RETRY_US;
 }
 
 // When the next message about the job is due. For an answered job that is only the retry of its
 // report.
-static int64_t word_due_us (const struct client_job *job)
+static int64_t message_due_us (const struct client_job *job)
 {
     const struct fetched *fetched = &job->fetched;
     int64_t progress_us = job->reported_us + PROGRESS_US;
@@ -406,22 +408,22 @@ static int64_t word_due_us (const struct client_job *job)
 
 // Whether a leaving worker drops the report: by now the station has given the job to another
 // worker.
-static bool is_given_up (const struct zplan_worker *self, const struct client_job *job,
-                         int64_t now_us)
+static bool is_report_obsolete (const struct zplan_worker *self, const struct client_job *job,
+                                int64_t now_us)
 {
     const struct fetched *fetched = &job->fetched;
     return self->leaving && fetched->report && now_us - fetched->accepted_us > fetched->timeout_us;
 }
 
-static void say_words (struct zplan_worker *self, int64_t now_us)
+static void send_job_messages (struct zplan_worker *self, int64_t now_us)
 {
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
-        if (job->place == JOB_FREE || job->fetched.asking || now_us < word_due_us (job))
+        if (job->place == JOB_FREE || job->fetched.asking || now_us < message_due_us (job))
             continue;
         if (job->place != JOB_ANSWERED)
-            say_alive (self, job, now_us);
-        else if (job->fetched.over || is_given_up (self, job, now_us))
+            send_alive (self, job, now_us);
+        else if (job->fetched.over || is_report_obsolete (self, job, now_us))
             job_clear (job);
         else
             report_job (self, job, now_us);
@@ -440,23 +442,23 @@ static void fetch_turn (struct zplan_worker *self)
 {
     zplan_client_process (self->client);
     int64_t now_us = clock_mono_us ();
-    take_leave (self, now_us);
-    say_words (self, now_us);
+    end_waiting_take (self, now_us);
+    send_job_messages (self, now_us);
     request_jobs (self, now_us);
 }
 
 static int64_t fetch_due_us (const struct zplan_worker *self)
 {
     int64_t due_us = clock_mono_us () + TURN_US;
-    if (!self->taking && !self->leaving && worker_in_hand (self) < self->credit &&
+    if (!self->taking && !self->leaving && worker_used_jobs (self) < self->credit &&
         self->take_us < due_us)
         due_us = self->take_us;
     if (self->taking && self->leave_us && self->leave_us < due_us)
         due_us = self->leave_us;
     for (size_t i = 0; i < self->job_count; i++) {
         const struct client_job *job = &self->jobs[i];
-        if (job->place != JOB_FREE && !job->fetched.asking && word_due_us (job) < due_us)
-            due_us = word_due_us (job);
+        if (job->place != JOB_FREE && !job->fetched.asking && message_due_us (job) < due_us)
+            due_us = message_due_us (job);
     }
     return due_us;
 }
@@ -475,15 +477,15 @@ static void fetch_end (struct zplan_worker *self)
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
         if (job->place == JOB_WAITING)
-            job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
+            job_set_answer (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
         else if (job->place == JOB_TAKEN)
-            job_close (job, ZERO_STATUS_FAILED_ID, "the worker has left");
+            job_set_answer (job, ZERO_STATUS_FAILED_ID, "the worker has left");
     }
     while ((now_us = clock_mono_us ()) < end_us) {
         zplan_client_process (self->client);
-        take_leave (self, now_us);
-        say_words (self, now_us);
-        if (!self->taking && worker_in_hand (self) == 0)
+        end_waiting_take (self, now_us);
+        send_job_messages (self, now_us);
+        if (!self->taking && worker_used_jobs (self) == 0)
             break;
         zmq_pollitem_t item;
         fetch_poll_item (self, &item);

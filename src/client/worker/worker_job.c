@@ -37,7 +37,7 @@ static int64_t read_seconds (struct span text)
     return strlen (digits) == text.size && number_parse (digits, &seconds) ? seconds : -1;
 }
 
-static const char *text_in (const json_t *object, const char *field)
+static const char *member_text (const json_t *object, const char *field)
 {
     const char *text = json_string_value (json_object_get (object, field));
     return text ? text : "";
@@ -66,10 +66,10 @@ void job_read_plan (struct client_job *self)
     struct zplan_job *job = &self->shown;
     // In an ordinary call the PLAN frame comes from the requester, not from a station.
     const json_t *call = job->plan_id ? json_object_get (self->plan, "flow") : NULL;
-    job->title = text_in (self->plan, "description");
-    job->traceparent = text_in (self->plan, "traceparent");
-    job->run = text_in (call, "run");
-    job->step = text_in (call, "step");
+    job->title = member_text (self->plan, "description");
+    job->traceparent = member_text (self->plan, "traceparent");
+    job->run = member_text (call, "run");
+    job->step = member_text (call, "step");
     job->item = -1;
     job->generation = 0;
     json_get_integer (call, "item", 0, INT64_MAX, &job->item);
@@ -78,7 +78,7 @@ void job_read_plan (struct client_job *self)
     write_idempotency_key (self);
 }
 
-static void read_plan (struct client_job *self)
+static void read_plan_frame (struct client_job *self)
 {
     struct reason reason;
     struct span plan = message_frame (&self->message, ZERO_FRAME_PLAN, NULL);
@@ -106,13 +106,13 @@ void job_read (struct client_job *self)
     if (!job->argument)
         job->argument = find_frame (job, ZERO_FRAME_CONTENT);
     job->json = find_frame (job, ZERO_FRAME_JSON);
-    read_plan (self);
+    read_plan_frame (self);
 }
 
 // -- messages about the job
 
 // Address a message with the job's mailbox and the run's id.
-static void address (const struct client_job *self, struct message *message)
+static void add_address (const struct client_job *self, struct message *message)
 {
     bool given;
     struct span exec_id = message_last_frame (&self->message, ZERO_FRAME_LOCAL_ID, &given);
@@ -122,25 +122,25 @@ static void address (const struct client_job *self, struct message *message)
     message->sender = self->message.sender;
 }
 
-void job_answer (const struct client_job *self, struct message *ret)
+void job_build_answer (const struct client_job *self, struct message *ret)
 {
     message_start (ret, self->status);
     if (*self->reason)
         message_add (ret, ZERO_FRAME_STATUS, span_text (self->reason));
     if (self->content_type)
         message_add (ret, self->content_type, span_of (self->content, self->content_size));
-    address (self, ret);
+    add_address (self, ret);
 }
 
-void job_sign (const struct client_job *self, struct message *ret)
+void job_build_heartbeat (const struct client_job *self, struct message *ret)
 {
     message_start (ret, ZERO_STATUS_WAITING_ID);
     if (*self->progress)
         message_add (ret, ZERO_FRAME_STATUS, span_text (self->progress));
-    address (self, ret);
+    add_address (self, ret);
 }
 
-void job_close (struct client_job *self, uint8_t status, const char *words)
+void job_set_answer (struct client_job *self, uint8_t status, const char *words)
 {
     struct reason reason;
     self->place = JOB_ANSWERED;
@@ -165,7 +165,7 @@ void job_clear (struct client_job *self)
 
 // -- the user's calls
 
-static struct client_job *of_user (struct zplan_job *job)
+static struct client_job *job_of_user (struct zplan_job *job)
 {
     return (struct client_job *)job;
 }
@@ -182,30 +182,29 @@ static bool lock_job (struct client_job *job)
     return false;
 }
 
-static void let_go (struct client_job *job)
+static void unlock_job (struct client_job *job)
 {
     pthread_mutex_unlock (&job->worker->lock);
 }
 
-static bool is_final (uint8_t status)
+static bool is_final_status (uint8_t status)
 {
     return status != 0 && status != ZERO_STATUS_WAITING_ID && status != ZERO_STATUS_RUNING_ID &&
            status != ZERO_STATUS_VOTE_START_ID && status != ZERO_STATUS_VOTE_SENDED_ID;
 }
 
-static bool is_valid (const struct zplan_answer *answer)
+static bool is_valid_answer (const struct zplan_answer *answer)
 {
-    return answer && is_final (answer->status) && answer->content_size <= FRAME_BYTES_MAX &&
+    return answer && is_final_status (answer->status) && answer->content_size <= FRAME_BYTES_MAX &&
            (answer->content_size == 0 || (answer->content && answer->content_type));
 }
 
 int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer)
 {
-    struct client_job *job = of_user (shown);
-    if (!job || !is_valid (answer) ||
-        (job->worker->pull &&
-         !fetch_takes_result (answer->content_type,
-                              span_of (answer->content, answer->content_size))))
+    struct client_job *job = job_of_user (shown);
+    if (!job || !is_valid_answer (answer) ||
+        (job->worker->pull && !fetch_result_fits (answer->content_type,
+                                                  span_of (answer->content, answer->content_size))))
         return ZPLAN_ERROR_ARGUMENT;
     void *content = NULL;
     if (answer->content_size) {
@@ -218,11 +217,11 @@ int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer
         free (content);
         return ZPLAN_ERROR_ARGUMENT;
     }
-    job_close (job, answer->status, answer->reason);
+    job_set_answer (job, answer->status, answer->reason);
     job->content_type = answer->content_type;
     job->content = content;
     job->content_size = answer->content_size;
-    let_go (job);
+    unlock_job (job);
     worker_wake (job->worker);
     if (answer->release)
         answer->release ((void *)(uintptr_t)answer->content);
@@ -231,17 +230,17 @@ int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer
 
 int zplan_job_fail (struct zplan_job *shown, const char *words)
 {
-    struct client_job *job = of_user (shown);
+    struct client_job *job = job_of_user (shown);
     if (!lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
-    job_close (job, ZERO_STATUS_FAILED_ID, words);
-    let_go (job);
+    job_set_answer (job, ZERO_STATUS_FAILED_ID, words);
+    unlock_job (job);
     worker_wake (job->worker);
     return ZPLAN_OK;
 }
 
 // As much of the text as fits, in whole characters. False: invalid UTF-8.
-static bool put_words (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char *words)
+static bool write_progress_text (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char *words)
 {
     size_t size = 0;
     if (!utf8_is_text (span_text (words)))
@@ -255,16 +254,16 @@ static bool put_words (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char
 
 int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
 {
-    struct client_job *job = of_user (shown);
+    struct client_job *job = job_of_user (shown);
     char text[ZPLAN_PROGRESS_MAX + 1];
     bool silent = percent < 0 && (!words || !*words);
     if (!job || percent < -1 || percent > 100 || silent ||
-        !put_words (text, percent, words ? words : "") || !lock_job (job))
+        !write_progress_text (text, percent, words ? words : "") || !lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
     bool wake = !job->progress_new;
     memcpy (job->progress, text, sizeof text);
     job->progress_new = true;
-    let_go (job);
+    unlock_job (job);
     if (wake)
         worker_wake (job->worker);
     return ZPLAN_OK;
@@ -272,30 +271,30 @@ int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
 
 bool zplan_job_cancelled (struct zplan_job *shown)
 {
-    struct client_job *job = of_user (shown);
+    struct client_job *job = job_of_user (shown);
     if (!lock_job (job))
         return false;
     bool cancelled = job->cancelled;
-    let_go (job);
+    unlock_job (job);
     return cancelled;
 }
 
 int zplan_job_cancel_words (struct zplan_job *shown, char *out, size_t size)
 {
-    struct client_job *job = of_user (shown);
+    struct client_job *job = job_of_user (shown);
     if (!out || size == 0 || !lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
     snprintf (out, size, "%s", job->cancel_words);
-    let_go (job);
+    unlock_job (job);
     return ZPLAN_OK;
 }
 
 bool zplan_job_lost (struct zplan_job *shown)
 {
-    struct client_job *job = of_user (shown);
+    struct client_job *job = job_of_user (shown);
     if (!lock_job (job))
         return false;
     bool lost = job->lost;
-    let_go (job);
+    unlock_job (job);
     return lost;
 }

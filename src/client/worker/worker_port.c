@@ -18,10 +18,10 @@
 
 enum {
     BEAT_US = 1000000,
-    SILENCE_US = 3 * BEAT_US,
-    SIGN_US = 1000000,    // between two heartbeats of a job
-    PROGRESS_US = 250000, // between two reports of its progress
-    LAST_WORDS_MS = 1000,
+    UNRESPONSIVE_US = 3 * BEAT_US,
+    HEARTBEAT_US = 1000000, // between two heartbeats of a job
+    PROGRESS_US = 250000,   // between two reports of its progress
+    LAST_LINGER_MS = 1000,
     LAST_ANSWER_US = 1000000, // for the answer to the last heartbeat of a worker that leaves
     MESSAGES_A_TURN = 64
 };
@@ -31,7 +31,7 @@ enum {
 // The station no longer knows which jobs this worker has.
 static void lose_jobs (struct zplan_worker *self)
 {
-    self->news = self->news || self->joined;
+    self->unseen_change = self->unseen_change || self->joined;
     self->joined = self->taking = false;
     self->asked = self->beats = self->last_beats = 0;
     for (size_t i = 0; i < self->job_count; i++) {
@@ -45,12 +45,12 @@ static void lose_jobs (struct zplan_worker *self)
 
 static int connect_port (struct zplan_worker *self)
 {
-    self->quiet_us = 0;
+    self->unanswered_us = 0;
     self->beat_us = clock_mono_us ();
     self->socket = wire_socket_in (self->context, ZMQ_DEALER);
     if (!self->socket)
         return -1;
-    keys_put (&self->keys, self->socket, self->address);
+    keys_set_socket (&self->keys, self->socket, self->address);
     wire_heartbeat (self->socket);
     if (zmq_connect (self->socket, self->endpoints.rows[self->address]) == 0)
         return 0;
@@ -67,7 +67,7 @@ static bool send_message (struct zplan_worker *self, const struct message *messa
 }
 
 // Send a command with the worker's name and, unless it is negative, a number.
-static bool send_number (struct zplan_worker *self, uint8_t command, int64_t number)
+static bool send_worker_command (struct zplan_worker *self, uint8_t command, int64_t number)
 {
     char digits[24];
     struct message message;
@@ -105,8 +105,8 @@ static void send_heartbeat (struct zplan_worker *self, int64_t now_us)
     // After a delay of this thread the answer may have arrived, but not yet been delivered by
     // libzmq.
     if (now_us - self->beat_us >= BEAT_US)
-        self->quiet_us = 0;
-    if (!self->socket || (self->quiet_us && now_us - self->quiet_us >= SILENCE_US)) {
+        self->unanswered_us = 0;
+    if (!self->socket || (self->unanswered_us && now_us - self->unanswered_us >= UNRESPONSIVE_US)) {
         if (self->socket)
             zmq_close (self->socket);
         lose_jobs (self);
@@ -114,32 +114,32 @@ static void send_heartbeat (struct zplan_worker *self, int64_t now_us)
         connect_port (self);
     }
     if (self->joined)
-        self->beats += send_number (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+        self->beats += send_worker_command (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
     else
         send_join (self);
     self->beat_us = now_us + BEAT_US;
-    if (!self->quiet_us)
-        self->quiet_us = now_us;
+    if (!self->unanswered_us)
+        self->unanswered_us = now_us;
 }
 
 // Request one job for each free slot.
 static void request_jobs (struct zplan_worker *self)
 {
-    while (self->joined && !self->leaving && self->asked + worker_in_hand (self) < self->credit &&
-           send_number (self, ZERO_BYTE_COMMAND_HEART_READY, -1))
+    while (self->joined && !self->leaving && self->asked + worker_used_jobs (self) < self->credit &&
+           send_worker_command (self, ZERO_BYTE_COMMAND_HEART_READY, -1))
         self->asked++;
 }
 
 // Return the unused credit. Jobs in flight are returned when they arrive, which is before the
 // answer to the heartbeat sent after it: until then the worker has not left.
-static void take_leave (struct zplan_worker *self, int64_t now_us)
+static void return_unused_credit (struct zplan_worker *self, int64_t now_us)
 {
-    if (!worker_take_leave (self) || !self->joined) {
+    if (!worker_start_leaving (self) || !self->joined) {
         self->taking = self->taking && now_us < self->leave_us;
         return;
     }
-    send_number (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
-    self->beats += send_number (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+    send_worker_command (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
+    self->beats += send_worker_command (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
     self->last_beats = self->beats;
     self->taking = self->asked > 0;
     self->leave_us = now_us + LAST_ANSWER_US;
@@ -147,7 +147,7 @@ static void take_leave (struct zplan_worker *self, int64_t now_us)
 
 // -- messages of the station
 
-static void take_status (struct zplan_worker *self, const struct message *message)
+static void process_status (struct zplan_worker *self, const struct message *message)
 {
     uint8_t status = message->desc.code;
     if (status != ZERO_STATUS_BYE_ID) { // answers come in order
@@ -159,29 +159,29 @@ static void take_status (struct zplan_worker *self, const struct message *messag
         lose_jobs (self);
         self->beat_us = clock_mono_us (); // join at once
     } else if (status == ZERO_STATUS_OK_ID && !self->joined) {
-        self->joined = self->news = true;
+        self->joined = self->unseen_change = true;
         self->joins++;
         self->refusal[0] = '\0';
     } else if (status == ZERO_STATUS_BYE_ID &&
                self->joined) { // not as the answer to LEFT, which is the last message
-        self->drained = self->news = true;
+        self->drained = self->unseen_change = true;
         atomic_store (&self->leave, true);
     } else if (status >= ZERO_STATUS_ERROR_FLAG && status != ZERO_STATUS_NOT_FIND_ID &&
                !self->joined) { // NOT_FIND answers a message sent before JOIN
-        worker_refused (self, message_frame (message, ZERO_FRAME_STATUS, NULL));
+        worker_store_refusal (self, message_frame (message, ZERO_FRAME_STATUS, NULL));
     }
 }
 
-static void take_job (struct zplan_worker *self, struct client_job *job, bool readable)
+static void accept_job (struct zplan_worker *self, struct client_job *job, bool readable)
 {
     self->asked--;
     job->turn = ++self->turn;
-    job->sign_us = clock_mono_us ();
+    job->last_heartbeat_us = clock_mono_us ();
     job->place = JOB_WAITING;
     if (!readable)
-        job_close (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
+        job_set_answer (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
     else if (atomic_load (&self->leave)) // `leaving` is set in this turn or the next
-        job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
+        job_set_answer (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
     else
         job_read (job);
 }
@@ -190,7 +190,8 @@ static void take_job (struct zplan_worker *self, struct client_job *job, bool re
 
 // The job in progress that a cancellation is about: of several with its mailbox, the one with its
 // LOCAL_ID, or the oldest if it has none.
-static struct client_job *find_meant (struct zplan_worker *self, const struct message *message)
+static struct client_job *find_cancelled_job (struct zplan_worker *self,
+                                              const struct message *message)
 {
     bool given;
     struct client_job *oldest = NULL;
@@ -208,10 +209,10 @@ static struct client_job *find_meant (struct zplan_worker *self, const struct me
 }
 
 // A job that nobody has taken ends; the user of a taken one decides.
-static void take_cancel (struct zplan_worker *self, const struct message *message)
+static void cancel_received_job (struct zplan_worker *self, const struct message *message)
 {
     struct reason words;
-    struct client_job *job = find_meant (self, message);
+    struct client_job *job = find_cancelled_job (self, message);
     if (!job || job->cancelled)
         return;
     bool taken = job->place == JOB_TAKEN;
@@ -219,37 +220,37 @@ static void take_cancel (struct zplan_worker *self, const struct message *messag
     if (taken)
         return;
     reason_set (&words, "cancelled%s%s", *job->cancel_words ? ": " : "", job->cancel_words);
-    job_close (job, ZERO_STATUS_FAILED_ID, words.text);
+    job_set_answer (job, ZERO_STATUS_FAILED_ID, words.text);
 }
 
-static void take_message (struct zplan_worker *self, struct client_job *job)
+static void process_message (struct zplan_worker *self, struct client_job *job)
 {
     struct reason reason;
     struct packet *packet = &job->packet;
-    self->quiet_us = 0;
+    self->unanswered_us = 0;
     int rc = message_read (packet->frames, packet->count, &job->message, &reason);
     enum envelope envelope = job->message.envelope;
     bool boxed = envelope == ENVELOPE_MAILBOX || envelope == ENVELOPE_CALLER;
     bool cancels = rc == 0 && boxed && job->message.desc.code == ZERO_BYTE_COMMAND_CLOSE_REQUEST;
     if (boxed && !cancels && self->asked > 0) {
-        take_job (self, job, rc == 0 && !packet->fault);
+        accept_job (self, job, rc == 0 && !packet->fault);
         return;
     }
     if (cancels)
-        take_cancel (self, &job->message);
+        cancel_received_job (self, &job->message);
     else if (rc == 0 && !boxed)
-        take_status (self, &job->message);
+        process_status (self, &job->message);
     job_clear (job);
 }
 
 // A free job to receive into always exists: there is one more than can be in progress.
-static void take_messages (struct zplan_worker *self)
+static void receive_messages (struct zplan_worker *self)
 {
     for (int i = 0; i < MESSAGES_A_TURN && self->socket; i++) {
         struct client_job *job = worker_first (self, JOB_FREE);
         if (!packet_recv (&job->packet, self->socket, &packet_of_dispatches))
             return;
-        take_message (self, job);
+        process_message (self, job);
     }
 }
 
@@ -259,34 +260,35 @@ static void send_answers (struct zplan_worker *self)
 {
     for (struct client_job *job; (job = worker_first (self, JOB_ANSWERED));) {
         struct message message;
-        job_answer (job, &message);
+        job_build_answer (job, &message);
         if (!job->lost && !send_message (self, &message))
             return; // the next turn retries, and the heartbeat may replace the connection
         job_clear (job);
     }
 }
 
-static int64_t sign_due_us (const struct client_job *job)
+static int64_t heartbeat_due_us (const struct client_job *job)
 {
-    int64_t due_us = job->sign_us + SIGN_US, progress_us = job->reported_us + PROGRESS_US;
+    int64_t due_us = job->last_heartbeat_us + HEARTBEAT_US,
+            progress_us = job->reported_us + PROGRESS_US;
     return job->progress_new && progress_us < due_us ? progress_us : due_us;
 }
 
-static bool needs_signs (const struct client_job *job)
+static bool needs_heartbeats (const struct client_job *job)
 {
     return !job->lost && (job->place == JOB_WAITING || job->place == JOB_TAKEN);
 }
 
-static void send_signs (struct zplan_worker *self, int64_t now_us)
+static void send_job_heartbeats (struct zplan_worker *self, int64_t now_us)
 {
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
         struct message message;
-        if (!needs_signs (job) || now_us < sign_due_us (job))
+        if (!needs_heartbeats (job) || now_us < heartbeat_due_us (job))
             continue;
-        job_sign (job, &message);
+        job_build_heartbeat (job, &message);
         send_message (self, &message);
-        job->sign_us = now_us;
+        job->last_heartbeat_us = now_us;
         if (job->progress_new)
             job->reported_us = now_us;
         job->progress_new = false;
@@ -297,11 +299,11 @@ static void send_signs (struct zplan_worker *self, int64_t now_us)
 
 static void port_turn (struct zplan_worker *self)
 {
-    take_messages (self);
-    take_leave (self, clock_mono_us ());
+    receive_messages (self);
+    return_unused_credit (self, clock_mono_us ());
     send_heartbeat (self, clock_mono_us ());
     send_answers (self);
-    send_signs (self, clock_mono_us ());
+    send_job_heartbeats (self, clock_mono_us ());
     request_jobs (self);
 }
 
@@ -312,8 +314,8 @@ static int64_t port_due_us (const struct zplan_worker *self)
         due_us = self->leave_us;
     for (size_t i = 0; i < self->job_count; i++) {
         const struct client_job *job = &self->jobs[i];
-        if (needs_signs (job) && sign_due_us (job) < due_us)
-            due_us = sign_due_us (job);
+        if (needs_heartbeats (job) && heartbeat_due_us (job) < due_us)
+            due_us = heartbeat_due_us (job);
     }
     return due_us;
 }
@@ -327,15 +329,15 @@ static bool port_poll_item (const struct zplan_worker *self, zmq_pollitem_t *ite
 // Send the last messages: jobs that were not taken are returned as not begun.
 static void port_end (struct zplan_worker *self)
 {
-    take_messages (self);
+    receive_messages (self);
     for (struct client_job *job; (job = worker_first (self, JOB_WAITING));)
-        job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
+        job_set_answer (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
     send_answers (self);
     if (!self->socket)
         return;
     // The station expects LEFT only from a worker that has joined.
-    if (self->joined && send_number (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
-        wire_set (self->socket, ZMQ_LINGER, LAST_WORDS_MS);
+    if (self->joined && send_worker_command (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
+        wire_set (self->socket, ZMQ_LINGER, LAST_LINGER_MS);
     zmq_close (self->socket);
     self->socket = NULL;
 }

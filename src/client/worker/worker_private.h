@@ -60,9 +60,9 @@ struct client_job {
 
     struct fetched fetched;
 
-    int64_t sign_us;     // monotonic; time of its last heartbeat, or of its arrival
-    int64_t reported_us; // when its progress was last reported
-    bool progress_new;   // `progress` is not reported yet
+    int64_t last_heartbeat_us; // monotonic; time of its last heartbeat, or of its arrival
+    int64_t reported_us;       // when its progress was last reported
+    bool progress_new;         // `progress` is not reported yet
     char progress[ZPLAN_PROGRESS_MAX + 1];
 
     uint8_t status; // the answer
@@ -107,13 +107,13 @@ struct zplan_worker {
     atomic_bool stop;
 
     // used by the thread only, with a workers' port
-    void *socket;      // NULL when none could be created
-    size_t address;    // index of the endpoint of the socket
-    size_t asked;      // jobs that were requested and have not arrived
-    int64_t beat_us;   // monotonic; when the next JOIN or PITPAT is due
-    int64_t quiet_us;  // when the oldest unanswered one was sent; 0 = none
-    size_t beats;      // number of unanswered ones
-    size_t last_beats; // the unanswered ones that were sent before it left
+    void *socket;          // NULL when none could be created
+    size_t address;        // index of the endpoint of the socket
+    size_t asked;          // jobs that were requested and have not arrived
+    int64_t beat_us;       // monotonic; when the next JOIN or PITPAT is due
+    int64_t unanswered_us; // when the oldest unanswered one was sent; 0 = none
+    size_t beats;          // number of unanswered ones
+    size_t last_beats;     // the unanswered ones that were sent before it left
 
     // used by the thread only, with a pull target
     struct zplan_client *client;
@@ -128,11 +128,11 @@ struct zplan_worker {
     bool joined;            // the station has accepted the worker
     unsigned joins;         // how many times it has
     bool leaving;
-    bool taking;  // jobs may be in flight: a take, or the last heartbeat, has no answer yet
-    bool drained; // the station asked for it
-    bool news;    // `joined` or `refusal` changed, or a job was cancelled, since the user last
-                  // checked
-    bool shown;   // show_fd is readable
+    bool taking;        // jobs may be in flight: a take, or the last heartbeat, has no answer yet
+    bool drained;       // the station asked for it
+    bool unseen_change; // `joined` or `refusal` changed, or a job was cancelled, since the user
+                        // last checked
+    bool shown; // show_fd is readable
     char refusal[REASON_MAX];
     uint64_t turn;
     struct handler *handlers;
@@ -149,10 +149,10 @@ struct zplan_worker {
 void *worker_serve (void *worker);
 
 // Start leaving if zplan_worker_leave was called. True: the first time only.
-bool worker_take_leave (struct zplan_worker *self);
+bool worker_start_leaving (struct zplan_worker *self);
 
 // Store the reason why the station rejected the worker, cut to the size of `refusal`.
-void worker_refused (struct zplan_worker *self, struct span words);
+void worker_store_refusal (struct zplan_worker *self, struct span words);
 
 // Mark a job as cancelled, and notify its user; the lock is released during the callback.
 void worker_cancel (struct zplan_worker *self, struct client_job *job, struct span words);
@@ -166,16 +166,16 @@ void worker_wake (struct zplan_worker *self);
 struct client_job *worker_first (struct zplan_worker *self, enum job_place place);
 
 // How many jobs are not free.
-size_t worker_in_hand (const struct zplan_worker *self);
+size_t worker_used_jobs (const struct zplan_worker *self);
 
 // Whether the worker has left.
 bool worker_has_left (const struct zplan_worker *self);
 
 // Make show_fd readable if the user has something to do, else not readable.
-void worker_show_news (struct zplan_worker *self);
+void worker_update_fd (struct zplan_worker *self);
 
 // Whether this content fits in the report of a fetched job.
-bool fetch_takes_result (uint8_t type, struct span content);
+bool fetch_result_fits (uint8_t type, struct span content);
 
 // Fill what the user sees from the message, which was read from the packet.
 void job_read (struct client_job *self);
@@ -184,13 +184,13 @@ void job_read (struct client_job *self);
 void job_read_plan (struct client_job *self);
 
 // Set the final answer of the job: the reason is the status's word and `words`, or none for NULL.
-void job_close (struct client_job *self, uint8_t status, const char *words);
+void job_set_answer (struct client_job *self, uint8_t status, const char *words);
 
 // Build the message that answers the job; it borrows from the job.
-void job_answer (const struct client_job *self, struct message *ret);
+void job_build_answer (const struct client_job *self, struct message *ret);
 
 // Build the heartbeat of the job, with the text of its progress.
-void job_sign (const struct client_job *self, struct message *ret);
+void job_build_heartbeat (const struct client_job *self, struct message *ret);
 
 // The job has ended: free its data, and make it JOB_FREE.
 void job_clear (struct client_job *self);

@@ -8,7 +8,7 @@
 
 // -- the table, under the lock
 
-static bool is_same (const char *a, const char *b)
+static bool commands_equal (const char *a, const char *b)
 {
     return a && b ? strcmp (a, b) == 0 : a == b;
 }
@@ -17,7 +17,7 @@ static int add_handler (struct zplan_worker *self, const char *command, zplan_ha
                         void *context)
 {
     for (size_t i = 0; i < self->handler_count; i++) {
-        if (!is_same (self->handlers[i].command, command))
+        if (!commands_equal (self->handlers[i].command, command))
             continue;
         self->handlers[i].call = call;
         self->handlers[i].context = context;
@@ -82,7 +82,7 @@ static void reject_command (struct zplan_job *job)
     zplan_job_answer (job, &answer); // without content it needs no memory
 }
 
-static void call (struct zplan_job *job, const struct handler *handler)
+static void run_handler (struct zplan_job *job, const struct handler *handler)
 {
     struct zplan_answer answer = {0};
     int status = handler->call (job, &answer, handler->context);
@@ -105,7 +105,7 @@ static void do_job (struct zplan_worker *self, struct zplan_job *job)
     struct handler handler = find_handler (self, job->command);
     pthread_mutex_unlock (&self->lock);
     if (handler.call)
-        call (job, &handler);
+        run_handler (job, &handler);
     else
         reject_command (job);
 }

@@ -28,7 +28,7 @@ struct client_job *worker_first (struct zplan_worker *self, enum job_place place
     return first;
 }
 
-size_t worker_in_hand (const struct zplan_worker *self)
+size_t worker_used_jobs (const struct zplan_worker *self)
 {
     size_t count = 0;
     for (size_t i = 0; i < self->job_count; i++)
@@ -38,12 +38,12 @@ size_t worker_in_hand (const struct zplan_worker *self)
 
 bool worker_has_left (const struct zplan_worker *self)
 {
-    return self->leaving && !self->taking && worker_in_hand (self) == 0;
+    return self->leaving && !self->taking && worker_used_jobs (self) == 0;
 }
 
-void worker_show_news (struct zplan_worker *self)
+void worker_update_fd (struct zplan_worker *self)
 {
-    bool show = self->news || worker_first (self, JOB_WAITING) || worker_has_left (self);
+    bool show = self->unseen_change || worker_first (self, JOB_WAITING) || worker_has_left (self);
     eventfd_t count;
     if (show && !self->shown)
         eventfd_write (self->show_fd, 1);
@@ -54,19 +54,19 @@ void worker_show_news (struct zplan_worker *self)
 
 // -- what both dialogs do
 
-bool worker_take_leave (struct zplan_worker *self)
+bool worker_start_leaving (struct zplan_worker *self)
 {
     bool first = !self->leaving && atomic_load (&self->leave);
     self->leaving = self->leaving || first;
     return first;
 }
 
-void worker_refused (struct zplan_worker *self, struct span words)
+void worker_store_refusal (struct zplan_worker *self, struct span words)
 {
     struct reason reason; // cuts at a character boundary
     reason_set (&reason, "%.*s", (int)words.size, words.size ? (const char *)words.data : "");
     memcpy (self->refusal, reason.text, sizeof self->refusal);
-    self->news = true;
+    self->unseen_change = true;
 }
 
 void worker_cancel (struct zplan_worker *self, struct client_job *job, struct span words)
@@ -79,7 +79,7 @@ void worker_cancel (struct zplan_worker *self, struct client_job *job, struct sp
         return;
     zplan_cancel_fn *call = self->on_cancel;
     void *context = self->cancel_context;
-    self->news = true;
+    self->unseen_change = true;
     if (!call || atomic_load (&self->stop)) // destroying the worker gives up all jobs
         return;
     pthread_mutex_unlock (&self->lock);
@@ -94,13 +94,13 @@ static void worker_turn (struct zplan_worker *self)
     eventfd_t count;
     eventfd_read (self->wake_fd, &count);
     self->dialog->turn (self);
-    worker_show_news (self);
+    worker_update_fd (self);
     if (worker_first (self, JOB_WAITING) || worker_has_left (self))
         pthread_cond_broadcast (&self->changed);
 }
 
 // The time until the next turn is due, in milliseconds.
-static long rest_ms (const struct zplan_worker *self)
+static long ms_until_turn (const struct zplan_worker *self)
 {
     int64_t left_us = self->dialog->due_us (self) - clock_mono_us ();
     return left_us > 0 ? (long)((left_us + 999) / 1000) : 0;
@@ -112,7 +112,7 @@ void *worker_serve (void *worker)
     for (;;) {
         pthread_mutex_lock (&self->lock);
         worker_turn (self);
-        long ms = rest_ms (self);
+        long ms = ms_until_turn (self);
         pthread_mutex_unlock (&self->lock);
         if (atomic_load (&self->stop))
             break;

@@ -18,7 +18,7 @@ static api_fn *const table[ROUTES] = {
 #include "routes.def"
 };
 
-void api_wrong_field (struct exchange *self, const char *name, const char *want)
+void api_reject_field (struct exchange *self, const char *name, const char *want)
 {
     struct reason reason;
     reason_set (&reason, "%s: want %s", name, want);
@@ -26,7 +26,7 @@ void api_wrong_field (struct exchange *self, const char *name, const char *want)
     exchange_problem (self, 422, "invalid_field", "%s", reason.text);
 }
 
-void api_call (struct exchange *self)
+void api_dispatch (struct exchange *self)
 {
     struct reason reason;
     const char *name = route_check_body (self->routed.route, self->json, &reason);
@@ -67,7 +67,7 @@ void api_ask_observer (struct exchange *self, api_fn *then)
     exchange_question (self, &question, on_whoami);
 }
 
-void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn)
+void api_send_plan_command (struct exchange *self, const char *more, exchange_fn *fn)
 {
     const char *const args[] = {self->routed.args[0], more};
     exchange_ask (self, args, more ? 2 : 1, fn);
@@ -93,7 +93,7 @@ void api_on_done (struct exchange *self, const struct station_answer *answer)
         exchange_empty (self, 204);
 }
 
-const char *api_count (struct exchange *self)
+const char *api_read_count (struct exchange *self)
 {
     int64_t count;
     char text[24];
@@ -106,7 +106,7 @@ const char *api_count (struct exchange *self)
     return exchange_keep (self, memory_text (text));
 }
 
-void api_location (struct exchange *self, const char *folder, const char *name)
+void api_add_location (struct exchange *self, const char *folder, const char *name)
 {
     const char *root = self->server->settings->root;
     char location[SETTING_TEXT_MAX + 64];
@@ -132,7 +132,7 @@ static void clear_paging (struct exchange *self)
     free (paging);
 }
 
-static size_t put_encoded (char *out, size_t at, const char *text)
+static size_t append_url_encoded (char *out, size_t at, const char *text)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
@@ -144,18 +144,18 @@ static size_t put_encoded (char *out, size_t at, const char *text)
 
 // Add the header Link to the next page. If the query is too long for it, the cursor is only in the
 // body.
-static void set_link (struct exchange *self, const char *cursor)
+static void add_next_link (struct exchange *self, const char *cursor)
 {
     char link[LINK_MAX + 32] = "<?after=";
-    size_t at = put_encoded (link, strlen (link), cursor);
+    size_t at = append_url_encoded (link, strlen (link), cursor);
     for (size_t i = 0; i < self->target.field_count; i++) {
         const struct query_field *field = &self->target.fields[i];
         if (strcmp (field->name, "after") == 0)
             continue;
         at = span_put (link, at, span_text ("&"));
-        at = put_encoded (link, at, field->name);
+        at = append_url_encoded (link, at, field->name);
         at = span_put (link, at, span_text ("="));
-        at = put_encoded (link, at, field->value);
+        at = append_url_encoded (link, at, field->value);
         if (at > LINK_MAX - 64)
             return;
     }
@@ -164,8 +164,8 @@ static void set_link (struct exchange *self, const char *cursor)
 }
 
 // Append a member of the station's answer, but for the items; `rest` follows them.
-static void put_rest (struct paging *paging, struct span name, struct span value,
-                      struct json_text *rest)
+static void append_page_member (struct paging *paging, struct span name, struct span value,
+                                struct json_text *rest)
 {
     static const char *const same[] = {"epoch", "first", "last", "missed"};
     if (span_is (name, "next")) {
@@ -190,8 +190,8 @@ static void put_rest (struct paging *paging, struct span name, struct span value
 }
 
 // Copied from text to text, as a page may have a thousand plans. False: the answer is no page.
-static bool put_page (struct paging *paging, struct json_scan *scan, struct json_text *body,
-                      struct json_text *rest)
+static bool convert_page (struct paging *paging, struct json_scan *scan, struct json_text *body,
+                          struct json_text *rest)
 {
     struct span name, value;
     bool found = false;
@@ -206,7 +206,7 @@ static bool put_page (struct paging *paging, struct json_scan *scan, struct json
                     : !json_scan_value (scan, &value))
             return false;
         if (!is_list)
-            put_rest (paging, name, value, rest);
+            append_page_member (paging, name, value, rest);
         found = found || is_list;
     } while (json_scan_take (scan, ','));
     return found && json_scan_take (scan, '}') && json_scan_ended (scan);
@@ -223,14 +223,14 @@ static void on_page (struct exchange *self, const struct station_answer *answer)
     json_text_start (&body, 2 * answer->text.size);
     json_text_start (&rest, CURSOR_SIZE);
     json_text_raw (&body, span_text ("{\"items\":"));
-    bool good = put_page (paging, &scan, &body, &rest);
+    bool good = convert_page (paging, &scan, &body, &rest);
     json_text_raw (&body, span_of (rest.bytes, rest.size));
     json_text_raw (&body, span_text ("}"));
     free (rest.bytes);
     char *text = json_text_end (&body, &size);
     if (good) {
         if (paging->cursor[0])
-            set_link (self, paging->cursor);
+            add_next_link (self, paging->cursor);
         exchange_bytes (self, 200, "application/json", text, size);
     } else {
         free (text);

@@ -5,7 +5,7 @@
 
 // Answer the request, or ask the station. Its route is set, and its body is read. Unknown fields of
 // the body are rejected: ignoring a misspelt field could have effects that cannot be undone.
-void api_call (struct exchange *self);
+void api_dispatch (struct exchange *self);
 
 // Reads the station's numbers for `/series`.
 struct recorder;
@@ -25,20 +25,20 @@ typedef void api_fn (struct exchange *self);
 // ---- what they share, api.c
 
 // Send the route's command for the plan in the path, with the argument `more` unless it is NULL.
-void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn);
+void api_send_plan_command (struct exchange *self, const char *more, exchange_fn *fn);
 
 // Answer with the plan, with the station's answer under the names of this interface, or with 204.
 exchange_fn api_on_plan, api_on_answer, api_on_done;
 
 // Answer 422: this field of the body is wrong. `want` is its rule.
-void api_wrong_field (struct exchange *self, const char *name, const char *want);
+void api_reject_field (struct exchange *self, const char *name, const char *want);
 
 // The field `count` of the query as text, 1..1000, default 10. NULL: invalid, and the request was
 // answered.
-const char *api_count (struct exchange *self);
+const char *api_read_count (struct exchange *self);
 
 // Add the header Location: /v1/FOLDER/NAME.
-void api_location (struct exchange *self, const char *folder, const char *name);
+void api_add_location (struct exchange *self, const char *folder, const char *name);
 
 // Check that the user may observe all targets, since statistics are read with this program's own
 // key, which sees all. Then `then` answers; other users get 403.

@@ -19,13 +19,13 @@
 enum {
     JOBS_MAX = 16,
     IDS_MAX = 100000,
-    SHOWN = 20,
+    IDS_SHOWN = 20,
     ERRORS_MAX = 100,
     PAGE = 1000,
     IN_FLIGHT = 32,
     TICK_MS = 100,
-    A_TICK = 20, // 200 commands a second
-    KEPT_US = 600000000
+    COMMANDS_PER_TICK = 20, // 200 commands a second
+    UNUSED_LIFE_US = 600000000
 };
 
 static const struct action {
@@ -63,7 +63,7 @@ struct bulk_call {
 
 // -- its life
 
-static void job_free (struct bulk_job *self)
+static void bulk_job_free (struct bulk_job *self)
 {
     timer_end (&self->timer);
     users_key_release (self->key);
@@ -74,7 +74,7 @@ static void job_free (struct bulk_job *self)
     free (self);
 }
 
-static void job_remove (struct bulk_job *self)
+static void bulk_job_remove (struct bulk_job *self)
 {
     struct bulk_job **at = &self->server->bulk;
     while (*at && *at != self)
@@ -84,15 +84,15 @@ static void job_remove (struct bulk_job *self)
     self->gone = true;
     timer_end (&self->timer);
     if (!self->flying)
-        job_free (self);
+        bulk_job_free (self);
 }
 
 // Count the end of a question. False: the job was deleted.
-static bool call_ended (struct bulk_job *self)
+static bool count_question_ended (struct bulk_job *self)
 {
     self->flying--;
     if (self->gone && !self->flying)
-        job_free (self);
+        bulk_job_free (self);
     else if (!self->gone)
         return true;
     return false;
@@ -101,7 +101,7 @@ static bool call_ended (struct bulk_job *self)
 void bulk_end (struct bulk_job **first)
 {
     while (*first)
-        job_remove (*first);
+        bulk_job_remove (*first);
 }
 
 static void add_error (struct bulk_job *self, const char *id, const char *detail)
@@ -112,14 +112,14 @@ static void add_error (struct bulk_job *self, const char *id, const char *detail
 
 // -- counting
 
-static void read_page (struct bulk_job *self);
+static void request_ids_page (struct bulk_job *self);
 
 static void on_page (void *owner, const struct station_answer *answer)
 {
     struct bulk_job *self = owner;
     size_t i;
     const json_t *plan;
-    if (!call_ended (self))
+    if (!count_question_ended (self))
         return;
     if (answer->error != ZPLAN_OK || answer->status >= ZERO_STATUS_ERROR_FLAG) {
         self->state = BULK_FAILED;
@@ -140,13 +140,13 @@ static void on_page (void *owner, const struct station_answer *answer)
     json_t *next = json_object_get (answer->json, "next");
     if (next) {
         json_object_set (self->filter, "after", next);
-        read_page (self);
+        request_ids_page (self);
     } else {
         self->state = BULK_COUNTED;
     }
 }
 
-static void read_page (struct bulk_job *self)
+static void request_ids_page (struct bulk_job *self)
 {
     free (self->asked);
     self->asked = json_write (self->filter);
@@ -177,7 +177,7 @@ static void on_command (void *owner, const struct station_answer *answer)
                        unknown ? "no answer: it is unknown whether it was done" : answer->reason);
     }
     free (sent);
-    if (call_ended (self) && self->at == self->count && !self->flying)
+    if (count_question_ended (self) && self->at == self->count && !self->flying)
         self->state = BULK_DONE;
 }
 
@@ -198,14 +198,14 @@ static void send_command (struct bulk_job *self)
 static void on_tick (void *owner)
 {
     struct bulk_job *self = owner;
-    bool known = !self->user[0] || users_know (self->server->users, self->token, self->key);
-    bool old = self->state != BULK_RUNNING && clock_mono_us () - self->used_us >= KEPT_US;
+    bool known = !self->user[0] || users_is_valid (self->server->users, self->token, self->key);
+    bool old = self->state != BULK_RUNNING && clock_mono_us () - self->used_us >= UNUSED_LIFE_US;
     if (!known || old) {
-        job_remove (self);
+        bulk_job_remove (self);
         return;
     }
-    for (int i = 0; self->state == BULK_RUNNING && i < A_TICK && self->at < self->count &&
-                    self->flying < IN_FLIGHT;
+    for (int i = 0; self->state == BULK_RUNNING && i < COMMANDS_PER_TICK &&
+                    self->at < self->count && self->flying < IN_FLIGHT;
          i++)
         send_command (self);
     if (self->state == BULK_RUNNING && !self->count)
@@ -215,12 +215,12 @@ static void on_tick (void *owner)
 
 // -- the resources
 
-static json_t *document_of (const struct bulk_job *self)
+static json_t *bulk_job_document (const struct bulk_job *self)
 {
     static const char *const states[] = {"counting", "counted", "running", "done", "failed"};
     char id[IDENT_SIZE];
     json_t *first = json_array ();
-    for (size_t i = 0; i < self->count && i < SHOWN; i++)
+    for (size_t i = 0; i < self->count && i < IDS_SHOWN; i++)
         json_array_append_new (first, json_string (ident_text (self->ids[i], id)));
     return json_pack ("{s:I, s:s, s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:O}", "number",
                       (json_int_t)self->number, "action", self->action->name, "state",
@@ -230,18 +230,18 @@ static json_t *document_of (const struct bulk_job *self)
                       "errors", self->errors);
 }
 
-static bool is_own (const struct bulk_job *job, const struct exchange *exchange)
+static bool is_job_of_user (const struct bulk_job *job, const struct exchange *exchange)
 {
     return strcmp (job->user, exchange->user ? exchange->user : "") == 0;
 }
 
 // The job in the path; NULL: no such job, and the request was answered.
-static struct bulk_job *job_of (struct exchange *self)
+static struct bulk_job *find_requested_job (struct exchange *self)
 {
     int64_t number;
     if (number_parse (self->routed.args[0], &number))
         for (struct bulk_job *at = self->server->bulk; at; at = at->next)
-            if (at->number == number && is_own (at, self)) {
+            if (at->number == number && is_job_of_user (at, self)) {
                 at->used_us = clock_mono_us ();
                 return at;
             }
@@ -250,7 +250,7 @@ static struct bulk_job *job_of (struct exchange *self)
 }
 
 // Convert the filter to the station's names. NULL with a reason.
-static json_t *filter_of (const json_t *filter, struct reason *reason)
+static json_t *station_filter (const json_t *filter, struct reason *reason)
 {
     struct request_target target = {0};
     char numbers[TARGET_FIELDS_MAX][24];
@@ -290,8 +290,8 @@ static const struct action *action_named (const char *name)
     return NULL;
 }
 
-static struct bulk_job *job_new (struct exchange *exchange, const struct action *action,
-                                 json_t *filter)
+static struct bulk_job *bulk_job_new (struct exchange *exchange, const struct action *action,
+                                      json_t *filter)
 {
     static int64_t last;
     struct bulk_job *self = memory_new (sizeof *self);
@@ -326,7 +326,7 @@ void api_bulk_new (struct exchange *self)
                           "action: want pause, resume, close, remove, done, run or cancel");
         return;
     }
-    json_t *filter = filter_of (json_object_get (self->json, "filter"), &reason);
+    json_t *filter = station_filter (json_object_get (self->json, "filter"), &reason);
     if (!filter) {
         exchange_problem (self, 422, "invalid_field", "%s", reason.text);
         return;
@@ -337,23 +337,23 @@ void api_bulk_new (struct exchange *self)
         exchange_problem (self, 429, "too_many", "there are 16 jobs already");
         return;
     }
-    struct bulk_job *job = job_new (self, action, filter);
+    struct bulk_job *job = bulk_job_new (self, action, filter);
     char number[24];
     snprintf (number, sizeof number, "%" PRId64, job->number);
-    api_location (self, "bulk", number);
-    read_page (job);
-    exchange_json (self, 202, document_of (job));
+    api_add_location (self, "bulk", number);
+    request_ids_page (job);
+    exchange_json (self, 202, bulk_job_document (job));
 }
 
 void api_bulk (struct exchange *self)
 {
     json_t *items = json_array ();
     for (struct bulk_job *at = self->server->bulk; !self->routed.args[0] && at; at = at->next)
-        if (is_own (at, self))
-            json_array_append_new (items, document_of (at));
-    struct bulk_job *job = self->routed.args[0] ? job_of (self) : NULL;
+        if (is_job_of_user (at, self))
+            json_array_append_new (items, bulk_job_document (at));
+    struct bulk_job *job = self->routed.args[0] ? find_requested_job (self) : NULL;
     if (job)
-        exchange_json (self, 200, document_of (job));
+        exchange_json (self, 200, bulk_job_document (job));
     else if (!self->routed.args[0])
         exchange_json (self, 200, json_pack ("{s:O}", "items", items));
     json_decref (items);
@@ -361,7 +361,7 @@ void api_bulk (struct exchange *self)
 
 void api_bulk_start (struct exchange *self)
 {
-    struct bulk_job *job = job_of (self);
+    struct bulk_job *job = find_requested_job (self);
     const json_t *count = json_object_get (self->json, "count");
     if (!job)
         return;
@@ -372,15 +372,15 @@ void api_bulk_start (struct exchange *self)
                           job->count);
     } else {
         job->state = BULK_RUNNING;
-        exchange_json (self, 202, document_of (job));
+        exchange_json (self, 202, bulk_job_document (job));
     }
 }
 
 void api_bulk_delete (struct exchange *self)
 {
-    struct bulk_job *job = job_of (self);
+    struct bulk_job *job = find_requested_job (self);
     if (!job)
         return;
-    job_remove (job);
+    bulk_job_remove (job);
     exchange_empty (self, 204);
 }

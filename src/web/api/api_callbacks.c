@@ -40,7 +40,7 @@ static void on_test (struct exchange *self, const struct station_answer *answer)
 {
     if (exchange_failed (self, answer))
         return;
-    api_location (self, "callbacks", answer->id);
+    api_add_location (self, "callbacks", answer->id);
     exchange_json (self, 201, json_pack ("{s:s}", "id", answer->id));
 }
 

@@ -16,7 +16,8 @@ static bool is_rejection (const struct station_answer *answer, uint8_t status)
 
 // Read the plan again, to find out why the station rejected the command: from its state, never from
 // the text of the reason, which is kept for the answer.
-static void look_why (struct exchange *self, const struct station_answer *answer, exchange_fn *fn)
+static void reread_plan (struct exchange *self, const struct station_answer *answer,
+                         exchange_fn *fn)
 {
     self->own = memory_text (answer->reason);
     exchange_keep (self, self->own);
@@ -25,7 +26,7 @@ static void look_why (struct exchange *self, const struct station_answer *answer
     exchange_question (self, &question, fn);
 }
 
-static bool state_is (const json_t *plan, const char *state)
+static bool plan_state_is (const json_t *plan, const char *state)
 {
     const char *its = json_state_name (json_object_get (plan, "plan_state"));
     return its && strcmp (its, state) == 0;
@@ -35,18 +36,19 @@ static bool state_is (const json_t *plan, const char *state)
 
 // Answer a rejected command: the plan already is as requested, or in the wrong state, or the
 // argument is wrong.
-static void on_looked (struct exchange *self, const struct station_answer *answer)
+static void on_reread_after_command (struct exchange *self, const struct station_answer *answer)
 {
     const struct route *route = self->routed.route;
     const char *words = self->own;
     if (exchange_failed (self, answer))
         return;
     const json_t *plan = answer->json;
-    bool paused = state_is (plan, "paused"),
-         open = plan && !paused && !state_is (plan, "error") && !state_is (plan, "closed");
+    bool paused = plan_state_is (plan, "paused"), open = plan && !paused &&
+                                                         !plan_state_is (plan, "error") &&
+                                                         !plan_state_is (plan, "closed");
     if ((route == &routes[ROUTE_PAUSE] && paused) || (route == &routes[ROUTE_RESUME] && open))
         exchange_json (self, 200, json_names (JSON_PLAN, plan));
-    else if (state_is (plan, "running") || !json_object_size (self->json))
+    else if (plan_state_is (plan, "running") || !json_object_size (self->json))
         exchange_problem (self, 409, "wrong_state", "%s", words);
     else
         exchange_problem (self, 422, "manage_arg_error", "%s", words);
@@ -55,7 +57,7 @@ static void on_looked (struct exchange *self, const struct station_answer *answe
 static void on_changed (struct exchange *self, const struct station_answer *answer)
 {
     if (is_rejection (answer, ZERO_STATUS_MANAGE_ARG_ERROR_ID)) {
-        look_why (self, answer, on_looked);
+        reread_plan (self, answer, on_reread_after_command);
         return;
     }
     if (self->routed.route == &routes[ROUTE_CANCEL])
@@ -65,7 +67,7 @@ static void on_changed (struct exchange *self, const struct station_answer *answ
 }
 
 // The field of the body that is the command's argument; NULL: it has none.
-static const char *field_of (const struct route *route)
+static const char *argument_field (const struct route *route)
 {
     return route == &routes[ROUTE_SKIP]     ? "count"
            : route == &routes[ROUTE_CANCEL] ? "reason"
@@ -74,7 +76,7 @@ static const char *field_of (const struct route *route)
 }
 
 // Reject If-Match, as only an update checks the revision. Returns whether the request was answered.
-static bool refuse_match (struct exchange *self)
+static bool reject_if_match (struct exchange *self)
 {
     if (!exchange_value (self, "If-Match"))
         return false;
@@ -85,10 +87,10 @@ static bool refuse_match (struct exchange *self)
 
 void api_command (struct exchange *self)
 {
-    const char *field = field_of (self->routed.route);
+    const char *field = argument_field (self->routed.route);
     const json_t *value = field ? json_object_get (self->json, field) : NULL;
     char text[24];
-    if (refuse_match (self))
+    if (reject_if_match (self))
         return;
     if (self->routed.route == &routes[ROUTE_SKIP]) {
         if (!json_is_integer (value)) {
@@ -96,25 +98,25 @@ void api_command (struct exchange *self)
             return;
         }
         snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
-        api_ask_plan (self, exchange_keep (self, memory_text (text)), on_changed);
+        api_send_plan_command (self, exchange_keep (self, memory_text (text)), on_changed);
         return;
     }
     if (value && !json_is_string (value)) {
         exchange_problem (self, 422, "invalid_field", "%s: want a string", field);
         return;
     }
-    api_ask_plan (self, json_string_value (value), on_changed);
+    api_send_plan_command (self, json_string_value (value), on_changed);
 }
 
 void api_plan_delete (struct exchange *self)
 {
-    if (!refuse_match (self))
-        api_ask_plan (self, NULL, api_on_done);
+    if (!reject_if_match (self))
+        api_send_plan_command (self, NULL, api_on_done);
 }
 
 // -- update
 
-static void on_looked_for_update (struct exchange *self, const struct station_answer *answer)
+static void on_reread_after_update (struct exchange *self, const struct station_answer *answer)
 {
     const char *words = self->own;
     int64_t wanted = 0;
@@ -125,7 +127,7 @@ static void on_looked_for_update (struct exchange *self, const struct station_an
     exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
     if (json_integer_value (json_object_get (answer->json, "revision")) != wanted)
         exchange_problem (self, 412, "changed", "the plan has changed: read it and decide again");
-    else if (state_is (answer->json, "running"))
+    else if (plan_state_is (answer->json, "running"))
         exchange_problem (self, 409, "running", "%s", words);
     else
         exchange_problem (self, 422, "manage_arg_error", "%s", words);
@@ -135,7 +137,7 @@ static void on_updated (struct exchange *self, const struct station_answer *answ
 {
     char etag[PLAN_ETAG_SIZE];
     if (is_rejection (answer, ZERO_STATUS_MANAGE_ARG_ERROR_ID)) {
-        look_why (self, answer, on_looked_for_update);
+        reread_plan (self, answer, on_reread_after_update);
         return;
     }
     if (exchange_failed (self, answer))
@@ -163,5 +165,5 @@ void api_plan_patch (struct exchange *self)
     json_object_set_new (changes, "revision", json_integer (revision));
     char *text = exchange_keep (self, json_write (changes));
     json_decref (changes);
-    api_ask_plan (self, text, on_updated);
+    api_send_plan_command (self, text, on_updated);
 }

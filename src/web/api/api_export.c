@@ -15,7 +15,7 @@
 #include "server.h"
 #include "zplan_codes.h"
 
-enum { BLOCK = 4096, AHEAD = 65536, IN_FLIGHT = 16, PAGE = 100, PROGRESS_MS = 60000 };
+enum { BLOCK = 4096, PENDING_OUTPUT_MAX = 65536, IN_FLIGHT = 16, PAGE = 100, PROGRESS_MS = 60000 };
 
 struct export
 {
@@ -40,7 +40,7 @@ static void export_free (struct export *self)
 }
 
 // Handle the end of a question. False: the export has ended or failed.
-static bool call_ended (struct export *self, const struct station_answer *answer)
+static bool export_question_ended (struct export *self, const struct station_answer *answer)
 {
     self->flying--;
     if (!self->exchange) {
@@ -69,7 +69,7 @@ static void export_request (struct export *self, const char *word, const char *a
 static void on_plan (void *owner, const struct station_answer *answer)
 {
     struct export *self = owner;
-    if (!call_ended (self, answer))
+    if (!export_question_ended (self, answer))
         return;
     json_t *plan = answer->json ? plan_submitted (answer->json) : NULL;
     char *line = plan ? json_write (plan) : NULL;
@@ -91,7 +91,7 @@ static void on_page (void *owner, const struct station_answer *answer)
     struct export *self = owner;
     size_t i;
     const json_t *plan;
-    if (!call_ended (self, answer))
+    if (!export_question_ended (self, answer))
         return;
     self->count = self->next = 0;
     json_array_foreach (json_object_get (answer->json, "plans"), i, plan)
@@ -112,7 +112,7 @@ static void on_page (void *owner, const struct station_answer *answer)
 static void export_advance (struct export *self)
 {
     while (self->next < self->count && self->flying < IN_FLIGHT &&
-           self->size - self->sent < AHEAD && !self->failed)
+           self->size - self->sent < PENDING_OUTPUT_MAX && !self->failed)
         export_request (self, "message", self->ids[self->next++], on_plan);
     if (self->next < self->count || self->flying || self->last || self->failed)
         return;
@@ -134,7 +134,7 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
         size_t size = self->size - self->sent < most ? self->size - self->sent : most;
         memcpy (out, self->pending + self->sent, size);
         self->sent += size;
-        peer_deadline (self->exchange->peer, PROGRESS_MS);
+        peer_set_deadline (self->exchange->peer, PROGRESS_MS);
         return (ssize_t)size;
     }
     if (self->failed || self->exchange->server->ending)

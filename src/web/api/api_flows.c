@@ -14,7 +14,7 @@ enum { LIMIT_MAX = 1000 };
 
 // -- names: instants are "..._at", as everywhere
 
-static json_t *names_from_wire (const json_t *wire)
+static json_t *convert_names (const json_t *wire)
 {
     const char *name;
     json_t *value, *made = json_object ();
@@ -35,10 +35,10 @@ static json_t *names_from_wire (const json_t *wire)
     return made;
 }
 
-static void answer_named (struct exchange *self, const struct station_answer *answer)
+static void answer_with_names (struct exchange *self, const struct station_answer *answer)
 {
     if (!exchange_failed (self, answer))
-        exchange_json (self, 200, names_from_wire (answer->json));
+        exchange_json (self, 200, convert_names (answer->json));
 }
 
 // Lists of the station, which are answered as `items`: the subcommand, and the name of the list in
@@ -52,7 +52,7 @@ static const struct listing {
     [ROUTE_FLOW_LOG] = {"log", "log"},
 };
 
-static const struct listing *listing_of (const struct exchange *self)
+static const struct listing *route_listing (const struct exchange *self)
 {
     return &listings[self->routed.route - routes];
 }
@@ -69,8 +69,8 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
     if (exchange_failed (self, answer))
         return;
     json_t *items = json_array (), *body = json_pack ("{s:o}", "items", items);
-    json_array_foreach (json_object_get (answer->json, listing_of (self)->list), i, item)
-        json_array_append_new (items, names_from_wire (item));
+    json_array_foreach (json_object_get (answer->json, route_listing (self)->list), i, item)
+        json_array_append_new (items, convert_names (item));
     if (json_is_integer (next)) {
         char text[24];
         snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (next));
@@ -84,7 +84,7 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
 // -- questions
 
 // Convert the query to the filter of the command. NULL: invalid, and the request was answered.
-static const char *filter_text (struct exchange *self)
+static const char *read_list_filter (struct exchange *self)
 {
     static const char *const texts[] = {"name", "flow", "state"};
     struct reason reason;
@@ -118,8 +118,8 @@ static const char *filter_text (struct exchange *self)
 // Send the subcommand of a list, with the name in the path if there is one, and the filter.
 void api_flow_list (struct exchange *self)
 {
-    const char *filter = filter_text (self), *of = self->routed.args[0];
-    const char *const args[] = {listing_of (self)->word, of ? of : filter, filter};
+    const char *filter = read_list_filter (self), *of = self->routed.args[0];
+    const char *const args[] = {route_listing (self)->word, of ? of : filter, filter};
     if (filter)
         exchange_ask (self, args, of ? 3 : 2, on_list);
 }
@@ -128,7 +128,7 @@ void api_flow (struct exchange *self)
 {
     const char *version = request_target_field (&self->target, "version");
     const char *const args[] = {"get", self->routed.args[0], version};
-    exchange_ask (self, args, version ? 3 : 2, answer_named);
+    exchange_ask (self, args, version ? 3 : 2, answer_with_names);
 }
 
 // The name in the definition must match the path.
@@ -143,7 +143,7 @@ void api_flow_put (struct exchange *self)
     }
     const char *const args[] = {check ? "check" : "put",
                                 exchange_keep (self, json_write (self->json))};
-    exchange_ask (self, args, 2, answer_named);
+    exchange_ask (self, args, 2, answer_with_names);
 }
 
 void api_flow_delete (struct exchange *self)
@@ -155,7 +155,7 @@ void api_flow_delete (struct exchange *self)
 void api_flow_run (struct exchange *self)
 {
     const char *const args[] = {"show", self->routed.args[0]};
-    exchange_ask (self, args, 2, answer_named);
+    exchange_ask (self, args, 2, answer_with_names);
 }
 
 void api_flow_log (struct exchange *self)
@@ -167,7 +167,7 @@ void api_flow_log (struct exchange *self)
 // -- actions on runs
 
 // The body without `step`, as options; NULL: nothing is left.
-static const char *options_text (struct exchange *self)
+static const char *write_options (struct exchange *self)
 {
     json_t *options = self->json ? json_copy (self->json) : json_object ();
     json_object_del (options, "step");
@@ -186,11 +186,11 @@ void api_flow_run_command (struct exchange *self)
     size_t count = 2;
     bool of_step = route == &routes[ROUTE_FLOW_SIGNAL] || route == &routes[ROUTE_FLOW_SKIP];
     if (of_step && !json_is_string (step)) {
-        api_wrong_field (self, "step", "the name of a step");
+        api_reject_field (self, "step", "the name of a step");
         return;
     }
     if (reason && !json_is_string (reason)) {
-        api_wrong_field (self, "reason", "a string");
+        api_reject_field (self, "reason", "a string");
         return;
     }
     if (of_step)
@@ -202,7 +202,7 @@ void api_flow_run_command (struct exchange *self)
             args[count++] =
                 exchange_keep (self, json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY));
     } else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY]) {
-        const char *options = options_text (self);
+        const char *options = write_options (self);
         args[0] = of_step ? "skip" : "retry";
         if (options)
             args[count++] = options;
@@ -213,5 +213,5 @@ void api_flow_run_command (struct exchange *self)
         if (reason)
             args[count++] = json_string_value (reason);
     }
-    exchange_ask (self, args, count, answer_named);
+    exchange_ask (self, args, count, answer_with_names);
 }

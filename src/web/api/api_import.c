@@ -40,7 +40,7 @@ struct import {
 
 static void import_advance (struct import *self);
 
-static void add_error (struct import *self, size_t line, const char *detail)
+static void add_rejected_line (struct import *self, size_t line, const char *detail)
 {
     self->rejected_count++;
     if (json_array_size (self->rejected) < ERRORS_MAX)
@@ -48,26 +48,26 @@ static void add_error (struct import *self, size_t line, const char *detail)
             self->rejected, json_pack ("{s:I, s:s}", "line", (json_int_t)line, "detail", detail));
 }
 
-static void slot_clear (struct slot *slot)
+static void import_slot_clear (struct slot *slot)
 {
     submission_clear (&slot->read);
     slot->used = false;
     slot->import->flying--;
 }
 
-static void end_slot (struct slot *slot, const char *outcome, const char *id)
+static void finish_import_slot (struct slot *slot, const char *outcome, const char *id)
 {
     struct import *self = slot->import;
     const struct exchange *exchange = self->exchange;
     if (exchange->user)
         audit_each (exchange->server->audit, exchange->user, "import", id, outcome);
-    slot_clear (slot);
+    import_slot_clear (slot);
     import_advance (self);
 }
 
 // Compare a rejected line with the existing plan of this id: an export includes defaults, so the
 // same plan may have other bytes.
-static void on_held (void *owner, const struct station_answer *answer)
+static void on_existing_read (void *owner, const struct station_answer *answer)
 {
     struct slot *slot = owner;
     json_t *existing = answer->json ? plan_submitted (answer->json) : NULL;
@@ -76,8 +76,8 @@ static void on_held (void *owner, const struct station_answer *answer)
     if (same)
         slot->import->existing++;
     else
-        add_error (slot->import, slot->line, slot->refusal);
-    end_slot (slot, same ? "existing" : "rejected", slot->id);
+        add_rejected_line (slot->import, slot->line, slot->refusal);
+    finish_import_slot (slot, same ? "existing" : "rejected", slot->id);
 }
 
 static void on_submitted (void *owner, const struct station_answer *answer)
@@ -89,28 +89,28 @@ static void on_submitted (void *owner, const struct station_answer *answer)
         const struct question question = {
             .word = "message", .args = {slot->id}, .count = 1, .repeat = true, .reads = true};
         memcpy (slot->refusal, answer->reason, sizeof slot->refusal);
-        gateway_ask (self->exchange->gateway, &question, on_held, slot);
+        gateway_ask (self->exchange->gateway, &question, on_existing_read, slot);
         return;
     }
     if (answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID) {
         outcome = "unknown";
         self->unknown = true;
-        add_error (self, slot->line, "the station did not answer: it may be sent again");
+        add_rejected_line (self, slot->line, "the station did not answer: it may be sent again");
     } else if (answer->status >= ZERO_STATUS_ERROR_FLAG) {
         outcome = "rejected";
-        add_error (self, slot->line, answer->reason);
+        add_rejected_line (self, slot->line, answer->reason);
     } else if (answer->stored == ZPLAN_STORED_BEFORE) {
         outcome = "existing";
         self->existing++;
     } else {
         self->accepted++;
     }
-    end_slot (slot, outcome, answer->id[0] ? answer->id : slot->id);
+    finish_import_slot (slot, outcome, answer->id[0] ? answer->id : slot->id);
 }
 
 // Parse a line of the import. 0, or -1 with a reason.
-static int read_line (const struct import *self, struct slot *slot, struct span line,
-                      struct reason *reason)
+static int read_import_line (const struct import *self, struct slot *slot, struct span line,
+                             struct reason *reason)
 {
     const char *key = exchange_value (self->exchange, "Idempotency-Key");
     const char *user = self->exchange->user;
@@ -140,9 +140,9 @@ static void submit_slot (struct import *self, struct slot *slot, struct span lin
 {
     struct reason reason;
     slot->line = self->line;
-    if (read_line (self, slot, line, &reason)) {
+    if (read_import_line (self, slot, line, &reason)) {
         submission_clear (&slot->read);
-        add_error (self, self->line, reason.text);
+        add_rejected_line (self, self->line, reason.text);
         return;
     }
     if (self->dry_run) {
@@ -161,7 +161,7 @@ static void submit_slot (struct import *self, struct slot *slot, struct span lin
     gateway_ask (self->exchange->gateway, &question, on_submitted, slot);
 }
 
-static struct slot *free_slot (struct import *self)
+static struct slot *find_free_slot (struct import *self)
 {
     for (size_t i = 0; i < IN_FLIGHT; i++)
         if (!self->slots[i].used)
@@ -169,7 +169,7 @@ static struct slot *free_slot (struct import *self)
     return NULL;
 }
 
-static struct span cut_line (struct import *self)
+static struct span take_next_line (struct import *self)
 {
     const uint8_t *end = memchr (self->rest.data, '\n', self->rest.size);
     size_t size = end ? (size_t)(end - self->rest.data) : self->rest.size;
@@ -186,12 +186,12 @@ static void import_advance (struct import *self)
     size_t lines = 0;
     task_end (&self->task);
     bool goes_on = !self->unknown && !self->exchange->server->ending;
-    while (goes_on && self->rest.size && lines++ < LINES_A_TURN && (slot = free_slot (self))) {
-        struct span line = cut_line (self);
+    while (goes_on && self->rest.size && lines++ < LINES_A_TURN && (slot = find_free_slot (self))) {
+        struct span line = take_next_line (self);
         if (line.size && line.data[0] != '\r')
             submit_slot (self, slot, line);
     }
-    if (goes_on && self->rest.size && free_slot (self))
+    if (goes_on && self->rest.size && find_free_slot (self))
         task_set (&self->task, self->exchange->server->reactor);
     if (self->flying || (goes_on && self->rest.size))
         return;
@@ -245,7 +245,7 @@ void api_import (struct exchange *exchange)
     exchange->server->import = self;
     exchange->state = EXCHANGE_ASKING;
     self->task = (struct task){.call = on_task, .owner = self};
-    peer_deadline (exchange->peer, IMPORT_MS);
+    peer_set_deadline (exchange->peer, IMPORT_MS);
     import_advance (self);
 }
 

@@ -27,7 +27,7 @@ struct scrape {
 
 static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-static void write_own (const struct server *server, FILE *out)
+static void write_web_metrics (const struct server *server, FILE *out)
 {
     fputs ("# HELP zplan_web_requests_total Requests, by route and status.\n"
            "# TYPE zplan_web_requests_total counter\n",
@@ -67,7 +67,7 @@ static void finish_scrape (struct scrape *self, const json_t *stats)
     free (self->text);
     FILE *out = open_memstream (&self->text, &self->size);
     metrics_write (out, self->health, stats, TARGETS);
-    write_own (self->server, out);
+    write_web_metrics (self->server, out);
     fclose (out);
     json_decref (self->health);
     self->health = NULL;
@@ -97,7 +97,7 @@ static void on_health (void *owner, const struct station_answer *got)
     gateway_ask (self->server->gateway, &question, on_stats, self);
 }
 
-static void scrape_wait (struct exchange *self)
+static void answer_or_wait_for_scrape (struct exchange *self)
 {
     static const struct question question = {.word = "health", .deadline_ms = GATEWAY_SOON_MS};
     struct server *server = self->server;
@@ -121,7 +121,7 @@ static void scrape_wait (struct exchange *self)
 
 void api_metrics (struct exchange *self)
 {
-    api_ask_observer (self, scrape_wait);
+    api_ask_observer (self, answer_or_wait_for_scrape);
 }
 
 void api_end (struct server *server)

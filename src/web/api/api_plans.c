@@ -65,15 +65,15 @@ static void on_next (struct exchange *self, const struct station_answer *answer)
 
 void api_next (struct exchange *self)
 {
-    const char *count = api_count (self);
+    const char *count = api_read_count (self);
     if (count)
-        api_ask_plan (self, count, on_next);
+        api_send_plan_command (self, count, on_next);
 }
 
 // Answer why a plan does not run, or which workers it has.
 void api_about (struct exchange *self)
 {
-    api_ask_plan (self, NULL, api_on_answer);
+    api_send_plan_command (self, NULL, api_on_answer);
 }
 
 void api_result (struct exchange *self)

@@ -3,7 +3,7 @@
 #include "json.h"
 
 // Convert {NAME: fields} to a list of items with a name.
-static json_t *items_of (const json_t *objects, const char *inside)
+static json_t *items_with_names (const json_t *objects, const char *inside)
 {
     const char *name;
     json_t *fields, *items = json_array ();
@@ -18,8 +18,8 @@ static json_t *items_of (const json_t *objects, const char *inside)
     return items;
 }
 
-static void shelf_request (struct exchange *self, const char *word, const char *text,
-                           exchange_fn *fn)
+static void send_named_command (struct exchange *self, const char *word, const char *text,
+                                exchange_fn *fn)
 {
     const char *const args[] = {word, self->routed.args[0], text};
     exchange_ask (self, args, text ? 3 : self->routed.args[0] ? 2 : 1, fn);
@@ -29,7 +29,7 @@ static void on_kinds (struct exchange *self, const struct station_answer *answer
 {
     if (exchange_failed (self, answer))
         return;
-    json_t *items = items_of (json_object_get (answer->json, "kinds"), "spec");
+    json_t *items = items_with_names (json_object_get (answer->json, "kinds"), "spec");
     if (self->routed.args[0])
         exchange_json (self, 200, json_incref (json_array_get (items, 0)));
     else
@@ -39,12 +39,12 @@ static void on_kinds (struct exchange *self, const struct station_answer *answer
 
 void api_kinds (struct exchange *self)
 {
-    shelf_request (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
+    send_named_command (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
 }
 
 // The fields as text, kept until the station has answered. NULL: not an object, and the request was
 // answered.
-static const char *body_text (struct exchange *self, const json_t *fields)
+static const char *keep_as_text (struct exchange *self, const json_t *fields)
 {
     if (json_is_object (fields))
         return exchange_keep (self, json_write ((json_t *)(uintptr_t)fields));
@@ -54,9 +54,9 @@ static const char *body_text (struct exchange *self, const json_t *fields)
 
 void api_kind_put (struct exchange *self)
 {
-    const char *text = body_text (self, json_object_get (self->json, "spec"));
+    const char *text = keep_as_text (self, json_object_get (self->json, "spec"));
     if (text)
-        shelf_request (self, "put", text, on_kinds);
+        send_named_command (self, "put", text, on_kinds);
 }
 
 static void on_limits (struct exchange *self, const struct station_answer *answer)
@@ -64,12 +64,12 @@ static void on_limits (struct exchange *self, const struct station_answer *answe
     if (exchange_failed (self, answer))
         return;
     json_t *limits = json_object_get (answer->json, "limits");
-    exchange_json (self, 200, json_pack ("{s:o}", "items", items_of (limits, NULL)));
+    exchange_json (self, 200, json_pack ("{s:o}", "items", items_with_names (limits, NULL)));
 }
 
 void api_limits (struct exchange *self)
 {
-    shelf_request (self, "list", NULL, on_limits);
+    send_named_command (self, "list", NULL, on_limits);
 }
 
 static void on_done (struct exchange *self, const struct station_answer *answer)
@@ -86,12 +86,12 @@ static void on_done (struct exchange *self, const struct station_answer *answer)
 
 void api_limit_put (struct exchange *self)
 {
-    const char *text = body_text (self, self->json);
+    const char *text = keep_as_text (self, self->json);
     if (text)
-        shelf_request (self, "set", text, on_done);
+        send_named_command (self, "set", text, on_done);
 }
 
 void api_shelf_delete (struct exchange *self)
 {
-    shelf_request (self, "remove", NULL, on_done);
+    send_named_command (self, "remove", NULL, on_done);
 }

@@ -68,7 +68,7 @@ void api_targets (struct exchange *self)
 
 // Whether this program may change targets, which makes the station connect to their endpoints.
 // False: the request was answered.
-static bool may_change (struct exchange *self)
+static bool may_change_targets (struct exchange *self)
 {
     if (self->server->settings->allow_targets)
         return true;
@@ -78,7 +78,7 @@ static bool may_change (struct exchange *self)
 
 // NAME=TYPE@ENDPOINT,OPTION=VALUE..., as `station add` takes it. NULL: invalid, and the request was
 // answered.
-static const char *target_text (struct exchange *self)
+static const char *write_target_text (struct exchange *self)
 {
     const json_t *type = json_object_get (self->json, "type");
     const json_t *endpoint = json_object_get (self->json, "endpoint");
@@ -109,7 +109,7 @@ static const char *target_text (struct exchange *self)
 
 void api_target_put (struct exchange *self)
 {
-    const char *text = may_change (self) ? target_text (self) : NULL;
+    const char *text = may_change_targets (self) ? write_target_text (self) : NULL;
     const char *const args[] = {"add", text};
     if (text)
         exchange_ask (self, args, 2, api_on_done);
@@ -118,7 +118,7 @@ void api_target_put (struct exchange *self)
 void api_target_delete (struct exchange *self)
 {
     const char *const args[] = {"remove", self->routed.args[0]};
-    if (may_change (self))
+    if (may_change_targets (self))
         exchange_ask (self, args, 2, api_on_done);
 }
 

@@ -29,7 +29,7 @@ struct submit_call {
     char words[REASON_MAX];
 };
 
-static void clear_submitting (struct exchange *self)
+static void clear_submit_call (struct exchange *self)
 {
     struct submit_call *own = self->own;
     submission_clear (&own->read);
@@ -47,7 +47,7 @@ static int check_submission (struct exchange *self, const char *plan)
 }
 
 // Read the plan in the body. 0, or -1: invalid, and the request was answered.
-static int read_body (struct exchange *self, struct submission_body *ret)
+static int read_plan_body (struct exchange *self, struct submission_body *ret)
 {
     struct reason reason;
     if (!self->json) {
@@ -63,12 +63,12 @@ static int read_body (struct exchange *self, struct submission_body *ret)
 
 // -- the answer
 
-static void on_read (struct exchange *self, const struct station_answer *answer)
+static void on_plan_read_after_submit (struct exchange *self, const struct station_answer *answer)
 {
     const struct submit_call *own = self->own;
     bool read = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
     char etag[PLAN_ETAG_SIZE];
-    api_location (self, "plans", self->id);
+    api_add_location (self, "plans", self->id);
     if (read)
         exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
     json_t *plan = read ? json_names (JSON_PLAN, answer->json)
@@ -78,7 +78,7 @@ static void on_read (struct exchange *self, const struct station_answer *answer)
 }
 
 // Answer a rejected plan: another plan exists under this id, or the plan is invalid.
-static void on_other (struct exchange *self, const struct station_answer *answer)
+static void on_existing_plan_read (struct exchange *self, const struct station_answer *answer)
 {
     const struct submit_call *own = self->own;
     bool other = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
@@ -87,7 +87,7 @@ static void on_other (struct exchange *self, const struct station_answer *answer
                       own->words);
 }
 
-static void ask_plan (struct exchange *self, exchange_fn *fn)
+static void request_submitted_plan (struct exchange *self, exchange_fn *fn)
 {
     const struct question question = {
         .word = "message", .args = {self->id}, .count = 1, .repeat = true};
@@ -95,7 +95,7 @@ static void ask_plan (struct exchange *self, exchange_fn *fn)
 }
 
 // Remember which plan the Idempotency-Key was used for.
-static void note_key (struct exchange *self)
+static void remember_key_use (struct exchange *self)
 {
     struct submit_call *own = self->own;
     if (!own->use.key || !ident_parse (span_text (self->id), &own->use.plan_id))
@@ -106,7 +106,7 @@ static void note_key (struct exchange *self)
 }
 
 // Handle an Idempotency-Key that was used before. True: the request was answered, or will be.
-static bool repeat_key (struct exchange *self)
+static bool answer_repeated_key (struct exchange *self)
 {
     struct submit_call *own = self->own;
     const struct key_memory *keys = self->server->keys;
@@ -122,7 +122,7 @@ static bool repeat_key (struct exchange *self)
     }
     own->status = 200;
     ident_text (use->plan_id, self->id);
-    ask_plan (self, on_read);
+    request_submitted_plan (self, on_plan_read_after_submit);
     return true;
 }
 
@@ -132,12 +132,12 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     const char *prefer = exchange_value (self, "Prefer");
     if (answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_FRAME_PLANERROR_ID) {
         memcpy (own->words, answer->reason, sizeof own->words);
-        ask_plan (self, on_other);
+        request_submitted_plan (self, on_existing_plan_read);
         return;
     }
     bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
     if (unknown && self->id[0])
-        api_location (self, "plans", self->id);
+        api_add_location (self, "plans", self->id);
     if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // something that the plan names
         exchange_problem (self, 422, "not_find", "%s", answer->reason);
         return;
@@ -147,16 +147,16 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     if (answer->id[0])
         snprintf (self->id, sizeof self->id, "%s", answer->id);
     own->status = answer->stored == ZPLAN_STORED_NEW ? 201 : 200;
-    note_key (self);
+    remember_key_use (self);
     if (prefer && strcmp (prefer, "return=minimal") == 0) {
         const struct station_answer none = {.error = ZPLAN_ERROR_NO_ANSWER};
-        on_read (self, &none);
+        on_plan_read_after_submit (self, &none);
     } else {
-        ask_plan (self, on_read);
+        request_submitted_plan (self, on_plan_read_after_submit);
     }
 }
 
-static uint64_t sum_of_body (const struct exchange *self)
+static uint64_t body_hash (const struct exchange *self)
 {
     unsigned char sum[crypto_hash_sha256_BYTES];
     uint64_t number;
@@ -166,20 +166,20 @@ static uint64_t sum_of_body (const struct exchange *self)
 }
 
 // Submit the plan. `key` is made of the Idempotency-Key; 0: none.
-static void submit (struct exchange *self, struct submission_body *read, uint64_t key)
+static void send_submission (struct exchange *self, struct submission_body *read, uint64_t key)
 {
     struct submit_call *own = memory_new (sizeof *own);
     own->read = *read;
     self->own = own;
-    self->clear = clear_submitting;
+    self->clear = clear_submit_call;
     own->sent = (struct zplan_submission){.station = read->target,
                                           .plan = read->plan,
                                           .id = self->id[0] ? self->id : NULL,
                                           .frames = own->read.frames,
                                           .count = own->read.count};
-    own->use = (struct key_use){.key = key, .body = key ? sum_of_body (self) : 0};
+    own->use = (struct key_use){.key = key, .body = key ? body_hash (self) : 0};
     const struct question question = {.submission = &own->sent, .repeat = true};
-    if (!repeat_key (self))
+    if (!answer_repeated_key (self))
         exchange_question (self, &question, on_submitted);
 }
 
@@ -196,7 +196,7 @@ void api_plan_new (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    if (read_body (self, &read)) {
+    if (read_plan_body (self, &read)) {
         submission_clear (&read);
         return;
     }
@@ -215,7 +215,7 @@ void api_plan_new (struct exchange *self)
         snprintf (self->id, sizeof self->id, "%s", read.id);
     else if (!key)
         ident_text ((random_anew () & INT64_MAX) | 1, self->id);
-    submit (self, &read, number);
+    send_submission (self, &read, number);
 }
 
 void api_plan_put (struct exchange *self)
@@ -227,16 +227,16 @@ void api_plan_put (struct exchange *self)
         return;
     }
     ident_text (id, self->id);
-    if (read_body (self, &read)) {
+    if (read_plan_body (self, &read)) {
         submission_clear (&read);
         return;
     }
     if (read.id && (!ident_parse (span_text (read.id), &its) || its != id)) {
         submission_clear (&read);
-        api_wrong_field (self, "id", "that of the path, or none");
+        api_reject_field (self, "id", "that of the path, or none");
         return;
     }
-    submit (self, &read, 0);
+    send_submission (self, &read, 0);
 }
 
 // -- when would it run
@@ -254,7 +254,7 @@ static void on_preview (struct exchange *self, const struct station_answer *answ
 void api_preview (struct exchange *self)
 {
     json_t *spec = json_object_get (self->json, "spec");
-    const char *count = api_count (self);
+    const char *count = api_read_count (self);
     if (!count)
         return;
     if (!json_is_object (spec)) {

@@ -23,14 +23,14 @@ struct audit {
     int64_t wrong, wrong_next_us; // wrong tokens since the last line; time of the next
 };
 
-static int open_file (const char *path)
+static int open_audit_file (const char *path)
 {
     return open (path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 struct audit *audit_open (const char *path, struct reason *reason)
 {
-    int fd = open_file (path);
+    int fd = open_audit_file (path);
     if (fd < 0) {
         reason_set (reason, "audit: %s: %s", quoted (span_text (path)), strerror (errno));
         return NULL;
@@ -53,12 +53,12 @@ void audit_close (struct audit **self)
 
 // Open a new file if the current one was renamed or removed by log rotation. If that fails the old
 // one stays in use.
-static void follow_path (struct audit *self)
+static void reopen_if_rotated (struct audit *self)
 {
     struct stat here, there;
     bool same = fstat (self->fd, &here) == 0 && stat (self->path, &there) == 0 &&
                 here.st_ino == there.st_ino && here.st_dev == there.st_dev;
-    int fd = same ? -1 : open_file (self->path);
+    int fd = same ? -1 : open_audit_file (self->path);
     if (fd < 0)
         return;
     close (self->fd);
@@ -72,7 +72,7 @@ static bool audit_append (struct audit *self, json_t *line)
     json_decref (line);
     size_t size = strlen (text);
     text[size] = '\n'; // replaces the NUL
-    follow_path (self);
+    reopen_if_rotated (self);
     bool written = write (self->fd, text, size + 1) == (ssize_t)size + 1;
     free (text);
     if (!written)
@@ -81,14 +81,15 @@ static bool audit_append (struct audit *self, json_t *line)
 }
 
 // Add the revision of a plan, from its ETag, to the line.
-static void set_revision (json_t *line, const char *name, const char *etag)
+static void add_revision (json_t *line, const char *name, const char *etag)
 {
     int64_t revision;
     if (etag && plan_etag_read (etag, &revision) == 0)
         json_object_set_new (line, name, json_integer (revision));
 }
 
-static bool write_line (struct audit *self, const struct exchange *exchange, const char *event)
+static bool write_request_line (struct audit *self, const struct exchange *exchange,
+                                const char *event)
 {
     const struct route *route = exchange->routed.route;
     json_t *line =
@@ -99,7 +100,7 @@ static bool write_line (struct audit *self, const struct exchange *exchange, con
                    exchange->routed.args[0], "id", exchange->id[0] ? exchange->id : NULL, "step",
                    json_string_value (json_object_get (exchange->json, "step")));
     const char *repeated = exchange_value (exchange, "Idempotency-Key");
-    set_revision (line, "revision_before", exchange_value (exchange, "If-Match"));
+    add_revision (line, "revision_before", exchange_value (exchange, "If-Match"));
     if (repeated)
         json_object_set_new (line, "idempotency_key",
                              json_stringn (repeated, strnlen (repeated, KEY_MAX)));
@@ -107,19 +108,19 @@ static bool write_line (struct audit *self, const struct exchange *exchange, con
         json_object_set_new (line, "status", json_integer (exchange->status));
     for (size_t i = 0; exchange->status && i < exchange->header_count; i++)
         if (strcmp (exchange->headers[i].name, "ETag") == 0)
-            set_revision (line, "revision", exchange->headers[i].value);
+            add_revision (line, "revision", exchange->headers[i].value);
     return audit_append (self, line);
 }
 
 bool audit_before (struct audit *self, const struct exchange *exchange)
 {
-    return !self || write_line (self, exchange, "asked");
+    return !self || write_request_line (self, exchange, "asked");
 }
 
 void audit_after (struct audit *self, const struct exchange *exchange)
 {
     if (self)
-        write_line (self, exchange, "answered");
+        write_request_line (self, exchange, "answered");
 }
 
 void audit_wrong_token (struct audit *self, const struct exchange *exchange)

@@ -78,7 +78,7 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
     self->state = EXCHANGE_ANSWERED;
     if (self->audited)
         audit_after (self->server->audit, self);
-    server_count (self->server, self);
+    server_count_request (self->server, self);
     exchange_resume (self);
 }
 
@@ -239,7 +239,7 @@ void exchange_destroy (struct exchange **self_p)
     *self_p = NULL;
 }
 
-static bool read_body (struct exchange *self, const char *data, size_t size)
+static bool append_to_body (struct exchange *self, const char *data, size_t size)
 {
     if (self->body_size + size > self->body_max)
         return false; // the library gives no more than Content-Length
@@ -249,16 +249,16 @@ static bool read_body (struct exchange *self, const char *data, size_t size)
     int64_t took_us = clock_mono_us () - self->begun_us;
     if (self->importing && took_us < IMPORT_MS * 1000LL &&
         (int64_t)self->body_size >= took_us / 1000000 * BODY_RATE)
-        peer_deadline (self->peer, BODY_MS);
+        peer_set_deadline (self->peer, BODY_MS);
     memcpy (self->body + self->body_size, data, size);
     self->body_size += size;
     return true;
 }
 
-static void dispatch (struct exchange *self)
+static void dispatch_exchange (struct exchange *self)
 {
     struct reason reason;
-    peer_deadline (self->peer, ANSWER_MS);
+    peer_set_deadline (self->peer, ANSWER_MS);
     if (!self->routed.route) {
         assets_answer (self);
         return;
@@ -278,7 +278,7 @@ static void dispatch (struct exchange *self)
     const struct route *route = self->routed.route;
     if (route_is_unsafe (route) && route != &routes[ROUTE_SESSION_NEW] && !exchange_audit (self))
         return;
-    if (users_still (self))
+    if (users_may_continue (self))
         self->server->call (self);
     else
         exchange_problem (self, 401, "no_token", "the user or the session has ended");
@@ -294,18 +294,18 @@ int exchange_handle (struct exchange *self, const char *method, const char *vers
 {
     if (self->state == EXCHANGE_NEW) {
         self->state = EXCHANGE_READING;
-        if (judge_request (self, method, version))
+        if (exchange_check_header (self, method, version))
             return queue_answer (self);
-        peer_deadline (self->peer, BODY_MS);
+        peer_set_deadline (self->peer, BODY_MS);
         return 0; // an answer in this call would close the connection, as if there were a body
     }
     if (*size) {
-        bool fits = read_body (self, data, *size);
+        bool fits = append_to_body (self, data, *size);
         *size = 0;
         return fits ? 0 : -1;
     }
     if (self->state == EXCHANGE_READING)
-        dispatch (self);
+        dispatch_exchange (self);
     if (self->state == EXCHANGE_ANSWERED)
         return queue_answer (self);
     if (!self->suspended)

@@ -32,7 +32,7 @@ struct pending_question {
     struct gateway *gateway;
     struct turn *turn;
     struct pending_question *next, **place;
-    enum { ASK_WAITS, ASK_FLIES, ASK_RESTS } state;
+    enum { QUESTION_WAITS, QUESTION_IN_FLIGHT, QUESTION_WAITS_FOR_RETRY } state;
     struct question question;
     int64_t deadline_us;
     bool was_busy, was_lost;
@@ -53,9 +53,9 @@ struct gateway {
     bool closing;
 };
 
-static void ask_start (struct pending_question *ask);
+static void question_start (struct pending_question *ask);
 
-static void schedule (struct gateway *self)
+static void schedule_starts (struct gateway *self)
 {
     if (!self->closing)
         task_set (&self->task, self->reactor);
@@ -63,7 +63,7 @@ static void schedule (struct gateway *self)
 
 // -- turns
 
-static struct turn *turn_take (struct gateway *self, const char *user)
+static struct turn *turn_join (struct gateway *self, const char *user)
 {
     struct turn *turn = self->turns;
     while (turn && strcmp (turn->user, user) != 0)
@@ -90,14 +90,14 @@ static void turn_leave (struct gateway *self, struct turn *turn)
     free (turn);
 }
 
-static bool may_start (const struct pending_question *ask)
+static bool may_start_question (const struct pending_question *ask)
 {
     const struct gateway *self = ask->gateway;
     return self->flying < IN_FLIGHT_MAX &&
            (!ask->question.large || (self->large < LARGE_MAX && ask->turn->large < USER_LARGE_MAX));
 }
 
-static void set_flying (struct pending_question *ask, bool flies)
+static void count_in_flight (struct pending_question *ask, bool flies)
 {
     size_t one = flies ? 1 : (size_t)-1, large = ask->question.large ? one : 0;
     ask->gateway->flying += one;
@@ -108,7 +108,7 @@ static void set_flying (struct pending_question *ask, bool flies)
 
 // -- one question
 
-static void ask_end (struct pending_question *ask, const struct station_answer *answer)
+static void question_end (struct pending_question *ask, const struct station_answer *answer)
 {
     *ask->place = ask->next;
     if (ask->next)
@@ -119,45 +119,45 @@ static void ask_end (struct pending_question *ask, const struct station_answer *
     turn_leave (ask->gateway, ask->turn);
     ask->next = ask->gateway->ended;
     ask->gateway->ended = ask;
-    schedule (ask->gateway);
+    schedule_starts (ask->gateway);
     if (ask->fn)
         ask->fn (ask->owner, answer);
 }
 
-static void ask_fail (struct pending_question *ask, int error)
+static void question_fail (struct pending_question *ask, int error)
 {
     const struct station_answer answer = {.error = error};
-    ask_end (ask, &answer);
+    question_end (ask, &answer);
 }
 
 static void on_timer (void *owner)
 {
     static const struct station_answer late = {.error = ZPLAN_ERROR_NO_ANSWER};
     struct pending_question *ask = owner;
-    if (ask->state == ASK_FLIES) {
+    if (ask->state == QUESTION_IN_FLIGHT) {
         gateway_fn *fn = ask->fn;
         ask->fn = NULL;
         fn (ask->owner, &late);
     } else if (clock_mono_us () >= ask->deadline_us) {
-        ask_fail (ask, ZPLAN_ERROR_NO_ANSWER);
+        question_fail (ask, ZPLAN_ERROR_NO_ANSWER);
     } else {
-        ask_start (ask);
+        question_start (ask);
     }
 }
 
 // Retry the question later, if allowed. Returns whether it is retried.
-static bool repeat_later (struct pending_question *ask)
+static bool schedule_retry (struct pending_question *ask)
 {
     if (!ask->fn || !ask->question.repeat || ask->gateway->closing ||
         clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)
         return false;
-    ask->state = ASK_RESTS;
+    ask->state = QUESTION_WAITS_FOR_RETRY;
     timer_set (&ask->timer, ask->gateway->reactor, REPEAT_MS);
     return true;
 }
 
 // Retry the question if the station cannot answer at the moment. Returns whether it is retried.
-static bool ask_rests (struct pending_question *ask, const struct zplan_reply *reply)
+static bool retry_if_busy (struct pending_question *ask, const struct zplan_reply *reply)
 {
     bool busy = reply->status == ZERO_STATUS_BUSY_ID;
     char words[REASON_MAX];
@@ -166,7 +166,7 @@ static bool ask_rests (struct pending_question *ask, const struct zplan_reply *r
     if (busy && problem_busy (words, false, &after_s) != 503)
         return false;
     bool again = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
-    if (!again || !repeat_later (ask))
+    if (!again || !schedule_retry (ask))
         return false;
     ask->was_busy = ask->was_busy || busy;
     return true;
@@ -175,22 +175,22 @@ static bool ask_rests (struct pending_question *ask, const struct zplan_reply *r
 static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct pending_question *ask = context;
-    set_flying (ask, false);
+    count_in_flight (ask, false);
     // Another question timed out, which closed the connection of all questions in flight. Reads are
     // retried, as a change may be done already; only once, so that an outage is reported soon.
     if (error == ZPLAN_ERROR_NO_ANSWER && ask->question.reads && !ask->was_lost &&
-        repeat_later (ask)) {
+        schedule_retry (ask)) {
         ask->was_lost = true;
-        schedule (ask->gateway);
+        schedule_starts (ask->gateway);
         return;
     }
     if (error != ZPLAN_OK) {
         // It was sent, so also when the client is closed it is unknown whether it was done.
-        ask_fail (ask, error == ZPLAN_ERROR_CLOSED ? ZPLAN_ERROR_NO_ANSWER : error);
+        question_fail (ask, error == ZPLAN_ERROR_CLOSED ? ZPLAN_ERROR_NO_ANSWER : error);
         return;
     }
-    if (ask_rests (ask, reply)) {
-        schedule (ask->gateway);
+    if (retry_if_busy (ask, reply)) {
+        schedule_starts (ask->gateway);
         return;
     }
     struct reason ignored;
@@ -209,7 +209,7 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     bytes = zplan_reply_frame (reply, ZERO_FRAME_GLOBAL_ID, &size);
     if (bytes && size < sizeof answer.id)
         memcpy (answer.id, bytes, size);
-    ask_end (ask, &answer);
+    question_end (ask, &answer);
     json_decref (json);
 }
 
@@ -234,29 +234,29 @@ static int send_command (struct gateway *self, struct pending_question *ask)
     return zplan_client_send (self->client, ZERO_BYTE_COMMAND_NONE, frames, count, on_reply, ask);
 }
 
-static void ask_start (struct pending_question *ask)
+static void question_start (struct pending_question *ask)
 {
     struct gateway *self = ask->gateway;
     int64_t left_ms = (ask->deadline_us - clock_mono_us ()) / 1000;
     timer_set (&ask->timer, self->reactor, left_ms + 1);
-    if (!may_start (ask)) {
-        ask->state = ASK_WAITS;
+    if (!may_start_question (ask)) {
+        ask->state = QUESTION_WAITS;
         return;
     }
     zplan_client_set_timeout (self->client, left_ms > CLIENT_MS_MIN ? left_ms : CLIENT_MS_MIN);
-    ask->state = ASK_FLIES;
-    set_flying (ask, true);
+    ask->state = QUESTION_IN_FLIGHT;
+    count_in_flight (ask, true);
     int error =
         ask->question.submission
             ? zplan_client_send_submission (self->client, ask->question.submission, on_reply, ask)
             : send_command (self, ask);
     if (error == ZPLAN_OK)
         return;
-    set_flying (ask, false);
-    ask_fail (ask, error);
+    count_in_flight (ask, false);
+    question_fail (ask, error);
 }
 
-static void free_ended (struct gateway *self)
+static void free_ended_questions (struct gateway *self)
 {
     while (self->ended) {
         struct pending_question *ask = self->ended;
@@ -267,12 +267,12 @@ static void free_ended (struct gateway *self)
 
 // The question that has waited longest, of the user with the fewest in flight; NULL = none may
 // start.
-static struct pending_question *next_ask (const struct gateway *self)
+static struct pending_question *next_startable_question (const struct gateway *self)
 {
     struct pending_question *best = NULL;
     for (struct pending_question *ask = self->first; ask && self->flying < IN_FLIGHT_MAX;
          ask = ask->next)
-        if (ask->state == ASK_WAITS && may_start (ask) &&
+        if (ask->state == QUESTION_WAITS && may_start_question (ask) &&
             (!best || ask->turn->flying < best->turn->flying))
             best = ask;
     return best;
@@ -281,9 +281,9 @@ static struct pending_question *next_ask (const struct gateway *self)
 static void on_task (void *owner)
 {
     struct gateway *self = owner;
-    free_ended (self);
-    for (struct pending_question *ask; (ask = next_ask (self));)
-        ask_start (ask);
+    free_ended_questions (self);
+    for (struct pending_question *ask; (ask = next_startable_question (self));)
+        question_start (ask);
 }
 
 static void on_client (void *owner, uint32_t events)
@@ -314,9 +314,9 @@ void gateway_destroy (struct gateway **self_p)
     source_end (&self->source);
     zplan_client_destroy (&self->client); // ends questions in flight, and calls their callbacks
     while (self->first)
-        ask_fail (self->first, ZPLAN_ERROR_CLOSED);
+        question_fail (self->first, ZPLAN_ERROR_CLOSED);
     task_end (&self->task);
-    free_ended (self);
+    free_ended_questions (self);
     free (self);
     *self_p = NULL;
 }
@@ -327,7 +327,7 @@ void gateway_ask (struct gateway *self, const struct question *question, gateway
     struct pending_question *ask = memory_new (sizeof *ask);
     int64_t ms = question->deadline_ms ? question->deadline_ms : GATEWAY_DEADLINE_MS;
     ask->gateway = self;
-    ask->turn = turn_take (self, question->user ? question->user : "");
+    ask->turn = turn_join (self, question->user ? question->user : "");
     ask->question = *question;
     ask->deadline_us = clock_mono_us () + ms * 1000;
     ask->fn = fn;
@@ -337,5 +337,5 @@ void gateway_ask (struct gateway *self, const struct question *question, gateway
     *self->end = ask;
     self->end = &ask->next;
     timer_set (&ask->timer, self->reactor, ms + 1);
-    schedule (self);
+    schedule_starts (self);
 }

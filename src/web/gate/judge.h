@@ -5,4 +5,4 @@
 
 // True: the request was rejected, and is answered. Otherwise its route, if it has one, its user and
 // the limit of its body are set.
-bool judge_request (struct exchange *self, const char *method, const char *version);
+bool exchange_check_header (struct exchange *self, const char *method, const char *version);

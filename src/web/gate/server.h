@@ -34,7 +34,7 @@ struct route_count {
 
 struct server {
     struct reactor *reactor;
-    void (*call) (struct exchange *exchange); // answers it, or asks the station: api_call
+    void (*call) (struct exchange *exchange); // answers it, or asks the station: api_dispatch
     const struct web_settings *settings;
     struct gateway *gateway; // connection with this program's own key
     struct users *users;     // NULL: there are none
@@ -66,7 +66,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
 void server_destroy (struct server **self);
 
 // Close the connection in `ms` milliseconds, unless its deadline is set again before.
-void peer_deadline (struct http_connection *self, int64_t ms);
+void peer_set_deadline (struct http_connection *self, int64_t ms);
 
 // Whether the peer has closed the connection. The library does not check while it is suspended.
 bool peer_has_left (const struct http_connection *self);
@@ -74,4 +74,4 @@ bool peer_has_left (const struct http_connection *self);
 // Call this when a connection was resumed, since the library's descriptor does not signal it.
 void server_wake (struct server *self);
 
-void server_count (struct server *self, const struct exchange *exchange);
+void server_count_request (struct server *self, const struct exchange *exchange);

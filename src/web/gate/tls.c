@@ -20,7 +20,7 @@
 enum {
     CHAIN_MAX = 16,
     FILE_MAX = 65536,
-    LOOK_MS = 1000,
+    CHECK_FILES_MS = 1000,
     HANDSHAKE_US = 15000000, // above the deadline of a header
 };
 
@@ -52,8 +52,8 @@ static struct tls *serving;
 
 // -- the files
 
-static int read_file (const char *setting, const char *path, mode_t open_to, gnutls_datum_t *ret,
-                      struct reason *reason)
+static int read_tls_file (const char *setting, const char *path, mode_t open_to,
+                          gnutls_datum_t *ret, struct reason *reason)
 {
     struct stat entry;
     int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -95,7 +95,7 @@ static int read_chain (struct key_pair *self, const char *path, struct reason *r
 {
     gnutls_datum_t text;
     unsigned count = CHAIN_MAX;
-    if (read_file ("tls_cert", path, 0, &text, reason))
+    if (read_tls_file ("tls_cert", path, 0, &text, reason))
         return -1;
     int error = gnutls_pcert_list_import_x509_raw (self->chain, &count, &text, GNUTLS_X509_FMT_PEM,
                                                    GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
@@ -111,7 +111,7 @@ static int read_chain (struct key_pair *self, const char *path, struct reason *r
 static int read_key (struct key_pair *self, const char *path, struct reason *reason)
 {
     gnutls_datum_t text;
-    if (read_file ("tls_key", path, S_IRWXO | S_IWGRP, &text, reason))
+    if (read_tls_file ("tls_key", path, S_IRWXO | S_IWGRP, &text, reason))
         return -1;
     int error = gnutls_privkey_init (&self->key);
     if (error >= 0)
@@ -124,7 +124,7 @@ static int read_key (struct key_pair *self, const char *path, struct reason *rea
     return error < 0 ? -1 : 0;
 }
 
-static bool pair_fits (const struct key_pair *self)
+static bool is_matching_pair (const struct key_pair *self)
 {
     uint8_t ids[2][64];
     size_t sizes[2] = {sizeof ids[0], sizeof ids[1]};
@@ -143,7 +143,7 @@ static struct key_pair *pair_read (const struct tls *tls, struct reason *reason)
 {
     struct key_pair *self = memory_new (sizeof *self);
     if (read_chain (self, tls->cert, reason) == 0 && read_key (self, tls->key, reason) == 0) {
-        if (pair_fits (self))
+        if (is_matching_pair (self))
             return self;
         reason_set (reason, "tls_key: %s is not the key of %s", quoted (span_text (tls->key)),
                     quoted (span_text (tls->cert)));
@@ -154,7 +154,7 @@ static struct key_pair *pair_read (const struct tls *tls, struct reason *reason)
 
 // -- changes
 
-static struct file_stamp look_at (const char *path)
+static struct file_stamp read_file_stamp (const char *path)
 {
     struct stat entry;
     struct file_stamp look;
@@ -172,8 +172,8 @@ static void on_timer (void *owner)
 {
     struct tls *self = owner;
     struct reason reason;
-    const struct file_stamp now[2] = {look_at (self->cert), look_at (self->key)};
-    timer_set (&self->timer, self->reactor, LOOK_MS);
+    const struct file_stamp now[2] = {read_file_stamp (self->cert), read_file_stamp (self->key)};
+    timer_set (&self->timer, self->reactor, CHECK_FILES_MS);
     if (memcmp (now, self->looks, sizeof now) == 0 ||
         clock_mono_us () - self->replaced_us < HANDSHAKE_US)
         return;
@@ -221,15 +221,15 @@ struct tls *tls_new (struct reactor *reactor, const char *cert, const char *key,
     self->cert = cert;
     self->key = key;
     self->timer = (struct timer){.call = on_timer, .owner = self};
-    self->looks[0] = look_at (cert);
-    self->looks[1] = look_at (key);
+    self->looks[0] = read_file_stamp (cert);
+    self->looks[1] = read_file_stamp (key);
     self->replaced_us = -HANDSHAKE_US;
     self->pair = pair_read (self, reason);
     if (!self->pair) {
         tls_destroy (&self);
         return NULL;
     }
-    timer_set (&self->timer, reactor, LOOK_MS);
+    timer_set (&self->timer, reactor, CHECK_FILES_MS);
     serving = self;
     return self;
 }

@@ -20,14 +20,14 @@ enum {
     USERS_MAX = 1000,
     KEYS_MAX = 64,
     SESSIONS_MAX = 10000,
-    SESSIONS_OF_ONE = 64, // of one token
+    TOKEN_SESSIONS_MAX = 64, // of one token, at most
     BUCKETS = 1024,
-    LOOK_MS = 500,
+    CHECK_MS = 500,
     SWEEP_US = 60000000, // between two removals of ended sessions
     SESSION_S = 12 * 3600,
     IDLE_S = 3600,
-    PER_SECOND = 50, // requests of a session
-    AT_ONCE = 64,    // exchanges of one user
+    PER_SECOND = 50,         // requests of a session per second
+    USER_EXCHANGES_MAX = 64, // concurrent exchanges of one user
     WRONG_PER_SECOND = 10,
     WRONG_ROWS = 256
 };
@@ -39,12 +39,12 @@ struct key {
     char path[USER_PATH_SIZE];
     struct gateway *gateway; // NULL: unused entry
     size_t exchanges;        // exchanges that use the key
-    bool wanted;             // by a user
+    bool wanted;             // named in the file of a user
     bool replaced;           // the key file has changed since
-    uint64_t mark;           // of its file
+    uint64_t mark;           // key_file_mark when the key was read
 };
 
-// A rate limiter: the count in a second of the monotonic clock.
+// A rate limiter: counts the events of one second of the monotonic clock.
 struct pace {
     int64_t second;
     int count;
@@ -53,12 +53,12 @@ struct pace {
 struct user {
     struct user_file file;
     size_t exchanges;
-    struct pace paces[USER_TOKENS_MAX]; // of its tokens
+    struct pace paces[USER_TOKENS_MAX]; // rates of its tokens
 };
 
 struct session {
     struct session *next;
-    uint8_t sum[TOKEN_SUM_SIZE], token[TOKEN_SUM_SIZE]; // hashes: of itself, of its token
+    uint8_t sum[TOKEN_SUM_SIZE], token[TOKEN_SUM_SIZE]; // hashes of the session and of its token
     char user[USER_NAME_SIZE];
     int64_t end_us, idle_us;
     struct pace pace;
@@ -69,7 +69,7 @@ struct users {
     const struct web_settings *settings;
     struct gateway *own;
     struct timer timer;
-    uint64_t mark; // of the folder when it was read
+    uint64_t mark; // key_folder_mark when the folder was read
     int64_t swept_us;
     struct user *users;
     size_t count;
@@ -79,7 +79,7 @@ struct users {
     struct pace wrong[WRONG_ROWS]; // wrong tokens, by address
 };
 
-static bool pace_takes (struct pace *self, int most)
+static bool pace_allows (struct pace *self, int most)
 {
     int64_t second = clock_mono_us () / 1000000;
     if (self->second != second)
@@ -134,7 +134,7 @@ static void add_user (struct users *self, const char *file_name, struct user *li
                reason.text);
 }
 
-static bool is_alive (const struct users *self, const struct session *session)
+static bool session_is_valid (const struct users *self, const struct session *session)
 {
     const struct user *user = find_user (self, session->user);
     int64_t now_us = clock_mono_us ();
@@ -142,13 +142,13 @@ static bool is_alive (const struct users *self, const struct session *session)
            user_has_token (&user->file, session->token, now_s ());
 }
 
-static void sweep_users (struct users *self)
+static void sweep_sessions (struct users *self)
 {
     self->swept_us = clock_mono_us ();
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct session **at = &self->sessions[i]; *at;) {
             struct session *session = *at;
-            if (is_alive (self, session)) {
+            if (session_is_valid (self, session)) {
                 at = &session->next;
                 continue;
             }
@@ -161,7 +161,7 @@ static void sweep_users (struct users *self)
             gateway_destroy (&self->keys[i].gateway);
 }
 
-static int read_folder (struct users *self, struct reason *reason)
+static int read_users_folder (struct users *self, struct reason *reason)
 {
     const char *folder = self->settings->users;
     uint64_t mark = key_folder_mark (folder);
@@ -188,12 +188,12 @@ static int read_folder (struct users *self, struct reason *reason)
                 self->keys[i].wanted = !self->keys[i].replaced;
     }
     log_event (LEVEL_INFO, "users.read", "count=%zu", count);
-    sweep_users (self);
+    sweep_sessions (self);
     return 0;
 }
 
-// Mark keys whose file was replaced: they end with their last exchange, then the file is read.
-static void look_at_keys (struct users *self)
+// Mark keys whose file was replaced: they end with their last exchange; new ones read the file.
+static void check_key_files (struct users *self)
 {
     for (struct key *key = self->keys; key < self->keys + KEYS_MAX; key++) {
         if (!key->gateway || key->replaced)
@@ -208,12 +208,12 @@ static void on_timer (void *owner)
     struct users *self = owner;
     struct reason reason;
     uint64_t mark = key_folder_mark (self->settings->users);
-    if ((!mark || mark != self->mark) && read_folder (self, &reason))
+    if ((!mark || mark != self->mark) && read_users_folder (self, &reason))
         log_event (LEVEL_WARN, "users.unreadable", "reason=\"%s\"", reason.text);
-    look_at_keys (self);
+    check_key_files (self);
     if (clock_mono_us () - self->swept_us >= SWEEP_US)
-        sweep_users (self);
-    timer_set (&self->timer, self->reactor, LOOK_MS);
+        sweep_sessions (self);
+    timer_set (&self->timer, self->reactor, CHECK_MS);
 }
 
 struct users *users_new (struct reactor *reactor, const struct web_settings *settings,
@@ -224,11 +224,11 @@ struct users *users_new (struct reactor *reactor, const struct web_settings *set
     self->settings = settings;
     self->own = own;
     self->timer = (struct timer){.call = on_timer, .owner = self};
-    if (read_folder (self, reason)) {
+    if (read_users_folder (self, reason)) {
         users_destroy (&self);
         return NULL;
     }
-    timer_set (&self->timer, reactor, LOOK_MS);
+    timer_set (&self->timer, reactor, CHECK_MS);
     return self;
 }
 
@@ -246,7 +246,7 @@ void users_destroy (struct users **self_p)
     timer_end (&self->timer);
     users_end (self);
     self->count = 0; // so that no session is valid
-    sweep_users (self);
+    sweep_sessions (self);
     free (self->users);
     free (self);
     *self_p = NULL;
@@ -300,13 +300,13 @@ static bool deny_token (struct exchange *self)
     uint32_t row = 5381;
     for (const char *at = self->address; *at; at++)
         row = row * 33 + (unsigned char)*at;
-    if (!pace_takes (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
+    if (!pace_allows (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
         return deny_request (self, 429, "too_many", "too many requests without a right token");
     return deny_request (self, 401, "no_token",
                          "want Authorization: Bearer with a token or a session");
 }
 
-static const char *bearer (const struct exchange *self)
+static const char *bearer_text (const struct exchange *self)
 {
     const char *value = exchange_value (self, "Authorization");
     return value && strncmp (value, "Bearer ", 7) == 0 ? value + 7 : NULL;
@@ -317,7 +317,7 @@ static struct session *find_session (struct users *self, const uint8_t sum[TOKEN
     size_t bucket = (sum[0] | (size_t)sum[1] << 8) % BUCKETS;
     for (struct session *session = self->sessions[bucket]; session; session = session->next)
         if (sodium_memcmp (session->sum, sum, TOKEN_SUM_SIZE) == 0)
-            return is_alive (self, session) ? session : NULL;
+            return session_is_valid (self, session) ? session : NULL;
     return NULL;
 }
 
@@ -330,13 +330,13 @@ static struct user *user_of_token (struct users *self, const uint8_t sum[TOKEN_S
     return found;
 }
 
-// Set the user and the connection. True: the request was rejected.
-static bool admit_user (struct exchange *self, struct user *user)
+// Set user and connection of the exchange. True: it was rejected instead, and answered.
+static bool set_exchange_user (struct exchange *self, struct user *user)
 {
     struct users *users = self->server->users;
     struct reason reason;
     struct key *key = NULL;
-    if (user->exchanges >= AT_ONCE)
+    if (user->exchanges >= USER_EXCHANGES_MAX)
         return deny_request (self, 429, "too_many", "64 requests of this user are in progress");
     if (user->file.key[0] && !(key = find_key (users, user->file.key, &reason))) {
         log_event (LEVEL_WARN, "key.unusable", "user=%s reason=\"%s\"", user->file.name,
@@ -356,21 +356,21 @@ static bool admit_user (struct exchange *self, struct user *user)
 
 // Reject a token that exceeds its rate; requests of its sessions count for it. True: the request
 // was answered.
-static bool deny_pace (struct exchange *self, struct user *user, const uint8_t sum[TOKEN_SUM_SIZE])
+static bool deny_rate (struct exchange *self, struct user *user, const uint8_t sum[TOKEN_SUM_SIZE])
 {
     int at = user->file.rate ? user_token_at (&user->file, sum) : -1;
-    return at >= 0 && !pace_takes (&user->paces[at], user->file.rate) &&
+    return at >= 0 && !pace_allows (&user->paces[at], user->file.rate) &&
            deny_request (self, 429, "too_many",
                          "the requests of this token in this second: see rate");
 }
 
-bool users_judge (struct exchange *self)
+bool users_authenticate (struct exchange *self)
 {
     struct users *users = self->server->users;
     const struct route *route = self->routed.route;
     if (!users || !route || !route->role[0])
         return false;
-    const char *text = bearer (self);
+    const char *text = bearer_text (self);
     if (!text)
         return deny_token (self);
     token_sum (text, self->token);
@@ -382,22 +382,22 @@ bool users_judge (struct exchange *self)
         audit_wrong_token (self->server->audit, self);
         return deny_token (self);
     }
-    if (session && !pace_takes (&session->pace, PER_SECOND))
+    if (session && !pace_allows (&session->pace, PER_SECOND))
         return deny_request (self, 429, "too_many", "50 requests of a session a second");
-    if (deny_pace (self, user, session ? session->token : self->token))
+    if (deny_rate (self, user, session ? session->token : self->token))
         return true;
     if (session)
         session->idle_us = clock_mono_us () + IDLE_S * 1000000LL;
-    return admit_user (self, user);
+    return set_exchange_user (self, user);
 }
 
-bool users_still (const struct exchange *self)
+bool users_may_continue (const struct exchange *self)
 {
     struct users *users = self->server->users;
-    return !users || !self->user || users_know (users, self->token, self->key);
+    return !users || !self->user || users_is_valid (users, self->token, self->key);
 }
 
-bool users_know (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE], const struct key *key)
+bool users_is_valid (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE], const struct key *key)
 {
     const struct session *session = find_session (self, sum);
     const struct user *user = session ? find_user (self, session->user) : user_of_token (self, sum);
@@ -437,21 +437,21 @@ void users_leave (struct exchange *self)
 
 // -- sessions
 
-// If a token has its maximum of sessions, end the least recently used one, so that one user cannot
-// use up the sessions of all.
-static void end_idlest (struct users *self, const uint8_t token[TOKEN_SUM_SIZE])
+// End the least recently used session of a token at its limit: no user can use up all sessions.
+static void end_idle_session (struct users *self, const uint8_t token[TOKEN_SUM_SIZE])
 {
     struct session *idlest = NULL;
     size_t count = 0;
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct session *session = self->sessions[i]; session; session = session->next) {
-            if (memcmp (session->token, token, TOKEN_SUM_SIZE) != 0 || !is_alive (self, session))
+            if (memcmp (session->token, token, TOKEN_SUM_SIZE) != 0 ||
+                !session_is_valid (self, session))
                 continue;
             count++;
             if (!idlest || session->idle_us < idlest->idle_us)
                 idlest = session;
         }
-    if (count >= SESSIONS_OF_ONE)
+    if (count >= TOKEN_SESSIONS_MAX)
         idlest->end_us = 0; // it counts no longer, and is swept
 }
 
@@ -465,16 +465,16 @@ bool users_sign_in (struct users *self, struct exchange *exchange, const char *t
         deny_token (exchange);
         return false;
     }
-    if (deny_pace (exchange, user, sum))
+    if (deny_rate (exchange, user, sum))
         return false;
     if (self->session_count >= SESSIONS_MAX)
-        sweep_users (self);
-    end_idlest (self, sum);
+        sweep_sessions (self);
+    end_idle_session (self, sum);
     if (self->session_count >= SESSIONS_MAX) {
         deny_request (exchange, 503, "too_many", "there are 10000 sessions already");
         return false;
     }
-    if (admit_user (exchange, user))
+    if (set_exchange_user (exchange, user))
         return false;
     struct session *session = memory_new (sizeof *session);
     token_make ("zps_", out);

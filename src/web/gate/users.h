@@ -22,17 +22,17 @@ void users_destroy (struct users **self);
 
 // True: the request was answered, because it has no valid token or there were too many requests.
 // Otherwise its user, session and connection are set, if there are users.
-bool users_judge (struct exchange *self);
+bool users_authenticate (struct exchange *self);
 
 // The exchange ends.
 void users_leave (struct exchange *self);
 
 // Whether the user of this exchange may still send requests. False: the user, the token or the
 // session is gone, or the user has another key.
-bool users_still (const struct exchange *self);
+bool users_may_continue (const struct exchange *self);
 
 // Whether a token or session with this hash is valid, and its user has this key (NULL: none).
-bool users_know (struct users *self, const uint8_t sum[32], const struct key *key);
+bool users_is_valid (struct users *self, const uint8_t sum[32], const struct key *key);
 
 // The file name of the key; NULL if `key` is NULL.
 const char *users_key_name (const struct key *key);

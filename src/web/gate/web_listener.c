@@ -17,7 +17,7 @@ const char *web_listener_path (const char *listen_at)
     return strncmp (listen_at, "unix:", 5) == 0 ? listen_at + 5 : NULL;
 }
 
-static int fail_listen (struct web_listener *self, const char *listen_at, struct reason *reason)
+static int close_and_fail (struct web_listener *self, const char *listen_at, struct reason *reason)
 {
     reason_set (reason, "listen: %s: %s", quoted (span_text (listen_at)), strerror (errno));
     if (self->fd >= 0)
@@ -61,14 +61,14 @@ static int open_tcp (struct web_listener *self, const char *listen_at, struct re
         listen (self->fd, BACKLOG) == 0 && getsockname (self->fd, &bound.any, &bound_size) == 0;
     freeaddrinfo (found);
     if (!listens)
-        return fail_listen (self, listen_at, reason);
+        return close_and_fail (self, listen_at, reason);
     self->port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
     return 0;
 }
 
 // Remove a socket of this name that has no listener. 0, or -1: another file or a live socket
 // exists.
-static int clear_way (const struct sockaddr_un *address)
+static int remove_stale_socket (const struct sockaddr_un *address)
 {
     struct stat entry;
     if (lstat (address->sun_path, &entry))
@@ -86,21 +86,21 @@ static int clear_way (const struct sockaddr_un *address)
     return refused ? unlink (address->sun_path) : -1;
 }
 
-static int open_file (struct web_listener *self, const char *path, struct reason *reason)
+static int open_unix (struct web_listener *self, const char *path, struct reason *reason)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat entry;
     size_t size = strlen (path);
     memcpy (address.sun_path, path, size + 1);
-    if (clear_way (&address))
-        return fail_listen (self, path, reason);
+    if (remove_stale_socket (&address))
+        return close_and_fail (self, path, reason);
     self->fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (self->fd < 0 ||
         bind (self->fd, (const struct sockaddr *)(const void *)&address, sizeof address))
-        return fail_listen (self, path, reason);
+        return close_and_fail (self, path, reason);
     // No connection is possible before listen, so the mode applies to all.
     if (stat (path, &entry) || chmod (path, FILE_MODE) || listen (self->fd, BACKLOG)) {
-        fail_listen (self, path, reason);
+        close_and_fail (self, path, reason);
         unlink (path);
         return -1;
     }
@@ -116,7 +116,7 @@ int web_listener_open (struct web_listener *self, const char *listen_at, struct 
     *self = (struct web_listener){.fd = -1};
     if (web_listener_check (listen_at, reason))
         return -1;
-    return path ? open_file (self, path, reason) : open_tcp (self, listen_at, reason);
+    return path ? open_unix (self, path, reason) : open_tcp (self, listen_at, reason);
 }
 
 int web_listener_accept (const struct web_listener *self, struct sockaddr_storage *ret_address,

@@ -7,7 +7,7 @@
 #include "sha1.h"
 
 // A hash of the filter without the fields that differ from page to page.
-static void sum_of (const json_t *filter, char out[17])
+static void filter_hash (const json_t *filter, char out[17])
 {
     uint8_t sum[SHA1_SIZE];
     json_t *copy = json_copy ((json_t *)(uintptr_t)filter);
@@ -26,7 +26,7 @@ const char *cursor_write (char order, const char *position, const json_t *filter
                           char out[CURSOR_SIZE])
 {
     char text[CURSOR_POSITION_SIZE + 24], sum[17];
-    sum_of (filter, sum);
+    filter_hash (filter, sum);
     snprintf (text, sizeof text, "%c%s%.127s", order, sum, position);
     base64_encode (span_text (text), out);
     for (char *at = out; *at; at++)
@@ -47,7 +47,7 @@ int cursor_read (const char *text, char order, const json_t *filter,
         copy[i] = text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i];
     while (size % 4)
         copy[size++] = '=';
-    sum_of (filter, sum);
+    filter_hash (filter, sum);
     if (!base64_decode (span_of (copy, size), bytes, &got) || got < 18 ||
         got - 17 >= CURSOR_POSITION_SIZE || bytes[0] != (uint8_t)order || memchr (bytes, '\0', got))
         return reason_set (reason, "after: want the next of the previous page");

@@ -10,7 +10,7 @@ struct ip_address {
 
 static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
 
-static bool is_v4 (const struct ip_address *self)
+static bool is_ipv4_mapped (const struct ip_address *self)
 {
     return memcmp (self->bytes, mapped, sizeof mapped) == 0;
 }
@@ -28,14 +28,14 @@ static bool address_read (struct span text, struct ip_address *ret)
 
 static void address_write (const struct ip_address *self, char out[FORWARDED_SIZE])
 {
-    if (is_v4 (self))
+    if (is_ipv4_mapped (self))
         inet_ntop (AF_INET, self->bytes + sizeof mapped, out, FORWARDED_SIZE);
     else
         inet_ntop (AF_INET6, self->bytes, out, FORWARDED_SIZE);
 }
 
 // Cut off and return the part after the last comma.
-static struct span cut_last (struct span *text)
+static struct span cut_last_entry (struct span *text)
 {
     size_t at = text->size;
     while (at && text->data[at - 1] != ',')
@@ -48,13 +48,13 @@ static struct span cut_last (struct span *text)
 // -- the proxies
 
 // ADDRESS or ADDRESS/BITS; `ret_bits` is the prefix length in the 128-bit form.
-static bool range_read (struct span text, struct ip_address *ret, int *ret_bits)
+static bool parse_range (struct span text, struct ip_address *ret, int *ret_bits)
 {
     const uint8_t *slash = text.size ? memchr (text.data, '/', text.size) : NULL;
     size_t size = slash ? (size_t)(slash - text.data) : text.size;
     if (!size || !address_read (span_of (text.data, size), ret))
         return false;
-    int first = is_v4 (ret) && !memchr (text.data, ':', size) ? 96 : 0, bits = 0;
+    int first = is_ipv4_mapped (ret) && !memchr (text.data, ':', size) ? 96 : 0, bits = 0;
     *ret_bits = 128;
     if (!slash)
         return true;
@@ -69,7 +69,8 @@ static bool range_read (struct span text, struct ip_address *ret, int *ret_bits)
     return *ret_bits <= 128;
 }
 
-static bool range_has (const struct ip_address *range, int bits, const struct ip_address *address)
+static bool range_contains (const struct ip_address *range, int bits,
+                            const struct ip_address *address)
 {
     int whole = bits / 8, rest = bits % 8;
     if (memcmp (range->bytes, address->bytes, (size_t)whole) != 0)
@@ -83,21 +84,22 @@ int forwarded_check (const char *proxies, struct reason *reason)
     struct ip_address ignored;
     int bits;
     while (rest.size) {
-        struct span text = cut_last (&rest);
-        if (!range_read (text, &ignored, &bits))
+        struct span text = cut_last_entry (&rest);
+        if (!parse_range (text, &ignored, &bits))
             return reason_set (reason, "want addresses and ADDRESS/BITS with commas, got %s",
                                quoted (text));
     }
     return 0;
 }
 
-static bool is_proxy (const char *proxies, const struct ip_address *address)
+static bool is_in_proxy_list (const char *proxies, const struct ip_address *address)
 {
     struct span rest = span_text (proxies);
     struct ip_address range;
     int bits;
     while (rest.size)
-        if (range_read (cut_last (&rest), &range, &bits) && range_has (&range, bits, address))
+        if (parse_range (cut_last_entry (&rest), &range, &bits) &&
+            range_contains (&range, bits, address))
             return true;
     return false;
 }
@@ -105,13 +107,13 @@ static bool is_proxy (const char *proxies, const struct ip_address *address)
 bool forwarded_is_proxy (const char *proxies, const char *address)
 {
     struct ip_address read;
-    return address_read (span_text (address), &read) && is_proxy (proxies, &read);
+    return address_read (span_text (address), &read) && is_in_proxy_list (proxies, &read);
 }
 
 // -- the headers
 
 // ADDRESS, ADDRESS:PORT, [ADDRESS] or [ADDRESS]:PORT.
-static bool entry_read (struct span text, struct ip_address *ret)
+static bool parse_forwarded_entry (struct span text, struct ip_address *ret)
 {
     const uint8_t *end;
     if (text.size && text.data[0] == '[') {
@@ -138,10 +140,10 @@ void forwarded_address (const struct guard_head *head, const char *proxies, cons
         if (!guard_name_is (head->headers[i].name, "X-Forwarded-For"))
             continue;
         while (rest.size) {
-            if (!entry_read (cut_last (&rest), &address))
+            if (!parse_forwarded_entry (cut_last_entry (&rest), &address))
                 return;
             address_write (&address, out);
-            if (!is_proxy (proxies, &address))
+            if (!is_in_proxy_list (proxies, &address))
                 return;
         }
     }
@@ -156,7 +158,7 @@ const char *forwarded_scheme (const struct guard_head *head)
             value = head->headers[i].value;
     if (!value.size)
         return NULL;
-    value = cut_last (&value);
+    value = cut_last_entry (&value);
     for (size_t i = 0; i < 2; i++)
         if (guard_name_is (value, schemes[i]))
             return schemes[i];

@@ -10,7 +10,7 @@ bool guard_name_is (struct span name, const char *text)
            strncasecmp ((const char *)name.data, text, name.size) == 0;
 }
 
-static bool is_token (struct span text)
+static bool is_header_name (struct span text)
 {
     for (size_t i = 0; i < text.size; i++) {
         uint8_t byte = text.data[i];
@@ -20,7 +20,7 @@ static bool is_token (struct span text)
     return text.size > 0;
 }
 
-static bool is_value (struct span text)
+static bool is_header_value (struct span text)
 {
     for (size_t i = 0; i < text.size; i++)
         if ((text.data[i] < 0x20 && text.data[i] != '\t') || text.data[i] == 0x7f)
@@ -28,7 +28,7 @@ static bool is_value (struct span text)
     return true;
 }
 
-static size_t count_of (const struct guard_head *head, const char *name)
+static size_t count_headers (const struct guard_head *head, const char *name)
 {
     size_t count = 0;
     for (size_t i = 0; i < head->count && i < GUARD_HEADERS_MAX; i++)
@@ -45,7 +45,7 @@ struct span guard_value (const struct guard_head *head, const char *name)
 }
 
 // The value of Content-Length; -1: not a number, or too large.
-static int64_t length_of (struct span value)
+static int64_t parse_length (struct span value)
 {
     int64_t length = 0;
     for (size_t i = 0; i < value.size; i++) {
@@ -58,7 +58,7 @@ static int64_t length_of (struct span value)
 
 int64_t guard_length (const struct guard_head *head)
 {
-    int64_t length = length_of (guard_value (head, "Content-Length"));
+    int64_t length = parse_length (guard_value (head, "Content-Length"));
     return length > 0 ? length : 0;
 }
 
@@ -68,7 +68,7 @@ static bool method_has_no_body (const char *method)
            strcmp (method, "OPTIONS") == 0;
 }
 
-static int reject (int status, struct reason *reason, const char *text)
+static int set_rejection (int status, struct reason *reason, const char *text)
 {
     reason_set (reason, "%s", text);
     return status;
@@ -77,32 +77,32 @@ static int reject (int status, struct reason *reason, const char *text)
 int guard_check (const struct guard_head *head, struct reason *reason)
 {
     if (head->count > GUARD_HEADERS_MAX)
-        return reject (431, reason, "want at most 64 header fields");
+        return set_rejection (431, reason, "want at most 64 header fields");
     size_t bytes = 0;
     for (size_t i = 0; i < head->count; i++)
         bytes += head->headers[i].name.size + head->headers[i].value.size;
     if (bytes > GUARD_HEAD_MAX)
-        return reject (431, reason, "want at most 8192 bytes of header fields");
+        return set_rejection (431, reason, "want at most 8192 bytes of header fields");
     // The tolerant parser of chunks is never reached.
-    if (count_of (head, "Transfer-Encoding"))
-        return reject (411, reason, "want Content-Length: chunked bodies are not supported");
-    size_t lengths = count_of (head, "Content-Length");
-    if (lengths > 1 || (lengths && length_of (guard_value (head, "Content-Length")) < 0))
-        return reject (400, reason, "want one Content-Length");
+    if (count_headers (head, "Transfer-Encoding"))
+        return set_rejection (411, reason, "want Content-Length: chunked bodies are not supported");
+    size_t lengths = count_headers (head, "Content-Length");
+    if (lengths > 1 || (lengths && parse_length (guard_value (head, "Content-Length")) < 0))
+        return set_rejection (400, reason, "want one Content-Length");
     if (method_has_no_body (head->method) && guard_length (head) > 0)
-        return reject (400, reason, "want no body with this method");
-    if (count_of (head, "Host") != 1)
-        return reject (400, reason, "want one Host");
+        return set_rejection (400, reason, "want no body with this method");
+    if (count_headers (head, "Host") != 1)
+        return set_rejection (400, reason, "want one Host");
     if (strcmp (head->version, "HTTP/1.1") != 0 && strcmp (head->version, "HTTP/1.0") != 0)
-        return reject (400, reason, "want HTTP/1.0 or HTTP/1.1");
+        return set_rejection (400, reason, "want HTTP/1.0 or HTTP/1.1");
     for (size_t i = 0; i < head->count; i++)
-        if (!is_token (head->headers[i].name) || !is_value (head->headers[i].value))
-            return reject (400, reason, "want header fields of RFC 9110");
+        if (!is_header_name (head->headers[i].name) || !is_header_value (head->headers[i].value))
+            return set_rejection (400, reason, "want header fields of RFC 9110");
     return 0;
 }
 
 // The name of HOST or HOST:PORT without the port, and without brackets. False: invalid.
-static bool host_name (struct span host, char out[256])
+static bool parse_host_name (struct span host, char out[256])
 {
     const char *text = (const char *)host.data;
     if (host.size == 0 || host.size >= 256)
@@ -128,7 +128,7 @@ bool guard_host_is_ours (struct span host, const char *names)
 {
     char name[256];
     struct in6_addr address;
-    if (!host_name (host, name))
+    if (!parse_host_name (host, name))
         return false;
     if (strcasecmp (name, "localhost") == 0 || inet_pton (AF_INET, name, &address) == 1 ||
         inet_pton (AF_INET6, name, &address) == 1)

@@ -5,7 +5,7 @@
 
 #include "routes.h"
 
-static json_t *parameter (const char *name, size_t size, const char *in)
+static json_t *parameter_json (const char *name, size_t size, const char *in)
 {
     bool path = strcmp (in, "path") == 0;
     json_t *made = json_pack ("{s:s%, s:s, s:{s:s}}", "name", name, size, "in", in, "schema",
@@ -15,24 +15,24 @@ static json_t *parameter (const char *name, size_t size, const char *in)
     return made;
 }
 
-static json_t *parameters (const struct route *route)
+static json_t *parameters_json (const struct route *route)
 {
     json_t *list = json_array ();
     for (const char *at = route->path; (at = strchr (at, '{')); at++)
-        json_array_append_new (list, parameter (at + 1, strcspn (at + 1, "}"), "path"));
+        json_array_append_new (list, parameter_json (at + 1, strcspn (at + 1, "}"), "path"));
     for (const char *at = route->query; *at; at += strspn (at, " ")) {
         size_t size = strcspn (at, " ");
-        json_array_append_new (list, parameter (at, size, "query"));
+        json_array_append_new (list, parameter_json (at, size, "query"));
         at += size;
     }
     if (route - routes == ROUTE_PLAN_NEW)
-        json_array_append_new (list, parameter ("Idempotency-Key", 15, "header"));
+        json_array_append_new (list, parameter_json ("Idempotency-Key", 15, "header"));
     if (route - routes == ROUTE_PLAN_PATCH)
-        json_array_append_new (list, parameter ("If-Match", 8, "header"));
+        json_array_append_new (list, parameter_json ("If-Match", 8, "header"));
     return list;
 }
 
-static json_t *responses (const struct route *route)
+static json_t *responses_json (const struct route *route)
 {
     json_t *made = json_object ();
     for (const char *at = route->statuses; *at; at += strspn (at, " ")) {
@@ -61,7 +61,7 @@ static void add_properties (json_t *schema, const struct route *route)
         json_object_set_new (schema, "additionalProperties", json_false ());
 }
 
-static json_t *body (const struct route *route)
+static json_t *request_body_json (const struct route *route)
 {
     static const char *const types[] = {[BODY_JSON] = "application/json",
                                         [BODY_MERGE] = "application/merge-patch+json",
@@ -72,7 +72,7 @@ static json_t *body (const struct route *route)
     return json_pack ("{s:{s:{s:o}}}", "content", types[route->body], "schema", schema);
 }
 
-static const char *lower (const char *text, char out[32])
+static const char *to_lower (const char *text, char out[32])
 {
     snprintf (out, 32, "%s", text);
     for (char *at = out; *at; at++)
@@ -80,14 +80,14 @@ static const char *lower (const char *text, char out[32])
     return out;
 }
 
-static json_t *operation (const struct route *route)
+static json_t *operation_json (const struct route *route)
 {
     char name[32];
-    json_t *made = json_pack ("{s:s, s:s, s:o, s:o}", "operationId", lower (route->name, name),
-                              "summary", route->summary, "parameters", parameters (route),
-                              "responses", responses (route));
+    json_t *made = json_pack ("{s:s, s:s, s:o, s:o}", "operationId", to_lower (route->name, name),
+                              "summary", route->summary, "parameters", parameters_json (route),
+                              "responses", responses_json (route));
     if (route->body != BODY_NONE)
-        json_object_set_new (made, "requestBody", body (route));
+        json_object_set_new (made, "requestBody", request_body_json (route));
     if (route->role[0])
         json_object_set_new (made, "x-role", json_string (route->role));
     if (!route->role[0])
@@ -97,7 +97,7 @@ static json_t *operation (const struct route *route)
     return made;
 }
 
-static json_t *components (void)
+static json_t *components_json (void)
 {
     return json_pack (
         "{s:{s:{s:s, s:s}}, s:{s:{s:s, s:{s:{s:{s:s}}}}}, s:{s:{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, "
@@ -119,10 +119,11 @@ json_t *openapi_document (const char *root, const char *version)
             path = json_object ();
             json_object_set_new (paths, routes[i].path, path);
         }
-        json_object_set_new (path, lower (routes[i].method, method), operation (&routes[i]));
+        json_object_set_new (path, to_lower (routes[i].method, method),
+                             operation_json (&routes[i]));
     }
     return json_pack ("{s:s, s:{s:s, s:s, s:s}, s:[{s:s}], s:[{s:[]}, {}], s:o, s:o}", "openapi",
                       "3.1.0", "info", "title", "zplan", "version", version, "description",
                       "The HTTP gateway of a plan proxy station.", "servers", "url", root,
-                      "security", "token", "paths", paths, "components", components ());
+                      "security", "token", "paths", paths, "components", components_json ());
 }

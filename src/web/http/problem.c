@@ -78,7 +78,7 @@ int problem_busy (const char *reason, bool removes, int *ret_after_s)
 
 // Write a pointer to the field in the submitted document; "" if the text does not start with a
 // field.
-static void point_to (const char *detail, char *out, size_t size)
+static void write_field_pointer (const char *detail, char *out, size_t size)
 {
     char name[64];
     size_t length = strcspn (detail, ":.[ ");
@@ -98,7 +98,7 @@ static void point_to (const char *detail, char *out, size_t size)
 }
 
 // "steps.load.args[2]" as a pointer: "#/steps/load/args/2". The names contain none of . [ ].
-static json_t *pointer_of (const char *path)
+static json_t *path_to_pointer (const char *path)
 {
     char pointer[REASON_MAX];
     size_t size = (size_t)snprintf (pointer, sizeof pointer, "#/");
@@ -118,8 +118,8 @@ json_t *problem_errors (const json_t *errors)
         const char *path = json_string_value (json_object_get (error, "path"));
         json_t *reason = json_object_get (error, "reason");
         if (path && reason)
-            json_array_append_new (
-                list, json_pack ("{s:o, s:O}", "pointer", pointer_of (path), "detail", reason));
+            json_array_append_new (list, json_pack ("{s:o, s:O}", "pointer", path_to_pointer (path),
+                                                    "detail", reason));
     }
     if (json_array_size (list))
         return list;
@@ -149,7 +149,7 @@ json_t *problem_new (const char *root, int status, const char *code, const char 
 {
     static const char frame[] = "STATION_ID: "; // wire name, which the pointer replaces
     char pointer[80];
-    point_to (detail, pointer, sizeof pointer);
+    write_field_pointer (detail, pointer, sizeof pointer);
     if (strncmp (detail, frame, strlen (frame)) == 0)
         detail += strlen (frame);
     json_t *problem =

@@ -45,7 +45,7 @@ static int reject_field (struct reason *reason, const char *name, const char *wa
     return reason_set (reason, "%s: want %s, got %s", name, want, quoted (span_text (got)));
 }
 
-static int read_flag (const char *name, const char *text, bool *ret, struct reason *reason)
+static int parse_query_flag (const char *name, const char *text, bool *ret, struct reason *reason)
 {
     bool yes = strcmp (text, "1") == 0 || strcmp (text, "true") == 0;
     if (!yes && strcmp (text, "0") != 0 && strcmp (text, "false") != 0)
@@ -54,8 +54,8 @@ static int read_flag (const char *name, const char *text, bool *ret, struct reas
     return 0;
 }
 
-static int read_number (const char *name, const char *text, int64_t min, int64_t max, int64_t *ret,
-                        struct reason *reason)
+static int parse_query_number (const char *name, const char *text, int64_t min, int64_t max,
+                               int64_t *ret, struct reason *reason)
 {
     int64_t number;
     if (number_parse (text, &number) && number >= min && number <= max) {
@@ -68,7 +68,7 @@ static int read_number (const char *name, const char *text, int64_t min, int64_t
 }
 
 // The state's number on the wire, from its name here; if two have that name, the queued one.
-static json_t *state_of (const char *text)
+static json_t *state_number (const char *text)
 {
     if (strcmp (text, "failed") == 0) // as people see it
         text = "error";
@@ -83,7 +83,7 @@ static json_t *state_of (const char *text)
 }
 
 // Parse one or several comma-separated statuses: names, or numbers.
-static json_t *statuses_of (const char *text)
+static json_t *parse_statuses (const char *text)
 {
     json_t *list = json_array ();
     for (const char *at = text;; at++) {
@@ -99,18 +99,18 @@ static json_t *statuses_of (const char *text)
     }
 }
 
-static json_t *value_of (const struct query_row *row, const char *text, struct reason *reason)
+static json_t *query_value (const struct query_row *row, const char *text, struct reason *reason)
 {
     int64_t number;
     bool flag;
     json_t *state;
     switch (row->kind) {
     case NUMBER:
-        return read_number (row->name, text, row->min, row->max, &number, reason)
+        return parse_query_number (row->name, text, row->min, row->max, &number, reason)
                    ? NULL
                    : json_integer (number);
     case FLAG:
-        return read_flag (row->name, text, &flag, reason) ? NULL : json_boolean (flag);
+        return parse_query_flag (row->name, text, &flag, reason) ? NULL : json_boolean (flag);
     case YES: // the station has no filter for the opposite
         if (strcmp (text, "1") == 0 || strcmp (text, "true") == 0)
             return json_true ();
@@ -121,9 +121,9 @@ static json_t *value_of (const struct query_row *row, const char *text, struct r
     case INSTANT:
         return query_instant (row->name, text, &number, reason) ? NULL : json_integer (number);
     case STATUS:
-        return statuses_of (text);
+        return parse_statuses (text);
     case STATE:
-        state = state_of (text);
+        state = state_number (text);
         if (!state)
             reject_field (reason, "state",
                           "queued, running, retrying, paused, failed (or error) or closed", text);
@@ -140,7 +140,7 @@ json_t *query_filter (const struct request_target *target, struct reason *reason
         for (size_t at = 0; at < sizeof rows / sizeof *rows; at++) {
             if (strcmp (rows[at].name, target->fields[i].name) != 0)
                 continue;
-            json_t *value = value_of (&rows[at], target->fields[i].value, reason);
+            json_t *value = query_value (&rows[at], target->fields[i].value, reason);
             if (!value) {
                 json_decref (filter);
                 return NULL;
@@ -169,7 +169,7 @@ int query_number (const struct request_target *target, const char *name, int64_t
 {
     const char *text = request_target_field (target, name);
     *ret = fallback;
-    return text ? read_number (name, text, min, max, ret, reason) : 0;
+    return text ? parse_query_number (name, text, min, max, ret, reason) : 0;
 }
 
 int query_flag (const struct request_target *target, const char *name, bool *ret,
@@ -177,5 +177,5 @@ int query_flag (const struct request_target *target, const char *name, bool *ret
 {
     const char *text = request_target_field (target, name);
     *ret = false;
-    return text ? read_flag (name, text, ret, reason) : 0;
+    return text ? parse_query_flag (name, text, ret, reason) : 0;
 }

@@ -13,7 +13,7 @@ static int hex_digit (uint8_t byte)
                                         : -1;
 }
 
-static bool is_text (const char *text, size_t size)
+static bool is_plain_text (const char *text, size_t size)
 {
     const uint8_t *at = (const uint8_t *)text, *end = at + size;
     while (at < end) {
@@ -27,7 +27,7 @@ static bool is_text (const char *text, size_t size)
 
 // Decode to `out`, which has room for raw.size bytes and a NUL. Returns the position after the NUL,
 // or NULL for an invalid text.
-static char *decode (struct span raw, bool plus_is_blank, char *out)
+static char *decode_percent (struct span raw, bool plus_is_blank, char *out)
 {
     char *begin = out;
     for (size_t i = 0; i < raw.size; i++) {
@@ -43,10 +43,10 @@ static char *decode (struct span raw, bool plus_is_blank, char *out)
         }
     }
     *out = '\0';
-    return is_text (begin, (size_t)(out - begin)) ? out + 1 : NULL;
+    return is_plain_text (begin, (size_t)(out - begin)) ? out + 1 : NULL;
 }
 
-static struct span next_part (struct span *rest, char at)
+static struct span split_at (struct span *rest, char at)
 {
     const uint8_t *end = rest->size ? memchr (rest->data, at, rest->size) : NULL;
     struct span part = span_of (rest->data, end ? (size_t)(end - rest->data) : rest->size);
@@ -59,17 +59,17 @@ static int reject_target (struct reason *reason, const char *text)
     return reason_set (reason, "%s", text);
 }
 
-static int read_path (struct span path, struct request_target *ret, char **at,
-                      struct reason *reason)
+static int read_segments (struct span path, struct request_target *ret, char **at,
+                          struct reason *reason)
 {
     struct span rest = span_of (path.data + 1, path.size - 1);
     while (rest.size) {
         bool last = !memchr (rest.data, '/', rest.size);
-        struct span raw = next_part (&rest, '/');
+        struct span raw = split_at (&rest, '/');
         char *text = *at;
         if (ret->segment_count == TARGET_SEGMENTS_MAX)
             return reject_target (reason, "path: too many segments");
-        *at = raw.size ? decode (raw, false, text) : NULL;
+        *at = raw.size ? decode_percent (raw, false, text) : NULL;
         if (!*at)
             return reject_target (reason,
                                   "path: want UTF-8 text, segments that are not empty, and %HH");
@@ -82,19 +82,19 @@ static int read_path (struct span path, struct request_target *ret, char **at,
     return 0;
 }
 
-static int read_query (struct span rest, struct request_target *ret, char **at,
-                       struct reason *reason)
+static int read_query_fields (struct span rest, struct request_target *ret, char **at,
+                              struct reason *reason)
 {
     while (rest.size) {
-        struct span value = next_part (&rest, '&');
-        struct span name = next_part (&value, '=');
+        struct span value = split_at (&rest, '&');
+        struct span name = split_at (&value, '=');
         struct query_field field = {.name = *at};
         if (name.size == 0 && value.size == 0)
             continue;
         if (ret->field_count == TARGET_FIELDS_MAX)
             return reject_target (reason, "query: want at most 32 fields");
-        field.value = *at = decode (name, true, *at);
-        *at = *at ? decode (value, true, *at) : NULL;
+        field.value = *at = decode_percent (name, true, *at);
+        *at = *at ? decode_percent (value, true, *at) : NULL;
         if (!*at)
             return reject_target (reason, "query: want UTF-8 text and %HH");
         if (request_target_field (ret, field.name))
@@ -105,7 +105,7 @@ static int read_query (struct span rest, struct request_target *ret, char **at,
 }
 
 // The path and what follows it; of an absolute URL the authority is kept.
-static struct span path_of (struct span raw, struct span *ret_authority)
+static struct span strip_authority (struct span raw, struct span *ret_authority)
 {
     static const char *const schemes[] = {"http://", "https://"};
     for (size_t i = 0; i < 2; i++) {
@@ -128,13 +128,13 @@ int request_target_read (struct span raw, struct request_target *ret, struct rea
         (raw.size && (memchr (raw.data, '#', raw.size) || memchr (raw.data, ' ', raw.size))))
         return reject_target (reason,
                               "target: want at most 8192 bytes, without blanks or a fragment");
-    struct span query = path_of (raw, &self.authority);
-    struct span path = next_part (&query, '?');
+    struct span query = strip_authority (raw, &self.authority);
+    struct span path = split_at (&query, '?');
     if (path.size == 0 || path.data[0] != '/')
         return reject_target (reason, "target: want a path");
     // Decoding makes no part longer, and there is space for a NUL after each.
     char *at = self.text = memory_new (raw.size + 2 * TARGET_FIELDS_MAX + 2);
-    if (read_path (path, &self, &at, reason) || read_query (query, &self, &at, reason)) {
+    if (read_segments (path, &self, &at, reason) || read_query_fields (query, &self, &at, reason)) {
         request_target_clear (&self);
         return -1;
     }

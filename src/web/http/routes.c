@@ -14,8 +14,8 @@ const struct route routes[ROUTES] = {
 #include "routes.def"
 };
 
-static bool is_path (const char *path, const struct request_target *target,
-                     const char *args[ROUTE_ARGS_MAX])
+static bool matches_path (const char *path, const struct request_target *target,
+                          const char *args[ROUTE_ARGS_MAX])
 {
     size_t at = 0, arg = 0;
     for (const char *next = path; *next; at++) {
@@ -32,7 +32,7 @@ static bool is_path (const char *path, const struct request_target *target,
     return at == target->segment_count;
 }
 
-static void add_allowed (struct routed *ret, const char *method)
+static void add_allowed_method (struct routed *ret, const char *method)
 {
     size_t size = strlen (ret->allow);
     snprintf (ret->allow + size, sizeof ret->allow - size, "%s%s%s", size ? ", " : "", method,
@@ -45,9 +45,9 @@ int routes_find (const char *method, const struct request_target *target, struct
     *ret = (struct routed){0};
     for (size_t i = 0; i < ROUTES; i++) {
         const char *args[ROUTE_ARGS_MAX] = {0};
-        if (!is_path (routes[i].path, target, args))
+        if (!matches_path (routes[i].path, target, args))
             continue;
-        add_allowed (ret, routes[i].method);
+        add_allowed_method (ret, routes[i].method);
         if (strcmp (routes[i].method, wanted) != 0)
             continue;
         ret->route = &routes[i];
@@ -70,8 +70,8 @@ bool route_has_word (const char *words, const char *word)
     return false;
 }
 
-static void name_unknown (const char *where, const char *name, const char *known,
-                          struct reason *reason)
+static void set_unknown_field_reason (const char *where, const char *name, const char *known,
+                                      struct reason *reason)
 {
     struct nearest nearest = nearest_to (name);
     nearest_try_list (&nearest, known);
@@ -86,7 +86,7 @@ int route_check_query (const struct route *self, const struct request_target *ta
         const char *name = target->fields[i].name;
         if (route_has_word (self->query, name))
             continue;
-        name_unknown ("query", name, self->query, reason);
+        set_unknown_field_reason ("query", name, self->query, reason);
         return -1;
     }
     return 0;
@@ -107,7 +107,7 @@ const char *route_check_body (const struct route *self, const json_t *body, stru
     {
         if (route_has_word (self->fields, name))
             continue;
-        name_unknown ("body", name, self->fields, reason);
+        set_unknown_field_reason ("body", name, self->fields, reason);
         return name;
     }
     return NULL;

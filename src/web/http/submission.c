@@ -20,7 +20,7 @@ static int reject_submission (struct reason *reason, const char *text)
     return reason_set (reason, "%s", text);
 }
 
-static int check_names (const json_t *object, const char *known, struct reason *reason)
+static int check_field_names (const json_t *object, const char *known, struct reason *reason)
 {
     const char *name;
     json_t *value;
@@ -45,13 +45,13 @@ static int add_frame (struct submission_body *self, uint8_t type, struct span by
     return 0;
 }
 
-static struct span text_of (const json_t *value)
+static struct span json_text_span (const json_t *value)
 {
     return span_of (json_string_value (value), json_string_length (value));
 }
 
 // The frame type with this name; 0: none that a client may send.
-static uint8_t type_of (const char *name)
+static uint8_t frame_type_of_name (const char *name)
 {
     for (int i = 1; name && i < COUNT_OF_TYPES; i++)
         if (frame_name ((uint8_t)i) && strcmp (frame_name ((uint8_t)i), name) == 0)
@@ -61,8 +61,8 @@ static uint8_t type_of (const char *name)
     return 0;
 }
 
-static int read_frames (struct submission_body *self, const json_t *frames, size_t *room,
-                        struct reason *reason)
+static int read_extra_frames (struct submission_body *self, const json_t *frames, size_t *room,
+                              struct reason *reason)
 {
     size_t i, size;
     const json_t *frame;
@@ -70,12 +70,12 @@ static int read_frames (struct submission_body *self, const json_t *frames, size
     json_array_foreach (frames, i, frame)
     {
         const json_t *text = json_object_get (frame, "text"), *b64 = json_object_get (frame, "b64");
-        uint8_t type = type_of (json_string_value (json_object_get (frame, "type")));
-        struct span bytes = text_of (text);
+        uint8_t type = frame_type_of_name (json_string_value (json_object_get (frame, "type")));
+        struct span bytes = json_text_span (text);
         if (!type || !json_is_string (text) == !json_is_string (b64))
             return reject_submission (reason, "frames: want {type, text} or {type, b64}");
         if (b64) {
-            if (!base64_decode (text_of (b64), at, &size))
+            if (!base64_decode (json_text_span (b64), at, &size))
                 return reject_submission (reason, "frames: b64: want base64 with padding");
             bytes = span_of (at, size);
             at += size;
@@ -87,26 +87,26 @@ static int read_frames (struct submission_body *self, const json_t *frames, size
     return 0;
 }
 
-static int read_words (struct submission_body *self, struct reason *reason)
+static int read_command_and_args (struct submission_body *self, struct reason *reason)
 {
     const json_t *command = json_object_get (self->object, "command");
     const json_t *args = json_object_get (self->object, "args"), *arg;
     size_t i;
     if ((command && !json_is_string (command)) || (args && !json_is_array (args)))
         return reject_submission (reason, "want command as a string, args as an array of strings");
-    if (command && add_frame (self, ZERO_FRAME_COMMAND, text_of (command), reason))
+    if (command && add_frame (self, ZERO_FRAME_COMMAND, json_text_span (command), reason))
         return -1;
     json_array_foreach (args, i, arg)
     {
         if (!json_is_string (arg))
             return reject_submission (reason, "args: want strings");
-        if (add_frame (self, ZERO_FRAME_ARG, text_of (arg), reason))
+        if (add_frame (self, ZERO_FRAME_ARG, json_text_span (arg), reason))
             return -1;
     }
     return 0;
 }
 
-static int read_plan (struct submission_body *self, struct reason *reason)
+static int build_plan_frame (struct submission_body *self, struct reason *reason)
 {
     json_t *spec = json_object_get (self->object, "spec");
     json_t *title = json_object_get (self->object, "title");
@@ -125,13 +125,13 @@ static int read_plan (struct submission_body *self, struct reason *reason)
     return 0;
 }
 
-static int read_id (struct submission_body *self, struct reason *reason)
+static int read_plan_id (struct submission_body *self, struct reason *reason)
 {
     const json_t *id = json_object_get (self->object, "id");
     uint64_t number;
     if (!id)
         return 0;
-    if (!json_is_string (id) || !ident_parse (text_of (id), &number))
+    if (!json_is_string (id) || !ident_parse (json_text_span (id), &number))
         return reject_submission (reason, "id: want 1..7fffffffffffffff in hex, as a string");
     self->id = json_string_value (id);
     return 0;
@@ -146,13 +146,13 @@ int submission_read (json_t *object, struct submission_body *ret, struct reason 
     json_array_foreach (frames, i, frame) room +=
         json_string_length (json_object_get (frame, "b64"));
     self.bytes = memory_new (room);
-    int rc = check_names (object, fields, reason);
+    int rc = check_field_names (object, fields, reason);
     if (rc == 0 && !self.target)
         rc = reject_submission (reason, "target: want the name of a target");
     if (rc == 0 && frames && !json_is_array (frames))
         rc = reject_submission (reason, "frames: want an array");
-    if (rc || read_id (&self, reason) || read_plan (&self, reason) || read_words (&self, reason) ||
-        read_frames (&self, frames, &room, reason)) {
+    if (rc || read_plan_id (&self, reason) || build_plan_frame (&self, reason) ||
+        read_command_and_args (&self, reason) || read_extra_frames (&self, frames, &room, reason)) {
         submission_clear (&self);
         return -1;
     }
@@ -172,7 +172,7 @@ json_t *submission_changes (const json_t *patch, struct reason *reason)
 {
     const json_t *spec = json_object_get (patch, "spec");
     json_t *title = json_object_get (patch, "title");
-    if (check_names (patch, "title spec", reason))
+    if (check_field_names (patch, "title spec", reason))
         return NULL;
     if ((spec && !json_is_object (spec)) || json_object_get (spec, "revision") ||
         json_object_get (spec, "messages") || json_object_get (spec, "description")) {

@@ -27,10 +27,10 @@
 enum {
     BLOCK = 4096,
     PAGE = 100,
-    OF_ONE = 16, // streams of one user or, without users, of one address
+    OWNER_STREAMS_MAX = 16, // streams of one user or, without users, of one address
     BEHIND_MAX = 4,
     COMMENT_US = 15000000,
-    RIGHT_US = 5000000,
+    PERMISSION_CHECK_US = 5000000,
     PROGRESS_MS = 30000
 };
 
@@ -52,10 +52,10 @@ struct follower {
     char filter[STREAM_PAGE_SIZE];
     char *pending; // to be sent
     size_t size, sent;
-    int64_t comment_us, right_us;
+    int64_t comment_us, permissions_us;
 };
 
-static size_t behind_count; // history requests in flight, for all streams that are behind
+static size_t history_requests; // history requests in flight, for all streams that are behind
 
 struct follower **follower_next (struct follower *self)
 {
@@ -74,7 +74,7 @@ static void follower_append (struct follower *self, const char *text, size_t siz
 static void append_event (struct follower *self, const char *name, json_t *data)
 {
     size_t size;
-    char *text = stream_text (NULL, name, data, &size);
+    char *text = stream_event_text (NULL, name, data, &size);
     follower_append (self, text, size);
     free (text);
     json_decref (data);
@@ -128,13 +128,13 @@ static void follower_free (struct follower *self)
     free (self);
 }
 
-static void on_behind (void *owner, const struct station_answer *answer)
+static void on_missed_runs (void *owner, const struct station_answer *answer)
 {
     struct follower *self = owner;
     struct ring_event event;
     size_t i;
     const json_t *run;
-    behind_count--;
+    history_requests--;
     self->asking = false;
     if (!self->exchange) {
         follower_free (self);
@@ -156,7 +156,7 @@ static void on_behind (void *owner, const struct station_answer *answer)
     json_array_foreach (runs, i, run)
     {
         if (json_integer_value (json_object_get (run, "seq")) <= self->seq ||
-            !stream_run (epoch, run, &event))
+            !stream_run_event (epoch, run, &event))
             continue;
         self->seq = event.seq;
         if (follower_sees (self, &event))
@@ -171,22 +171,22 @@ static void on_behind (void *owner, const struct station_answer *answer)
     follower_wake (self);
 }
 
-static void read_behind (struct follower *self)
+static void request_missed_runs (struct follower *self)
 {
-    if (self->asking || behind_count >= BEHIND_MAX)
+    if (self->asking || history_requests >= BEHIND_MAX)
         return;
     self->asking = true;
-    behind_count++;
-    stream_page (self->filter, self->seq, self->epoch, self->after, PAGE);
+    history_requests++;
+    stream_write_filter (self->filter, self->seq, self->epoch, self->after, PAGE);
     const struct question question = {
         .word = "history", .args = {self->filter}, .count = 1, .repeat = true};
-    gateway_ask (self->exchange->server->gateway, &question, on_behind, self);
+    gateway_ask (self->exchange->server->gateway, &question, on_missed_runs, self);
 }
 
 // -- the ring
 
 // Append events of the ring to the pending output, up to about a block.
-static void fill_stream (struct follower *self)
+static void append_pending_events (struct follower *self)
 {
     const struct ring *ring = stream_ring (self->stream);
     const struct ring_event *event;
@@ -209,7 +209,7 @@ static void fill_stream (struct follower *self)
             append_event (self, "reload", json_object ());
     }
     if (self->seq < ring->base) {
-        read_behind (self);
+        request_missed_runs (self);
         return;
     }
     while (self->size < BLOCK && (event = ring_at (ring, self->place))) {
@@ -232,7 +232,7 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
     if (self->sent == self->size) {
         self->sent = self->size = 0;
         if (!self->ending)
-            fill_stream (self);
+            append_pending_events (self);
     }
     int64_t now_us = clock_mono_us ();
     if (!self->size && now_us - self->comment_us >= COMMENT_US)
@@ -242,7 +242,7 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
         memcpy (out, self->pending + self->sent, size);
         self->sent += size;
         self->comment_us = now_us;
-        peer_deadline (self->exchange->peer, PROGRESS_MS);
+        peer_set_deadline (self->exchange->peer, PROGRESS_MS);
         return (ssize_t)size;
     }
     if (self->ending)
@@ -265,7 +265,7 @@ void follower_end (struct follower *self)
 // -- permissions of the user
 
 // Set what the user may see. False: nothing.
-static bool take_right (struct follower *self, const json_t *answer)
+static bool set_permissions (struct follower *self, const json_t *answer)
 {
     const json_t *role;
     size_t i;
@@ -277,14 +277,14 @@ static bool take_right (struct follower *self, const json_t *answer)
     return observes;
 }
 
-static void say_bye (struct follower *self)
+static void send_bye (struct follower *self)
 {
     self->ending = true;
     append_event (self, "bye", json_object ());
     follower_wake (self);
 }
 
-static void on_right (void *owner, const struct station_answer *answer)
+static void on_permissions (void *owner, const struct station_answer *answer)
 {
     struct follower *self = owner;
     self->asking = false;
@@ -293,8 +293,8 @@ static void on_right (void *owner, const struct station_answer *answer)
         return;
     }
     bool denied = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_DENY_ID;
-    if (!self->ending && (denied || (answer->json && !take_right (self, answer->json))))
-        say_bye (self);
+    if (!self->ending && (denied || (answer->json && !set_permissions (self, answer->json))))
+        send_bye (self);
     follower_wake (self);
 }
 
@@ -302,14 +302,15 @@ void follower_tick (struct follower *self)
 {
     static const struct question question = {.word = "whoami"};
     int64_t now_us = clock_mono_us ();
-    if (!self->ending && !users_still (self->exchange)) {
-        say_bye (self);
+    if (!self->ending && !users_may_continue (self->exchange)) {
+        send_bye (self);
         return;
     }
-    if (self->exchange->user && !self->asking && now_us - self->right_us >= RIGHT_US) {
+    if (self->exchange->user && !self->asking &&
+        now_us - self->permissions_us >= PERMISSION_CHECK_US) {
         self->asking = true;
-        self->right_us = now_us;
-        gateway_ask (self->exchange->gateway, &question, on_right, self);
+        self->permissions_us = now_us;
+        gateway_ask (self->exchange->gateway, &question, on_permissions, self);
     }
     self->left = peer_has_left (self->exchange->peer);
     if (self->left || now_us - self->comment_us >= COMMENT_US ||
@@ -334,7 +335,7 @@ static void begin_stream (struct exchange *exchange)
     stream_join (self->stream, self, self->wants);
     exchange_header (exchange, "Content-Type", "text/event-stream");
     exchange_header (exchange, "X-Accel-Buffering", "no");
-    self->comment_us = self->right_us = clock_mono_us ();
+    self->comment_us = self->permissions_us = clock_mono_us ();
     exchange_response (
         exchange, 200,
         MHD_create_response_from_callback (MHD_SIZE_UNKNOWN, BLOCK, on_bytes, self, NULL));
@@ -345,14 +346,14 @@ static void on_whoami (struct exchange *exchange, const struct station_answer *a
     struct follower *self = exchange->own;
     if (exchange_failed (exchange, answer))
         return;
-    if (take_right (self, answer->json))
+    if (set_permissions (self, answer->json))
         begin_stream (exchange);
     else
         exchange_problem (exchange, 403, "deny", "wants the role observe");
 }
 
 // EPOCH-SEQ
-static void read_id (struct follower *self, const char *text)
+static void read_last_event_id (struct follower *self, const char *text)
 {
     const char *dash = strrchr (text, '-');
     size_t size = dash ? (size_t)(dash - text) : 0;
@@ -362,8 +363,8 @@ static void read_id (struct follower *self, const char *text)
     memcpy (self->epoch, text, size);
 }
 
-static int read_query (struct follower *self, const struct request_target *target,
-                       struct reason *reason)
+static int read_stream_query (struct follower *self, const struct request_target *target,
+                              struct reason *reason)
 {
     static const char *const kinds[] = {"results", "events", "stats"};
     const char *title = request_target_field (target, "title");
@@ -390,7 +391,7 @@ static int read_query (struct follower *self, const struct request_target *targe
 }
 
 // Whether the stream is of the same user or, without users, of the same address.
-static bool is_of (const struct follower *one, const void *of)
+static bool has_same_owner (const struct follower *one, const void *of)
 {
     const struct exchange *other = of, *own = one->exchange;
     return other->user ? own->user && strcmp (own->user, other->user) == 0
@@ -410,10 +411,10 @@ void api_stream (struct exchange *exchange)
     exchange->own = self;
     exchange->clear = on_clear;
     if (id)
-        read_id (self, id);
-    if (read_query (self, &exchange->target, &reason))
+        read_last_event_id (self, id);
+    if (read_stream_query (self, &exchange->target, &reason))
         exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
-    else if (stream_count (self->stream, is_of, exchange) >= OF_ONE)
+    else if (stream_count (self->stream, has_same_owner, exchange) >= OWNER_STREAMS_MAX)
         exchange_problem (exchange, 429, "too_many", "want at most 16 streams");
     else if (exchange->user)
         exchange_question (exchange, &question, on_whoami);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct ring_event *place_of (struct ring *self, int64_t place)
+static struct ring_event *ring_slot (struct ring *self, int64_t place)
 {
     return &self->events[place % RING_EVENTS];
 }
 
 static void drop_oldest (struct ring *self)
 {
-    struct ring_event *oldest = place_of (self, self->first++);
+    struct ring_event *oldest = ring_slot (self, self->first++);
     if (oldest->seq > self->base)
         self->base = oldest->seq;
     self->bytes -= oldest->size;
@@ -25,7 +25,7 @@ void ring_put (struct ring *self, const struct ring_event *event)
     while (self->end - self->first >= RING_EVENTS ||
            (self->first < self->end && self->bytes + event->size > RING_BYTES))
         drop_oldest (self);
-    *place_of (self, self->end++) = *event;
+    *ring_slot (self, self->end++) = *event;
     self->bytes += event->size;
     if (event->seq > self->last)
         self->last = event->seq;

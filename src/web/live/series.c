@@ -65,7 +65,7 @@ static const struct point *point_before (const struct series *self, int64_t slot
     return NULL;
 }
 
-static int64_t growth (int64_t from, int64_t to)
+static int64_t counter_growth (int64_t from, int64_t to)
 {
     return to >= from ? to - from : to; // the station has restarted
 }
@@ -90,7 +90,7 @@ json_t *series_json (const struct series *self, int64_t now_s, int64_t from_s, i
             if (!point)
                 continue;
             for (size_t i = 0; previous && i < NUMBERS; i++)
-                grown[i] += growth (previous->values[i], point->values[i]);
+                grown[i] += counter_growth (previous->values[i], point->values[i]);
             known = known || previous;
             previous = latest = point;
         }

@@ -18,10 +18,11 @@
 #include "zplan_events.h"
 
 enum {
-    BELL_MS = 20,
-    QUIET_US = 2000000,
-    LISTEN_US = 60000000, // keeps a larger selection: the station limits the number of changes
-    JOINED_US = 1000000,  // after this the selection has usually reached the station
+    READ_DELAY_MS = 20,
+    READ_EVERY_US = 2000000,
+    KEEP_SELECTION_US =
+        60000000, // keeps a larger selection: the station limits the number of changes
+    SELECTION_DELAY_US = 1000000, // after this the selection has usually reached the station
     TICK_MS = 1000,
     EVENTS_A_TURN = 64,
     PAGE = 500,
@@ -32,7 +33,7 @@ struct stream {
     struct server *server;
     struct zplan_events *events; // connected from the start, so that a selection takes effect soon
     struct source source;
-    struct timer bell, tick;
+    struct timer read_timer, tick;
     struct ring ring;
     bool known, reading, again, asking_stats, stopped, down;
     int64_t read_us; // when the history was read last
@@ -42,15 +43,15 @@ struct stream {
     char filter[STREAM_PAGE_SIZE]; // of the history request
     struct follower *first;
     size_t wanted[KINDS];
-    size_t selected;     // index in the choices of select_events
-    int64_t selected_us; // when a selection of this size was last wanted
-    int64_t rose_us;     // when the selection grew: events may be missing; 0: long ago
-    bool rose;           // it grew, and no event has confirmed yet that the station knows
+    size_t selected;        // index in the choices of select_events
+    int64_t selected_us;    // when a selection of this size was last wanted
+    int64_t grown_us;       // when the selection grew: events may be missing; 0: long ago
+    bool grown_unconfirmed; // it grew, and no event has confirmed yet that the station knows
 };
 
 // -- events as they are sent
 
-char *stream_text (const char *id, const char *name, const json_t *data, size_t *ret_size)
+char *stream_event_text (const char *id, const char *name, const json_t *data, size_t *ret_size)
 {
     char *text = NULL, *json = json_write ((json_t *)(uintptr_t)data);
     FILE *out = open_memstream (&text, ret_size);
@@ -62,14 +63,15 @@ char *stream_text (const char *id, const char *name, const json_t *data, size_t 
     return text;
 }
 
-static void set_about (struct ring_event *event, const json_t *target, const json_t *title)
+static void set_target_and_title (struct ring_event *event, const json_t *target,
+                                  const json_t *title)
 {
     const char *name = json_string_value (target), *words = json_string_value (title);
     snprintf (event->target, sizeof event->target, "%s", name ? name : "");
     event->title = memory_text (words ? words : "");
 }
 
-bool stream_run (const char *epoch, const json_t *run, struct ring_event *ret)
+bool stream_run_event (const char *epoch, const json_t *run, struct ring_event *ret)
 {
     char id[RING_EPOCH_SIZE + 24];
     const char *plan = json_string_value (json_object_get (run, "plan"));
@@ -79,15 +81,15 @@ bool stream_run (const char *epoch, const json_t *run, struct ring_event *ret)
     *ret = (struct ring_event){.kind = RING_RUN, .seq = seq};
     if (plan)
         ident_parse (span_text (plan), &ret->plan);
-    set_about (ret, json_object_get (run, "station"), json_object_get (run, "title"));
+    set_target_and_title (ret, json_object_get (run, "station"), json_object_get (run, "title"));
     snprintf (id, sizeof id, "%s-%" PRId64, epoch, seq);
     json_t *names = json_names (JSON_RUN, run);
-    ret->text = stream_text (id, "run", names, &ret->size);
+    ret->text = stream_event_text (id, "run", names, &ret->size);
     json_decref (names);
     return true;
 }
 
-static void wake_all (struct stream *self)
+static void wake_followers (struct stream *self)
 {
     for (struct follower *at = self->first, *next; at; at = next) {
         next = *follower_next (at);
@@ -102,20 +104,21 @@ static void ring_add_event (struct stream *self, enum ring_kind kind, const char
     struct ring_event event = {.kind = kind};
     const json_t *id = json_object_get (plan, "plan_id");
     event.plan = (uint64_t)json_integer_value (id);
-    set_about (&event, json_object_get (plan, "station"), json_object_get (plan, "description"));
-    event.text = stream_text (NULL, name, data, &event.size);
+    set_target_and_title (&event, json_object_get (plan, "station"),
+                          json_object_get (plan, "description"));
+    event.text = stream_event_text (NULL, name, data, &event.size);
     json_decref (data);
     ring_put (&self->ring, &event);
-    wake_all (self);
+    wake_followers (self);
 }
 
 // Events may have been missed: followers of plans should reload their list.
-static void put_reload (struct stream *self)
+static void add_reload_event (struct stream *self)
 {
     ring_add_event (self, RING_PLAN, "reload", json_object (), NULL);
 }
 
-static void set_down (struct stream *self, bool down)
+static void set_station_down (struct stream *self, bool down)
 {
     if (self->down == down && self->known)
         return;
@@ -128,14 +131,14 @@ static void set_down (struct stream *self, bool down)
                                json_instant_ms (clock_wall_us () / 1000)),
                     NULL);
     if (!down) // its events may arrive later
-        put_reload (self);
+        add_reload_event (self);
 }
 
 // -- the history
 
 // Reset the ring to the current last run: the station has restarted its numbering, or runs in
 // between are gone.
-static void set_gap (struct stream *self, const json_t *answer, const char *epoch)
+static void restart_after_gap (struct stream *self, const json_t *answer, const char *epoch)
 {
     int64_t last = json_integer_value (json_object_get (answer, "last"));
     bool first = !self->known;
@@ -147,7 +150,7 @@ static void set_gap (struct stream *self, const json_t *answer, const char *epoc
                         json_pack ("{s:s, s:I}", "epoch", epoch, "last", last), NULL);
 }
 
-static void take_runs (struct stream *self, const json_t *answer)
+static void add_runs (struct stream *self, const json_t *answer)
 {
     const char *epoch = json_string_value (json_object_get (answer, "epoch"));
     const json_t *runs = json_object_get (answer, "runs"), *run;
@@ -162,19 +165,19 @@ static void take_runs (struct stream *self, const json_t *answer)
     }
     if (!self->known || strcmp (epoch, self->ring.epoch) != 0 ||
         json_is_true (json_object_get (answer, "missed"))) {
-        set_gap (self, answer, epoch);
-        wake_all (self);
+        restart_after_gap (self, answer, epoch);
+        wake_followers (self);
         return;
     }
     int64_t before = self->ring.last;
     json_array_foreach (
         runs, i, run) if (json_integer_value (json_object_get (run, "seq")) > self->ring.last &&
-                          stream_run (epoch, run, &event)) ring_put (&self->ring, &event);
+                          stream_run_event (epoch, run, &event)) ring_put (&self->ring, &event);
     const char *next = json_string_value (json_object_get (answer, "next"));
     snprintf (self->after, sizeof self->after, "%s", next ? next : "");
     self->again = self->again || next;
     if (self->ring.last > before)
-        wake_all (self);
+        wake_followers (self);
 }
 
 static void on_history (void *owner, const struct station_answer *answer)
@@ -184,15 +187,15 @@ static void on_history (void *owner, const struct station_answer *answer)
     self->reading = false;
     if (self->stopped)
         return;
-    set_down (self, !fine);
+    set_station_down (self, !fine);
     if (fine)
-        take_runs (self, answer->json);
+        add_runs (self, answer->json);
     if (self->again && fine)
-        timer_set (&self->bell, self->server->reactor, BELL_MS);
+        timer_set (&self->read_timer, self->server->reactor, READ_DELAY_MS);
 }
 
-void stream_page (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch, const char *after,
-                  int limit)
+void stream_write_filter (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch,
+                          const char *after, int limit)
 {
     int size =
         snprintf (ret, STREAM_PAGE_SIZE,
@@ -210,23 +213,23 @@ static void read_history (struct stream *self)
     self->read_us = clock_mono_us ();
     snprintf (self->filter, sizeof self->filter, "{\"newest\": true, \"limit\": 1}");
     if (self->known && self->ring.epoch[0])
-        stream_page (self->filter, self->ring.last, self->ring.epoch, self->after, PAGE);
+        stream_write_filter (self->filter, self->ring.last, self->ring.epoch, self->after, PAGE);
     const struct question question = {
         .word = "history", .args = {self->filter}, .count = 1, .deadline_ms = 2000};
     gateway_ask (self->server->gateway, &question, on_history, self);
 }
 
-static void on_bell (void *owner)
+static void on_history_due (void *owner)
 {
     read_history (owner);
 }
 
-static void ring_bell (struct stream *self)
+static void schedule_history_read (struct stream *self)
 {
     if (self->reading)
         self->again = true;
-    else if (self->first && !timer_is_set (&self->bell))
-        timer_set (&self->bell, self->server->reactor, BELL_MS);
+    else if (self->first && !timer_is_set (&self->read_timer))
+        timer_set (&self->read_timer, self->server->reactor, READ_DELAY_MS);
 }
 
 // -- the events socket
@@ -257,24 +260,24 @@ static void select_events (struct stream *self)
     if (wanted >= self->selected)
         self->selected_us = now_us;
     bool rises = wanted > self->selected;
-    if (wanted == self->selected || (!rises && now_us - self->selected_us < LISTEN_US))
+    if (wanted == self->selected || (!rises && now_us - self->selected_us < KEEP_SELECTION_US))
         return;
     zplan_events_select (self->events, choices[wanted]);
-    self->rose = rises;
-    self->rose_us = rises ? now_us : 0;
+    self->grown_unconfirmed = rises;
+    self->grown_us = rises ? now_us : 0;
     self->selected = wanted;
 }
 
-static void take_event (struct stream *self, const struct zplan_event *event)
+static void process_event (struct stream *self, const struct zplan_event *event)
 {
     struct reason ignored;
     if (event->code == ZPLAN_EVENT_RESULT)
-        ring_bell (self);
+        schedule_history_read (self);
     // A result proves nothing, since results may have been selected before.
-    bool proves = self->rose && event->code != ZPLAN_EVENT_RESULT;
+    bool proves = self->grown_unconfirmed && event->code != ZPLAN_EVENT_RESULT;
     if (event->missed || proves)
-        put_reload (self);
-    self->rose = self->rose && !proves;
+        add_reload_event (self);
+    self->grown_unconfirmed = self->grown_unconfirmed && !proves;
     if (!self->wanted[RING_PLAN] || event->code < 1 || event->code > ZPLAN_EVENT_REMOVE ||
         event->code == ZPLAN_EVENT_RESULT)
         return;
@@ -294,7 +297,7 @@ static void on_events (void *owner, uint32_t events)
     (void)events;
     for (int i = 0; i < EVENTS_A_TURN && zplan_events_recv (self->events, 0, &event) == ZPLAN_OK;
          i++)
-        take_event (self, &event);
+        process_event (self, &event);
 }
 
 // -- each second
@@ -316,11 +319,11 @@ static void on_tick (void *owner)
     struct stream *self = owner;
     timer_set (&self->tick, self->server->reactor, TICK_MS);
     select_events (self);
-    if (self->rose_us && clock_mono_us () - self->rose_us >= JOINED_US) {
-        self->rose_us = 0;
-        put_reload (self);
+    if (self->grown_us && clock_mono_us () - self->grown_us >= SELECTION_DELAY_US) {
+        self->grown_us = 0;
+        add_reload_event (self);
     }
-    if (clock_mono_us () - self->read_us >= QUIET_US)
+    if (clock_mono_us () - self->read_us >= READ_EVERY_US)
         read_history (self);
     if (self->wanted[RING_STATS] && !self->asking_stats) {
         self->asking_stats = true;
@@ -339,7 +342,7 @@ struct stream *stream_new (struct server *server, struct reason *reason)
     struct stream *self = memory_new (sizeof *self);
     self->server = server;
     self->source = (struct source){.call = on_events, .owner = self};
-    self->bell = (struct timer){.call = on_bell, .owner = self};
+    self->read_timer = (struct timer){.call = on_history_due, .owner = self};
     self->tick = (struct timer){.call = on_tick, .owner = self};
     self->events = open_events (server->settings, reason);
     if (!self->events) {
@@ -367,7 +370,7 @@ void stream_destroy (struct stream **self_p)
     if (!self)
         return;
     source_end (&self->source);
-    timer_end (&self->bell);
+    timer_end (&self->read_timer);
     timer_end (&self->tick);
     zplan_events_destroy (&self->events);
     ring_reset (&self->ring, "", 0);

@@ -31,15 +31,15 @@ const char *stream_state (const struct stream *self);
 // The filter for a page of the history after a broadcast; `after`: the `next` of the previous page,
 // "" = none.
 enum { STREAM_PAGE_SIZE = 128 + RING_EPOCH_SIZE + RING_ENTRY_SIZE };
-void stream_page (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch, const char *after,
-                  int limit);
+void stream_write_filter (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch,
+                          const char *after, int limit);
 
 // An event as it is sent. `id` NULL: it has none.
-char *stream_text (const char *id, const char *name, const json_t *data, size_t *ret_size);
+char *stream_event_text (const char *id, const char *name, const json_t *data, size_t *ret_size);
 
 // Make the event of a run of the history, which has the wire's names. False: the run has no
 // sequence number.
-bool stream_run (const char *epoch, const json_t *run, struct ring_event *ret);
+bool stream_run_event (const char *epoch, const json_t *run, struct ring_event *ret);
 
 // The number of followers for which `is` returns true.
 typedef bool stream_match_fn (const struct follower *one, const void *of);

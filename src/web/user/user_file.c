@@ -18,7 +18,7 @@ static int reject_line (int line, const char *want, struct reason *reason)
 }
 
 // Parse a token: SHA-256 in hex, and optionally its expiry time.
-static int take_token (struct user_file *self, const char *value, int line, struct reason *reason)
+static int read_token (struct user_file *self, const char *value, int line, struct reason *reason)
 {
     struct user_token token = {.until = 0};
     struct reason why;
@@ -48,7 +48,8 @@ static int take_rate (struct user_file *self, const char *value, int line, struc
     return 0;
 }
 
-static int take_line (struct user_file *self, struct span text, int line, struct reason *reason)
+static int read_user_line (struct user_file *self, struct span text, int line,
+                           struct reason *reason)
 {
     char value[USER_PATH_SIZE];
     const uint8_t *equals = memchr (text.data, '=', text.size);
@@ -62,7 +63,7 @@ static int take_line (struct user_file *self, struct span text, int line, struct
     memcpy (value, rest.data, rest.size);
     value[rest.size] = '\0';
     if (span_is (name, "token"))
-        return take_token (self, value, line, reason);
+        return read_token (self, value, line, reason);
     if (span_is (name, "rate"))
         return take_rate (self, value, line, reason);
     if (span_is (name, "key") && !self->key[0]) {
@@ -81,7 +82,7 @@ int user_file_read (struct span text, struct user_file *ret, struct reason *reas
     struct user_file self = {.token_count = 0};
     for (int number = 1; text.size; number++) {
         struct span line = span_trimmed (span_take_line (&text));
-        if (line.size && line.data[0] != '#' && take_line (&self, line, number, reason))
+        if (line.size && line.data[0] != '#' && read_user_line (&self, line, number, reason))
             return -1;
     }
     if (!self.name[0])

@@ -54,7 +54,7 @@ size_t ballot_size (const struct job *job, size_t voters)
 
 // -- voters
 
-static void queue_push (struct voter_queue *self, struct ballot_worker *voter)
+static void voter_queue_push (struct voter_queue *self, struct ballot_worker *voter)
 {
     voter->prev = self->tail;
     if (self->tail)
@@ -64,7 +64,7 @@ static void queue_push (struct voter_queue *self, struct ballot_worker *voter)
     self->tail = voter;
 }
 
-static void queue_remove (struct voter_queue *self, struct ballot_worker *voter)
+static void voter_queue_remove (struct voter_queue *self, struct ballot_worker *voter)
 {
     *(voter->prev ? &voter->prev->next : &self->head) = voter->next;
     *(voter->next ? &voter->next->prev : &self->tail) = voter->prev;
@@ -85,16 +85,16 @@ bool voter_has_ballot (const struct ballot_worker *voter)
     return worker_has (voter->worker, voter->ballot->job);
 }
 
-void voter_alive (struct ballots *self, struct ballot_worker *voter)
+void voter_restart_timeout (struct ballots *self, struct ballot_worker *voter)
 {
     heap_set (&self->limits, &voter->limit, clock_mono_us () + self->limit_us);
 }
 
-void voter_settle (struct ballots *self, struct ballot_worker *voter)
+void voter_remove (struct ballots *self, struct ballot_worker *voter)
 {
     assert (voter->worker && !voter_has_ballot (voter));
     heap_remove (&self->limits, &voter->limit);
-    queue_remove (&voter->worker->voters, voter);
+    voter_queue_remove (&voter->worker->voters, voter);
     voter->worker = NULL;
     voter->ballot->expected--;
 }
@@ -116,15 +116,15 @@ static void add_voters (struct ballots *self, struct worker_ballot *ballot,
     for (size_t i = 0, at = 0; i < workers_count (workers); i++)
         if (!workers_at (workers, i)->draining)
             sorted[at++] = workers_at (workers, i);
-    qsort (sorted, ballot->count, sizeof *sorted, workers_order);
+    qsort (sorted, ballot->count, sizeof *sorted, workers_compare);
     for (size_t i = 0; i < ballot->count; i++) {
         struct ballot_worker *voter = &ballot->voters[i];
         bool namesake = i > 0 && strcmp (sorted[i - 1]->name, sorted[i]->name) == 0;
         voter->number = namesake ? ballot->voters[i - 1].number + 1 : 1;
         voter->ballot = ballot;
         voter->worker = sorted[i];
-        queue_push (&voter->worker->voters, voter);
-        voter_alive (self, voter);
+        voter_queue_push (&voter->worker->voters, voter);
+        voter_restart_timeout (self, voter);
     }
     free (sorted);
 }

@@ -64,10 +64,10 @@ const char *voter_name (const struct ballot_worker *voter, char out[VOTER_NAME_S
 bool voter_has_ballot (const struct ballot_worker *voter);
 
 // Restart the timeout of a voter that received the ballot or sent a heartbeat.
-void voter_alive (struct ballots *self, struct ballot_worker *voter);
+void voter_restart_timeout (struct ballots *self, struct ballot_worker *voter);
 
 // Expect no more vote from a voter that does not have the ballot.
-void voter_settle (struct ballots *self, struct ballot_worker *voter);
+void voter_remove (struct ballots *self, struct ballot_worker *voter);
 
 // A voter whose deadline is past, or NULL.
 struct ballot_worker *voter_overdue (const struct ballots *self);

@@ -72,7 +72,7 @@ void job_destroy (struct job **self)
 
 // -- duplicate runs
 
-void job_enter (struct job *self, struct table *runs)
+void job_add_to_runs (struct job *self, struct table *runs)
 {
     self->runs = runs;
     table_add (runs, &self->node, table_hash (self->mailbox));
@@ -97,8 +97,8 @@ static bool is_same_run (const struct message *a, const struct message *b)
     return local_id < a->desc.count;
 }
 
-struct job *job_find_same (const struct table *runs, struct span identity,
-                           const struct message *run)
+struct job *job_find_duplicate (const struct table *runs, struct span identity,
+                                const struct message *run)
 {
     bool timed;
     message_frame (run, ZERO_FRAME_PLAN_TIME, &timed);
@@ -115,7 +115,7 @@ struct job *job_find_same (const struct table *runs, struct span identity,
     return NULL;
 }
 
-void job_renew (struct job *self, struct span identity, const struct message *run)
+void job_update_delivery (struct job *self, struct span identity, const struct message *run)
 {
     struct span local_id = message_last_frame (run, ZERO_FRAME_LOCAL_ID, NULL);
     uint8_t *bytes = memory_new (identity.size + local_id.size + 1), *at = bytes;

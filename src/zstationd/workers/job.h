@@ -38,17 +38,17 @@ struct job *job_new (struct span identity, const struct message *request, enum j
 void job_destroy (struct job **self);
 
 // Add a run to the table; it is removed when it is destroyed.
-void job_enter (struct job *self, struct table *runs);
+void job_add_to_runs (struct job *self, struct table *runs);
 
 // Find the job in the table that this run is a duplicate of; zpland resends a run if it does not
 // know whether it arrived. Duplicates have the same mailbox, PLAN_TIME and frames, except for the
 // PLAN frame and the LOCAL_ID. A cancelled job does not match. NULL = none.
-struct job *job_find_same (const struct table *runs, struct span identity,
-                           const struct message *run);
+struct job *job_find_duplicate (const struct table *runs, struct span identity,
+                                const struct message *run);
 
-// The run was resent on this connection, and job_find_same has found its job: from now on answers
-// are sent there, with the LOCAL_ID of this run.
-void job_renew (struct job *self, struct span identity, const struct message *run);
+// The run was resent on this connection, and job_find_duplicate has found its job: from now on
+// answers are sent there, with the LOCAL_ID of this run.
+void job_update_delivery (struct job *self, struct span identity, const struct message *run);
 
 // Lay out the message for the worker: mailbox, description and frames as received. Returns the
 // number of frames.

@@ -25,12 +25,12 @@ struct workers {
     struct worker *buckets[BUCKETS];
 };
 
-static struct worker *of_ready (struct heap_node *node)
+static struct worker *worker_of_ready_node (struct heap_node *node)
 {
     return node ? (struct worker *)((uint8_t *)node - offsetof (struct worker, ready)) : NULL;
 }
 
-static struct worker *of_life (struct heap_node *node)
+static struct worker *worker_of_life_node (struct heap_node *node)
 {
     return node ? (struct worker *)((uint8_t *)node - offsetof (struct worker, life)) : NULL;
 }
@@ -44,7 +44,7 @@ static size_t bucket_of (const struct workers *self, struct span identity)
     return (size_t)((hash ^ hash >> 32) % BUCKETS);
 }
 
-static struct span identity_of (const struct worker *worker)
+static struct span worker_identity (const struct worker *worker)
 {
     return span_of (worker->identity, worker->identity_size);
 }
@@ -88,10 +88,10 @@ size_t workers_serving (const struct workers *self)
 
 struct worker *workers_at (const struct workers *self, size_t i)
 {
-    return of_life (self->life.nodes[i]); // every worker is in this heap
+    return worker_of_life_node (self->life.nodes[i]); // every worker is in this heap
 }
 
-int workers_order (const void *left, const void *right)
+int workers_compare (const void *left, const void *right)
 {
     const struct worker *a = *(struct worker *const *)left;
     const struct worker *b = *(struct worker *const *)right;
@@ -102,7 +102,7 @@ int workers_order (const void *left, const void *right)
 struct worker *workers_find (const struct workers *self, struct span identity)
 {
     struct worker *worker = self->buckets[bucket_of (self, identity)];
-    while (worker && !span_equal (identity_of (worker), identity))
+    while (worker && !span_equal (worker_identity (worker), identity))
         worker = worker->next;
     return worker;
 }
@@ -123,13 +123,13 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
     worker->next = *bucket;
     *bucket = worker;
     self->count++;
-    workers_alive (self, worker);
+    workers_restart_timeout (self, worker);
     return worker;
 }
 
 // -- commands
 
-bool workers_limit (struct workers *self, struct worker *worker, struct span names)
+bool workers_set_commands (struct workers *self, struct worker *worker, struct span names)
 {
     if (!command_names_valid (names))
         return false;
@@ -156,12 +156,12 @@ static bool worker_takes (const struct worker *worker, struct span command)
     return false;
 }
 
-bool workers_are_limited (const struct workers *self)
+bool workers_any_limited (const struct workers *self)
 {
     return self->limited > 0;
 }
 
-bool workers_take_any (const struct workers *self, struct span command)
+bool workers_any_takes (const struct workers *self, struct span command)
 {
     if (!self->limited)
         return workers_serving (self) > 0;
@@ -173,13 +173,13 @@ bool workers_take_any (const struct workers *self, struct span command)
     return false;
 }
 
-void workers_alive (struct workers *self, struct worker *worker)
+void workers_restart_timeout (struct workers *self, struct worker *worker)
 {
     heap_set (&self->life, &worker->life, clock_mono_us () + self->timeout_us);
 }
 
 // Put a free worker into the heap `ready`, or remove one that is not free.
-static void place_worker (struct workers *self, struct worker *worker)
+static void update_ready_heap (struct workers *self, struct worker *worker)
 {
     if (worker_is_free (worker))
         heap_set (&self->ready, &worker->ready, worker->used);
@@ -191,20 +191,20 @@ void workers_drain (struct workers *self, struct worker *worker)
 {
     self->draining += !worker->draining;
     worker->draining = true;
-    workers_no_credit (self, worker);
+    workers_clear_credit (self, worker);
 }
 
 void workers_credit (struct workers *self, struct worker *worker)
 {
     if (worker->credit < worker->jobs_max && !worker->draining)
         worker->credit++;
-    place_worker (self, worker);
+    update_ready_heap (self, worker);
 }
 
-void workers_no_credit (struct workers *self, struct worker *worker)
+void workers_clear_credit (struct workers *self, struct worker *worker)
 {
     worker->credit = 0;
-    place_worker (self, worker);
+    update_ready_heap (self, worker);
 }
 
 bool worker_is_free (const struct worker *worker)
@@ -238,7 +238,7 @@ struct job *worker_job_of (const struct worker *worker, const struct message *an
 
 struct worker *workers_next (const struct workers *self)
 {
-    return of_ready (heap_first (&self->ready));
+    return worker_of_ready_node (heap_first (&self->ready));
 }
 
 struct worker *workers_next_for (const struct workers *self, struct span command)
@@ -248,7 +248,7 @@ struct worker *workers_next_for (const struct workers *self, struct span command
         return found;
     found = NULL;
     for (size_t i = 0; i < self->ready.count; i++) {
-        struct worker *worker = of_ready (self->ready.nodes[i]);
+        struct worker *worker = worker_of_ready_node (self->ready.nodes[i]);
         if (worker_takes (worker, command) && (!found || worker->used < found->used))
             found = worker;
     }
@@ -262,10 +262,10 @@ void workers_give (struct workers *self, struct worker *worker, struct job *job)
     worker->jobs[worker->job_count++] = job;
     self->jobs++;
     worker->used = ++self->turn;
-    place_worker (self, worker);
+    update_ready_heap (self, worker);
 }
 
-void workers_take (struct workers *self, struct worker *worker, const struct job *job)
+void workers_take_back (struct workers *self, struct worker *worker, const struct job *job)
 {
     size_t at = 0;
     while (worker->jobs[at] != job)
@@ -274,25 +274,25 @@ void workers_take (struct workers *self, struct worker *worker, const struct job
     self->jobs--;
     for (; at < worker->job_count; at++)
         worker->jobs[at] = worker->jobs[at + 1];
-    place_worker (self, worker);
+    update_ready_heap (self, worker);
 }
 
 struct worker *workers_unresponsive (const struct workers *self)
 {
     struct heap_node *first = heap_first (&self->life);
-    return first && first->at <= clock_mono_us () ? of_life (first) : NULL;
+    return first && first->at <= clock_mono_us () ? worker_of_life_node (first) : NULL;
 }
 
 struct worker *workers_any (const struct workers *self)
 {
-    return of_life (heap_first (&self->life));
+    return worker_of_life_node (heap_first (&self->life));
 }
 
 void workers_remove (struct workers *self, struct worker *worker)
 {
     heap_remove (&self->ready, &worker->ready);
     heap_remove (&self->life, &worker->life);
-    struct worker **link = &self->buckets[bucket_of (self, identity_of (worker))];
+    struct worker **link = &self->buckets[bucket_of (self, worker_identity (worker))];
     while (*link != worker)
         link = &(*link)->next;
     *link = worker->next;

@@ -57,7 +57,7 @@ struct worker *workers_at (const struct workers *self, size_t i);
 size_t workers_jobs (const struct workers *self);
 
 // For qsort of pointers to workers: by name, then by the order of joining.
-int workers_order (const void *left, const void *right);
+int workers_compare (const void *left, const void *right);
 
 // The worker of this connection, or NULL.
 struct worker *workers_find (const struct workers *self, struct span identity);
@@ -69,16 +69,16 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
 
 // Limit the worker to jobs of these commands: comma-separated names of 1..256 bytes. False: invalid
 // list, and nothing has changed.
-bool workers_limit (struct workers *self, struct worker *worker, struct span names);
+bool workers_set_commands (struct workers *self, struct worker *worker, struct span names);
 
 // Whether some worker that is not draining takes this command.
-bool workers_take_any (const struct workers *self, struct span command);
+bool workers_any_takes (const struct workers *self, struct span command);
 
 // Whether some worker does not take all commands.
-bool workers_are_limited (const struct workers *self);
+bool workers_any_limited (const struct workers *self);
 
 // The worker sent a message: restart its timeout.
-void workers_alive (struct workers *self, struct worker *worker);
+void workers_restart_timeout (struct workers *self, struct worker *worker);
 
 // Drain the worker: its credits are removed, and it gets no new ones.
 void workers_drain (struct workers *self, struct worker *worker);
@@ -88,7 +88,7 @@ void workers_drain (struct workers *self, struct worker *worker);
 void workers_credit (struct workers *self, struct worker *worker);
 
 // Remove all credits: the worker wants no more jobs.
-void workers_no_credit (struct workers *self, struct worker *worker);
+void workers_clear_credit (struct workers *self, struct worker *worker);
 
 // Whether it has a credit and a free slot.
 bool worker_is_free (const struct worker *worker);
@@ -109,7 +109,7 @@ struct worker *workers_next_for (const struct workers *self, struct span command
 void workers_give (struct workers *self, struct worker *worker, struct job *job);
 
 // Take the job, which the worker must have, from it.
-void workers_take (struct workers *self, struct worker *worker, const struct job *job);
+void workers_take_back (struct workers *self, struct worker *worker, const struct job *job);
 
 // A worker whose timeout has expired, or NULL.
 struct worker *workers_unresponsive (const struct workers *self);
