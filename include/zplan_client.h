@@ -81,9 +81,9 @@ struct zplan_reply {
 // are kept for resending, beyond that requests are rejected with ZPLAN_ERROR_MEMORY.
 struct zplan_client *zplan_client_new (const char *endpoint);
 
-// The same with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL, a key is
-// invalid, the public key does not belong to the secret one, or there is neither one server key nor
-// one for each endpoint: the client never connects without encryption.
+// As zplan_client_new, with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL,
+// a key is invalid, the public key does not belong to the secret one, or there is neither one
+// server key nor one for each endpoint: the client never connects without encryption.
 struct zplan_client *zplan_client_new_curve (const char *endpoint, const struct zplan_curve *curve);
 
 // Destroys the client and sets the pointer to NULL; NULL is allowed. Requests without an answer end
@@ -163,7 +163,8 @@ struct zplan_submission {
     size_t count;                     // COMMAND or PUB_TITLE, and at most 27 others
 };
 
-// The same for a struct zplan_submission. Only the station checks it.
+// Submit a plan whose PLAN frame was made elsewhere; only the station checks it. Returns as
+// zplan_client_call.
 int zplan_client_submit (struct zplan_client *client, const struct zplan_submission *submission,
                          struct zplan_reply *ret);
 
@@ -221,7 +222,7 @@ typedef void zplan_reply_fn (void *context, int error, const struct zplan_reply 
 // Send a request and return: `fn` (NULL: no callback) is called with `context` when it has ended.
 // Everything else is copied. ZPLAN_OK: the request was accepted. ZPLAN_ERROR_AGAIN: 1000 requests
 // have no answer yet. Else as zplan_client_call. Answers may arrive in another order than the
-// requests.
+// requests. The other three send a plan, a submission and an admin command in the same way.
 int zplan_client_send (struct zplan_client *client, uint8_t command,
                        const struct zplan_frame *frames, size_t count, zplan_reply_fn *fn,
                        void *context);

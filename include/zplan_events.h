@@ -27,7 +27,7 @@ struct zplan_event {
     size_t id_size;
     const void *state; // JSON: the current plan, or that of the run; and the other data
     size_t state_size;
-    int64_t seq;       // its number since the station started; 0 = it has none
+    int64_t seq;       // number of the event since the station started; 0 = none
     const char *epoch; // the epoch that `seq` belongs to; "" = none
     // Events missed between the previous one and this one. ZPLAN_EVENTS_UNKNOWN: the station was
     // restarted in between. 0 while only some events are selected, and for the first event after a
@@ -43,7 +43,7 @@ struct zplan_events;
 // standbys publish nothing. After a takeover the events have another epoch.
 struct zplan_events *zplan_events_new (const char *endpoint);
 
-// The same with CURVE, as zplan_client_new_curve.
+// As zplan_events_new, with CURVE: see zplan_client_new_curve.
 struct zplan_events *zplan_events_new_curve (const char *endpoint, const struct zplan_curve *curve);
 
 // Destroys the listener and sets the pointer to NULL; NULL is allowed.

@@ -28,9 +28,9 @@ struct zplan_frame {
 // stations may share one certificate; else `server_key` is the list of their keys, in the order of
 // the endpoints and with a comma between two of them.
 struct zplan_curve {
-    const char *server_key; // public, of the station
-    const char *public_key; // our own
-    const char *secret_key; // of public_key
+    const char *server_key; // the station's public key
+    const char *public_key; // the client's public key
+    const char *secret_key; // the client's secret key, the other half of its pair
 };
 
 #ifdef __cplusplus

@@ -76,24 +76,25 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title);
 
 enum zplan_unit { ZPLAN_SECONDS = 2, ZPLAN_MINUTES = 3, ZPLAN_HOURS = 4, ZPLAN_DAYS = 5 };
 
-// Once at this time, Unix seconds; for a plan that repeats in seconds to days, the first time. For
-// weekly and monthly plans it is the time of day.
+// Run once at this time, Unix seconds; for a plan that repeats in seconds to days, the first time.
+// For weekly and monthly plans it is the time of day.
 int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s);
 
-// The same, this many seconds from now.
+// As zplan_plan_set_at, for the time `seconds` from now.
 int zplan_plan_set_in (struct zplan_plan *plan, int64_t seconds);
 
-// Every `number` units, 1..32766. Replaces zplan_plan_set_weekly and _monthly.
+// Run every `number` units, 1..32766. Replaces zplan_plan_set_weekly and _monthly.
 int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit unit);
 
-// Every week on this day, 0..6, 0 is Sunday; every month on this day: 1..31 from its start, 0 the
-// last one, -1 the one before it, to -31. A day that a month does not have becomes the nearest one
-// it has. Hour and minute are in the time zone that was set before with zplan_plan_set_timezone;
-// without it they are UTC, and the days are those of the station's time zone.
+// Weekly: run every week on `day`, 0..6, 0 is Sunday. Monthly: run every month on `day`, 1..31 from
+// its start, 0 the last one, -1 the one before it, to -31; a day that a month does not have becomes
+// the nearest one it has. Hour and minute are in the time zone that was set before with
+// zplan_plan_set_timezone; without it they are UTC, and the days are those of the station's time
+// zone.
 int zplan_plan_set_weekly (struct zplan_plan *plan, int day, int hour, int minute);
 int zplan_plan_set_monthly (struct zplan_plan *plan, int day, int hour, int minute);
 
-// By a cron expression of 5 fields, or 6 with the seconds first, in the time zone that was set
+// Run by a cron expression of 5 fields, or 6 with the seconds first, in the time zone that was set
 // before, else in that of the station. Set several expressions with zplan_plan_set_json ("cron").
 int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression);
 
@@ -101,10 +102,10 @@ int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression);
 // database, such as "Europe/Berlin". It is stored in the plan and overrides the station's.
 int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name);
 
-// How often it runs in all, from 1 on; -1, the default: no limit.
+// Set how often the plan runs in all: 1 or more; -1, the default, is no limit.
 int zplan_plan_set_repeat (struct zplan_plan *plan, int64_t times);
 
-// The station stores the plan paused, not queued, until the command reset: ("hold", "true").
+// Have the station store the plan paused, not queued, until the command reset.
 int zplan_plan_set_hold (struct zplan_plan *plan);
 
 // Call this command when all tries of an occurrence have failed, with the outcome in JSON as its
@@ -118,10 +119,10 @@ int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *
 
 // ---- what the target receives, in the order of the calls, at most 28 frames with the command
 
-// A frame; the bytes, at most 1 MiB, are copied.
+// Add a frame; the bytes, at most 1 MiB, are copied.
 int zplan_plan_add_frame (struct zplan_plan *plan, uint8_t type, const void *data, size_t size);
 
-// A frame of ZERO_FRAME_ARG.
+// Add a frame of ZERO_FRAME_ARG with this text.
 int zplan_plan_add_argument (struct zplan_plan *plan, const char *text);
 
 // ---- reading it

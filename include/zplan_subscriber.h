@@ -53,7 +53,7 @@ struct zplan_subscriber;
 struct zplan_result {
     const void *title; // the plan's description
     size_t title_size;
-    uint8_t status; // ZERO_STATUS_..., of the run
+    uint8_t status; // ZERO_STATUS_... of the run
     const void *id; // the plan's id, hex digits
     size_t id_size;
     const void *plan; // JSON: the plan after the run, without its messages; NULL from the history
@@ -63,8 +63,8 @@ struct zplan_result {
     bool from_history;                           // its broadcast was missed
     const void *run; // JSON: the run, as in `history` with `output`; else NULL
     size_t run_size;
-    int64_t exec_id;   // of the run; 0 = not known
-    int64_t seq;       // its number among the results of the station; 0 = it has none
+    int64_t exec_id;   // identifies the run; 0 = not known
+    int64_t seq;       // number of the result at the station; 0 = none
     const char *epoch; // the epoch that `seq` belongs to; "" = not known
 };
 
@@ -78,7 +78,7 @@ struct zplan_result {
 // but publish nothing; `seq` and `epoch` continue after a takeover.
 struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix);
 
-// The same with CURVE, as zplan_client_new_curve; `server_key` is that of the station.
+// As zplan_subscriber_new, with CURVE: see zplan_client_new_curve.
 struct zplan_subscriber *zplan_subscriber_new_curve (const char *endpoint, const char *title_prefix,
                                                      const struct zplan_curve *curve);
 
@@ -129,9 +129,9 @@ struct zplan_recovery {
     int64_t since;        // seq of the last processed result; -1: start now
     const char *epoch;    // the epoch of `since`; NULL or "": not known
     const char *title;    // only results whose titles start with this; NULL: as subscribed
-    int64_t timeout_ms;   // of each request; 0: 5000
+    int64_t timeout_ms;   // timeout of each request; 0: 5000
     zplan_notice_fn *fn;  // NULL: no notices
-    void *context;        // of `fn`
+    void *context;        // passed to `fn`
 };
 
 // Miss nothing from now on, or since an earlier result: results that the station published and that

@@ -6,7 +6,7 @@
 // blocks nothing. There are three ways to process jobs:
 //
 //   handlers   zplan_worker_handle, then zplan_worker_run: it calls them;
-//   own loop   zplan_worker_fd and zplan_worker_process: the same in your event loop;
+//   own loop   zplan_worker_fd and zplan_worker_process: your event loop calls the handlers;
 //   by hand    zplan_worker_take.
 //
 // A whole worker with handlers:
@@ -50,7 +50,7 @@
 //     }
 // ---- end
 //
-// The same by hand:
+// A worker that takes a job by hand:
 //
 // ---- example: worker_hands
 //     #include <stdio.h>
@@ -183,8 +183,8 @@ struct zplan_worker_options {
 // the worker is destroyed. It is read-only. A frame that the job does not have is NULL. Do not use
 // it after it was answered: its memory may then hold another job.
 struct zplan_job {
-    uint64_t plan_id;    // of the plan; 0 = an ordinary call
-    uint64_t exec_id;    // of this run, new each time the plan is sent; 0 = not given
+    uint64_t plan_id;    // id of the plan; 0 = an ordinary call, without a plan
+    uint64_t exec_id;    // id of this run, new each time the plan is sent; 0 = none
     int64_t plan_time_s; // nominal time of the run, Unix seconds; -1 = not given
     int64_t deadline_s;  // Unix seconds at which the run would be sent again if it reported RUNING
                          // and nothing more; heartbeats extend it. 0 = not given
@@ -193,8 +193,8 @@ struct zplan_job {
     const struct zplan_frame *argument; // the first ARG; without one the first CONTENT
     const struct zplan_frame *context;  // CONTEXT
     size_t count;
-    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // all of them, in their order on the wire
-    const char *traceparent;        // of this run, W3C trace context; "" = the plan has none
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // all frames, in their order on the wire
+    const char *traceparent;        // W3C trace context of this run; "" = the plan has none
     const struct zplan_frame *json; // the first JSON; in a flow, the `json` of the step
     // The same in all deliveries of work that must be done once: RUN/STEP.ITEM:GENERATION of a call
     // of a flow, followed by `:undo` for an undo call; else plan_id and plan_time_s. "" = an
@@ -240,15 +240,15 @@ void zplan_worker_destroy (struct zplan_worker **worker);
 // handler. NULL is allowed.
 void zplan_worker_leave (struct zplan_worker *worker);
 
-// Whether the worker was asked to leave, and no job is in progress any more.
+// Whether the worker has left: it was asked to leave, and no job is in progress any more.
 bool zplan_worker_left (struct zplan_worker *worker);
 
 // Whether the station asked the worker to leave (zplan drain); zplan_worker_leave was then called
 // automatically. The program should end when the worker has left.
 bool zplan_worker_drained (struct zplan_worker *worker);
 
-// Whether the station has accepted the worker: 0 = not yet, or no longer; else how many times it
-// has so far. The number grows after a restart of the station or a new connection.
+// How many times the station has accepted the worker; 0 = not yet, or no longer. The number grows
+// after a restart of the station or a new connection.
 unsigned zplan_worker_joined (struct zplan_worker *worker);
 
 // Write the reason why the station rejected the last request to join, with a NUL and cut to `size`
@@ -330,8 +330,9 @@ int zplan_job_cancel_words (struct zplan_job *job, char *out, size_t size);
 // the job must be locked.
 typedef void zplan_cancel_fn (struct zplan_job *job, const char *words, void *context);
 
-// Set this callback, replacing the previous one; NULL: none. Best before the first job is taken:
-// earlier cancellations are only visible through zplan_job_cancelled. Errors: ARGUMENT.
+// Set the callback for cancelled jobs, replacing the previous one; NULL: none. Best before the
+// first job is taken: earlier cancellations are only visible through zplan_job_cancelled. Errors:
+// ARGUMENT.
 int zplan_worker_on_cancel (struct zplan_worker *worker, zplan_cancel_fn *fn, void *context);
 
 // Whether the station has dropped the job, because it was restarted or the connection was lost.

@@ -14,7 +14,7 @@
         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}, 96 + (length)                      \
     }
 
-// Metadata services of clouds, and the link-local networks that contain them.
+// Always denied: metadata services of clouds, and the link-local networks that contain them.
 static const struct network metadata_networks[] = {
     IPV4 (169, 254, 0, 0, 16),
     IPV4 (100, 100, 100, 200, 32),
@@ -125,7 +125,8 @@ int networks_add_nat64 (struct networks *self, const char *text, struct reason *
 
 // -- judging
 
-// RFC 6052, 2.2: the IPv4 address follows the prefix, skipping byte 8.
+// Extract the IPv4 address of a NAT64 address: it follows the prefix, skipping byte 8 (RFC 6052,
+// 2.2). False: the address has another prefix.
 static bool nat64_extract (const struct network *prefix, const uint8_t address[16], uint8_t ret[16])
 {
     uint8_t ipv4[4];

@@ -10,7 +10,7 @@ enum { OPEN_MS = 30000, OPEN_MAX_MS = 900000, PROBE_MS = 5000 };
 
 struct breaker {
     struct table_node node;
-    int failures;    // in a row
+    int failures;    // consecutive failures
     int64_t open_ms; // duration of the last opening; 0 = never opened
     int64_t until_ms;
     bool probing; // a probe is in flight

@@ -8,14 +8,14 @@
 
 enum { BREAKER_FAILURES = 10, BREAKER_HOSTS_MAX = 4096 };
 
-// When zeroed, no failures are known.
+// The breakers of all hosts with failures; all zero at first.
 struct breakers {
     struct table table;
 };
 
 // How long to wait before the next callback to this host, in milliseconds; 0: send it, and call
-// breaker_end afterwards. `probes` belongs to the callback and is false at first; true: this
-// callback probes the host, and may call this again.
+// breaker_end afterwards. `probes` belongs to the callback and is false at first; it becomes true
+// when the callback is the probe of an open breaker, which may ask again and gets 0.
 int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms, bool *probes);
 
 enum breaker_end {

@@ -33,7 +33,7 @@ bool callback_read_ids (const json_t *taken, struct callback *ret)
     return true;
 }
 
-// The frames after the description, in one allocation.
+// The decoded frames of the job, the description first, in one allocation.
 struct laid_out {
     struct span at[MESSAGE_FRAMES_MAX];
     uint8_t *bytes;

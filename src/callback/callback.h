@@ -18,16 +18,16 @@ enum {
     CALLBACK_ID_SIZE = 2 * IDENT_SIZE + 4,
     CALLBACK_SOURCE_SIZE = 256,
     CALLBACK_TRACE_SIZE = 64,
-    CALLBACK_LINE_SIZE = 1280, // of a header
+    CALLBACK_LINE_SIZE = 1280, // longest header line, with its NUL
     CALLBACK_LINES_MAX = CALLBACK_HEADERS_MAX + 12
 };
 
 struct callback {
-    char plan[IDENT_SIZE], exec[IDENT_SIZE]; // of the job
+    char plan[IDENT_SIZE], exec[IDENT_SIZE]; // ids of the job's plan and run
     int64_t ping_s, worker_timeout_s;
     bool is_put;
     char where[CALLBACK_URL_MAX + 1]; // the URL or @NAME, as in the plan
-    bool named;                       // `where` was @NAME
+    bool named;                       // `where` is @NAME
     struct callback_url url;          // set by callback_set_url
     char secret[CALLBACK_NAME_MAX + 1];
     json_t *headers; // names and values, checked; NULL: none
@@ -40,13 +40,15 @@ struct callback {
     char trace[CALLBACK_TRACE_SIZE];                     // "" = none
 };
 
-// Read the ids of the job, which every report needs. False: invalid.
+// Read the ids of the job, which every report needs, and its intervals. False: an id is invalid.
 bool callback_read_ids (const json_t *taken, struct callback *ret);
 
-// Read the rest of the job. 0, or -1 with the reason: it can never be sent.
+// Read the rest of the job. 0, or -1 with the reason why it can never be sent. Call callback_clear
+// in any case.
 int callback_read (const json_t *taken, struct callback *self, struct reason *reason);
 
-// Read the URL: `where`, or that of the receiver that it names. Returns the same.
+// Set `url` from `where`, or from the receiver that it names; `receiver` is NULL for a URL. 0, or
+// -1 with the reason.
 int callback_set_url (struct callback *self, const struct receiver *receiver,
                       struct reason *reason);
 

@@ -4,8 +4,8 @@
 
 #include "secret.h"
 
-// Read FOLDER/NAME, which only this user may be allowed to read or write. 0, or -1 with a reason
-// for the log, which quotes nothing from the file.
+// Read the secret or receiver in FOLDER/NAME; only this user may have access to the file. 0, or -1
+// with a reason for the log, which quotes nothing from the file.
 int folder_read_secret (const char *folder, const char *name, struct secret *ret,
                         struct reason *reason);
 int folder_read_receiver (const char *folder, const char *name, struct receiver *ret,

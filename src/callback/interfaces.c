@@ -19,7 +19,8 @@ static bool read_sockaddr (const struct sockaddr *from, uint8_t ret[16])
     return true;
 }
 
-// The mask of an IPv4 address also covers the 96 bits before it.
+// The number of network bits in a mask, as in struct network; 128 if there is none. For IPv4 the 96
+// bits of the prefix are added.
 static int mask_length (const struct sockaddr *mask)
 {
     uint8_t bytes[16];

@@ -3,5 +3,5 @@
 
 #include "address_rules.h"
 
-// Empty where they cannot be read, which is logged.
+// Read them into `ret`. If they cannot be read, this is logged and `ret` is unchanged.
 void interfaces_read (struct networks *ret);

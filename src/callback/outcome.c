@@ -6,13 +6,13 @@ enum {
     HTTP_GONE = 410,
     HTTP_TOO_MANY = 429,
     HTTP_UNAVAILABLE = 503,
-    CUT_MIN = 4, // fewer bytes at the end may match by chance
-    PART_MIN = 8 // so may shorter parts of a URL: "hook", "token="
+    CUT_MIN = 4, // bytes of a secret at the end that are masked; fewer may match by chance
+    PART_MIN = 8 // bytes of a part of a URL; shorter ones may match by chance: "hook", "token="
 };
 
 // -- the text of an answer
 
-// Replace what is not printable ASCII by '?', and a newline by a blank.
+// The byte, or '?' if it is not printable ASCII, or a blank for a newline.
 static char to_printable (uint8_t byte)
 {
     return (char)(byte >= 0x20 && byte <= 0x7e ? byte : byte == '\n' ? ' ' : '?');
@@ -27,7 +27,7 @@ static size_t write_printable (struct span text, char *out, size_t size)
     return used;
 }
 
-// -- blotting: receivers echo what they were sent
+// -- masking: receivers echo what they were sent
 
 // The byte that %HH encodes; -1: the text does not start with %HH.
 static int percent_decoded_byte (const char *text)

@@ -15,10 +15,11 @@ struct attempt {
     int status;                    // HTTP status; 0 = there was no complete answer
     const char *fault;             // why there was no complete answer
     bool denied;                   // the rules do not allow the address, so there was no request
-    int64_t retry_after_s;         // of Retry-After; 0 = none
+    int64_t retry_after_s;         // from Retry-After; 0 = none
     struct span answer;            // start of the body; empty if it must not be kept
-    const char *masked_secrets[3]; // secrets that are masked in it; NULL and "" are none
-    const struct callback_url *masked_url; // its path and query, and parts of them; NULL: none
+    const char *masked_secrets[3]; // secrets to mask in `answer`; NULL and "" are none
+    const struct callback_url
+        *masked_url; // URL whose path and query, and parts of them, are masked; NULL: none
 };
 
 struct delivery_outcome {
@@ -28,12 +29,13 @@ struct delivery_outcome {
     char reason[OUTCOME_ANSWER_MAX + 1];
 };
 
-// 2xx is success; 410 and an address that is not allowed end the callback; everything else is
-// retried.
+// Classify an attempt: 2xx is success; 410 and an address that is not allowed end the callback;
+// everything else is retried.
 void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome *ret);
 
-// The outcome of the attempt for the breaker of the host.
+// What the attempt means for the breaker of the host: BREAKER_FAILED for no answer, HTTP 429 and
+// 5xx.
 enum breaker_end outcome_of_host (const struct attempt *attempt);
 
-// The fields of the report besides plan, worker and exec_id.
+// Add the fields of the report to `report`, except plan, worker and exec_id.
 void outcome_write (const struct delivery_outcome *self, json_t *report);

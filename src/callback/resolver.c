@@ -31,7 +31,7 @@ struct name_waiter {
 
 struct name_lookup {
     struct name_lookup *next;
-    struct name_waiter *waiters; // of the main thread
+    struct name_waiter *waiters; // used by the main thread only
     struct resolved resolved;
     char source[256];
     char host[CALLBACK_HOST_SIZE];
@@ -52,8 +52,9 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct name_lookup *asked, *done;
-    const char *running[THREADS];            // the source of the lookup of each thread; NULL = none
-    struct name_lookup *open[CALLBACKS_MAX]; // asked or running
+    const char *running[THREADS]; // the source of the lookup of each thread; NULL = none
+    struct name_lookup
+        *open[CALLBACKS_MAX]; // lookups that are not finished: in `asked`, running, or in `done`
     size_t open_count;
     struct table kept;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
@@ -84,7 +85,8 @@ static void resolve_host (struct name_lookup *lookup)
     freeaddrinfo (found);
 }
 
-// Take the first lookup whose source uses fewer threads than its limit.
+// Take the first lookup whose source uses fewer threads than its limit. NULL: there is none. Called
+// under the lock.
 static struct name_lookup *take_allowed_lookup (void)
 {
     for (struct name_lookup **at = &self.asked; *at; at = &(*at)->next) {

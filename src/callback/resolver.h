@@ -10,7 +10,7 @@
 
 enum {
     RESOLVED_MAX = 8,
-    CALLBACKS_MAX = 256 // in flight at a time; each resolves one name
+    CALLBACKS_MAX = 256 // callbacks in flight; each resolves one name
 };
 
 struct resolved {
@@ -23,11 +23,11 @@ typedef void resolved_fn (void *owner, const struct resolved *resolved);
 // Start the threads. False: they cannot be started.
 bool resolver_start (struct reactor *reactor);
 
-// True: the cached answer is in `ret`. False: `call` is called once, in a later turn of the
-// reactor. At most two names of a source are looked up at a time, and concurrent requests of a
-// source for one name share a lookup.
+// Look up a host for a source (the target of the run). True: the cached answer is in `ret`. False:
+// `call` is called once, in a later turn of the reactor. At most two names of a source are looked
+// up at a time, and concurrent requests of a source for one name share a lookup.
 bool resolver_find (const char *host, const char *source, struct resolved *ret, resolved_fn *call,
                     void *owner);
 
-// No callback is called any more.
+// Stop the resolver: no `call` is made any more. The threads are not ended.
 void resolver_stop (void);

@@ -53,7 +53,7 @@ static int read_field_lines (const struct line_field *fields, size_t count, stru
 
 // -- secrets
 
-// whsec_BASE64
+// Parse a key of the form whsec_BASE64. False: invalid.
 static bool read_standard_key (const char *text, struct secret_key *ret)
 {
     uint8_t bytes[SECRET_VALUE_SIZE];
@@ -150,7 +150,7 @@ int receiver_read (struct span text, struct receiver *ret, struct reason *reason
 
 // -- permissions
 
-// The next word of the list. False: there is none.
+// The next item of the list. False: there are no more.
 static bool next_list_item (const char **list, struct span *ret)
 {
     const char *begin = *list + strspn (*list, BETWEEN);

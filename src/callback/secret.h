@@ -18,18 +18,19 @@ struct secret_key {
 
 struct secret {
     enum secret_type type;
-    char ak[SECRET_VALUE_SIZE], sk[SECRET_VALUE_SIZE]; // aksk
-    struct secret_key keys[SECRET_KEYS_MAX];           // standard: two while they are rotated
+    char ak[SECRET_VALUE_SIZE], sk[SECRET_VALUE_SIZE]; // for SECRET_AKSK
+    struct secret_key keys[SECRET_KEYS_MAX]; // for SECRET_STANDARD: two while they are rotated
     size_t key_count;
-    char name[SECRET_VALUE_SIZE], value[SECRET_VALUE_SIZE]; // header
+    char name[SECRET_VALUE_SIZE], value[SECRET_VALUE_SIZE]; // for SECRET_HEADER
     char hosts[SECRET_LIST_SIZE];   // separated by spaces; with the port unless it is the default
     char targets[SECRET_LIST_SIZE]; // names of targets, or prefixes followed by '*'
 };
 
-// 0, or -1 with a reason that quotes no value.
+// Parse the file of a secret; wipe it with secret_wipe. 0, or -1 with a reason that quotes no
+// value.
 int secret_read (struct span text, struct secret *ret, struct reason *reason);
 
-// Whether plans of this target may use the secret for this URL.
+// Whether plans of the target `source` may use the secret for this URL: both lists must match.
 bool secret_is_allowed (const struct secret *self, const struct callback_url *url,
                         const char *source);
 
@@ -43,6 +44,6 @@ struct receiver {
 
 int receiver_read (struct span text, struct receiver *ret, struct reason *reason);
 
-// Whether the list, separated by blanks or commas, has this name, or a prefix of it followed by
-// '*'.
+// Whether the list, separated by blanks or commas, contains this name, or a prefix of it followed
+// by '*'.
 bool target_list_matches (const char *list, const char *name);

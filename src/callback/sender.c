@@ -30,9 +30,9 @@ enum {
     RESEND_US = 1000000,
     ALIVE_US = 10000000, // maximum interval between two heartbeats of a job
     INTERFACES_US = 60000000,
-    RELEASE_S = 1,      // until callbacks that were not begun are due again, after a stop
+    RELEASE_S = 1,      // after a stop: callbacks that were not begun are due again after this time
     STOP_US = 20000000, // time to finish callbacks in progress
-    LEAVE_US = 1000000  // for the answer to the last take
+    LEAVE_US = 1000000  // how long a stop waits for the answer to the last take
 };
 
 static void report_delivery (struct delivery *job);
@@ -77,7 +77,7 @@ static json_t *read_answer_json (const struct zplan_reply *reply)
     return text ? json_read_object (span_of (text, size), &ignored) : NULL;
 }
 
-// Takes the fields. False: it cannot be sent now.
+// Send a command with these fields as JSON; takes their reference. False: it cannot be sent now.
 static bool send_command (struct sender *self, const char *command, json_t *fields,
                           zplan_reply_fn *fn, void *context)
 {
@@ -95,7 +95,8 @@ static json_t *job_fields (const struct delivery *job)
                       "exec_id", job->callback.exec);
 }
 
-// Handle the end of an alive or report request. False: the job is gone.
+// Note that an alive or report request has ended. False: the job is dropped or free, so its answer
+// is ignored.
 static bool note_request_answered (struct delivery *job, int64_t now_us)
 {
     job->asking = false;

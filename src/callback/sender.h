@@ -7,8 +7,8 @@
 
 struct sender;
 
-// The settings are borrowed, the client is taken. NULL: libcurl or the threads of the resolver
-// cannot be started.
+// Create a sender. The settings are borrowed, the client is owned from then on, also after a
+// failure. NULL: libcurl or the threads of the resolver cannot be started.
 struct sender *sender_new (struct reactor *reactor, struct sender_settings *settings,
                            struct zplan_client *client);
 void sender_destroy (struct sender **self);

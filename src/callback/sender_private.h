@@ -10,7 +10,7 @@
 struct delivery {
     struct sender *sender;
     enum { JOB_FREE, JOB_RESOLVING, JOB_READY, JOB_SENDING, JOB_REPORTING } state;
-    bool dropped; // nothing is reported any more
+    bool dropped; // ended for this sender: nothing is reported any more
     bool asking;  // an alive or report request is in flight
     bool probes;  // it probes a host that failed; its outcome is reported to the breaker
     struct callback callback;
@@ -29,10 +29,10 @@ struct sender {
     struct source source;
     struct timer tick;
     struct breakers breakers;
-    char name[SETTING_TEXT_MAX]; // as the station knows it
+    char name[SETTING_TEXT_MAX]; // the name under which the station knows this sender
     bool joined, taking, ready;
     int64_t take_us, interfaces_us;
-    int64_t stop_us; // 0 = not stopping
+    int64_t stop_us; // monotonic; when a stop waits no longer; 0 = not stopping
     struct delivery jobs[CALLBACKS_MAX];
 };
 

@@ -1,4 +1,4 @@
-// Sends one callback: its address is resolved, the request is made, its answer judged.
+// Send one callback: resolve its address, make the request, classify the answer.
 #include "sender_private.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "log.h"
 
 enum {
-    TARGET_MAX_PART = 4, // one target has at most a quarter of all places
+    TARGET_MAX_PART = 4, // one target has at most a quarter of all slots
     NO_SLOT_S = 1        // until a callback that found no free slot is due again
 };
 
@@ -26,7 +26,8 @@ void job_clear (struct delivery *job)
     job->state = JOB_FREE;
 }
 
-// False: the breaker of the host is open, and the callback is held back.
+// Ask the breaker of the host. True: the callback may be sent. False: the breaker is open, and the
+// callback was postponed.
 static bool postpone_if_host_fails (struct delivery *job)
 {
     char host[CALLBACK_HOST_SIZE + 8];
@@ -200,7 +201,8 @@ static int read_callback_url (struct delivery *job, struct reason *reason)
     return callback_set_url (callback, &receiver, reason);
 }
 
-// All failures have the same reason, so that nobody learns which secrets exist.
+// Load the secret of the callback, if it names one. 0, or -1; all failures have the same reason, so
+// that nobody learns which secrets exist.
 static int load_secret (struct delivery *job, struct reason *reason)
 {
     const struct callback *callback = &job->callback;
@@ -216,7 +218,7 @@ static int load_secret (struct delivery *job, struct reason *reason)
     return reason_set (reason, "secret not allowed");
 }
 
-// The address, if the URL has one instead of a name.
+// Read the address in the URL into `ret`. False: the URL has a name.
 static bool read_literal_address (const struct callback *callback, struct resolved *ret)
 {
     ret->count = callback->url.literal;

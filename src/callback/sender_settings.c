@@ -21,7 +21,8 @@ static int set_named_reason (const char *name, const struct reason *why, struct 
     return reason_set (reason, "%s: %s", name, why->text);
 }
 
-// Add HOST:PORT, as in a URL; a value without a port is an address or a network.
+// Add a value of `allow`: HOST:PORT, as in a URL, or without a port an address or a network. 0, or
+// -1 with the reason.
 static int add_allowed_place (void *values, const char *text, struct reason *reason)
 {
     struct sender_settings *self = values;
@@ -113,7 +114,8 @@ static const struct setting_topic topics[] = {
 const struct setting_table sender_setting_table = {rows, sizeof rows / sizeof *rows, topics,
                                                    sizeof topics / sizeof *topics};
 
-// Whether the folder or file that a setting names can be used; "" names nothing.
+// Whether the folder or file that a setting names can be used. Also true for "", which names
+// nothing. False: with a reason.
 static bool is_path_usable (const char *setting, const char *path, bool folder,
                             struct reason *reason)
 {

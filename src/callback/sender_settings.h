@@ -25,6 +25,6 @@ extern const struct setting_table sender_setting_table;
 // Check all settings together. 0, or -1 with the reason.
 int sender_settings_check (const void *values, struct reason *reason);
 
-// Whether the settings allow this scheme and port. 0, or -1 with the reason.
+// Check that the settings allow this scheme and port. 0, or -1 with the reason.
 int sender_url_check (const struct sender_settings *self, const struct callback_url *url,
                       struct reason *reason);

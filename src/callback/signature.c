@@ -7,7 +7,7 @@
 
 #include "base64.h"
 
-enum { PARAMETERS_MAX = 512 }; // of a URL of 1,024 bytes
+enum { PARAMETERS_MAX = 512 }; // as many as fit in a URL of 1,024 bytes
 
 static void sha256_hex (struct span bytes, char ret[SIGNATURE_SIZE])
 {

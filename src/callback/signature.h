@@ -19,9 +19,10 @@ struct signed_header {
 
 struct signed_request {
     const char *method;
-    struct span path;                                    // begins with '/'
-    struct span query;                                   // without the '?'
-    struct signed_header headers[SIGNATURE_HEADERS_MAX]; // by name, one of them is x-sdk-date
+    struct span path;  // begins with '/'
+    struct span query; // without the '?'
+    struct signed_header
+        headers[SIGNATURE_HEADERS_MAX]; // sorted by name; one of them is x-sdk-date
     size_t header_count;
     struct span body;
 };
@@ -30,13 +31,14 @@ struct signed_request {
 // it.
 char *signature_canonical (const struct signed_request *self);
 
-// Write the names of the signed headers to `out`: "NAME;NAME".
+// Write the names of the signed headers to `out`: "NAME;NAME". Returns `out`.
 const char *signature_names (const struct signed_request *self, char *out, size_t size);
 
-// The signature of the request at this date, as in x-sdk-date.
+// Write the signature, in hex, of the request at this date (the value of x-sdk-date) with the
+// secret key `sk`.
 void signature_aksk (const struct signed_request *self, const char *date, struct span sk,
                      char ret[SIGNATURE_SIZE]);
 
-// "v1,BASE64" of "ID.TIMESTAMP.BODY".
+// Write the signature "v1,BASE64" of the text "ID.TIMESTAMP.BODY".
 void signature_standard (struct span key, const char *id, int64_t timestamp, struct span body,
                          char ret[STANDARD_SIGNATURE_SIZE]);

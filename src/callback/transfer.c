@@ -13,8 +13,9 @@
 #include "retry_after.h"
 
 enum {
-    CONNECTION_LIFE_S = 60, // then a new connection is made, and its address checked
-    INTERIM_MAX = 5         // answers of 1xx
+    CONNECTION_LIFE_S =
+        60,         // lifetime of a connection; then a new one is made, and its address checked
+    INTERIM_MAX = 5 // answers of 1xx
 };
 
 struct transfers {
@@ -249,7 +250,8 @@ void transfer_end (struct transfer **self_p)
     *self_p = NULL;
 }
 
-// Whether only the settings allow the address of its connection, which may be a reused one.
+// Whether only the settings allow the address of the connection, or it is not known; the connection
+// may be a reused one.
 static bool is_address_listed (const struct transfer *self)
 {
     char *text = NULL;

@@ -22,11 +22,11 @@ struct transfer;
 struct transfers *transfers_new (struct reactor *reactor, const struct address_rules *rules,
                                  const char *ca_file);
 
-// No transfer may be in progress.
+// Destroy it and set the pointer to NULL; no transfer may be in progress.
 void transfers_destroy (struct transfers **self);
 
 struct transfer_request {
-    const char *url, *host; // as callback_url_read wrote them
+    const char *url, *host; // as callback_url_read wrote them; borrowed for the call
     int port;
     bool is_put;
     const char (*lines)[CALLBACK_LINE_SIZE]; // headers
@@ -36,8 +36,8 @@ struct transfer_request {
     int64_t timeout_ms;
 };
 
-// Called when a transfer has ended: the `blotted` fields of `attempt` are not set. `listed`: only
-// the settings allow its address. The transfer is freed afterwards.
+// Called when a transfer has ended: `masked_secrets` and `masked_url` of `attempt` are not set.
+// `listed`: only the settings allow its address. The transfer is freed afterwards.
 typedef void transfer_fn (void *owner, const struct attempt *attempt, bool listed);
 
 // Start a transfer. `call` is called once, in a later turn of the reactor, unless the transfer is

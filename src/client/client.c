@@ -96,8 +96,8 @@ void zplan_client_set_interrupt (struct zplan_client *client, int fd)
 
 // -- answers
 
-// The request that this answers, or NULL. An answer without a REQUEST_ID can only reject a message
-// that the station could not read: if exactly one is in flight, that one.
+// The request that the received message answers, or NULL. An answer without a REQUEST_ID can only
+// reject a message that the station could not read: if exactly one is in flight, that one.
 static struct client_request **find_answered_request (struct zplan_client *self)
 {
     bool found;
@@ -120,7 +120,8 @@ static void fill_reply (const struct message *message, struct zplan_reply *ret)
                                               message->frames[i].size};
 }
 
-// Whether the station is giving up its plans: another station will accept the same request.
+// Whether the station rejects the request because it is stopping or a standby: then another station
+// will accept it.
 static bool is_handover_rejection (const struct message *answer)
 {
     struct span words = message_frame (answer, ZERO_FRAME_STATUS, NULL);
@@ -155,7 +156,7 @@ bool client_receive_message (struct zplan_client *self, size_t index)
     return true;
 }
 
-// Take one message of any address. False: there is none.
+// Receive one message from any endpoint. False: there is none.
 static bool receive_any (struct zplan_client *self)
 {
     for (size_t i = 0; i < self->endpoints.count; i++)
@@ -168,7 +169,7 @@ static void update_readiness (struct zplan_client *self)
 {
     if (self->count == 0)
         self->deadline_us = READINESS_NEVER;
-    // A request is late when its deadline has passed.
+    // A request expires after its deadline, not at it.
     int64_t due_us = self->deadline_us == READINESS_NEVER ? READINESS_NEVER : self->deadline_us + 1;
     int64_t check_due_us = client_has_several (self) ? client_due_us (self) : READINESS_NEVER;
     readiness_update (&self->ready, check_due_us < due_us ? check_due_us : due_us, true);
@@ -202,7 +203,8 @@ size_t zplan_client_in_hand (const struct zplan_client *client)
 
 // -- sending
 
-// Lay out a request from what the caller gave, with `id_out` as its REQUEST_ID unless it has one.
+// Lay out a request from the caller's frames, with a REQUEST_ID, made in `id_out`, unless they
+// contain one.
 static int lay_out_request (struct zplan_client *self, uint8_t command,
                             const struct zplan_frame *frames, size_t count,
                             char id_out[REQUEST_ID_SIZE], struct message *ret)
@@ -275,7 +277,7 @@ int zplan_client_send (struct zplan_client *client, uint8_t command,
 struct awaited_reply {
     struct zplan_client *client;
     bool done;
-    bool lost; // the connection was, to one of several addresses
+    bool lost; // the connection to one of several endpoints was lost
     bool interrupted;
     int error;
     struct zplan_reply *ret;

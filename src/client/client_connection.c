@@ -14,7 +14,7 @@
 enum {
     QUEUE_MAX = 2 * ZPLAN_REQUESTS_MAX,      // libzmq may count half of the read messages as unread
     DRAIN_MESSAGES = 4 * ZPLAN_REQUESTS_MAX, // read at most from a lost connection
-    SENDS_MAX = 4,                           // of one request, at most
+    SENDS_MAX = 4,                           // times that one request is sent, at most
     FULL_US = 10000                          // until a send to a full connection is retried
 };
 
@@ -103,7 +103,7 @@ const char *zplan_client_endpoint (const struct zplan_client *client)
 
 // -- lost connections
 
-// The first request in flight on this connection.
+// The first request in flight on this connection, or NULL.
 static struct client_request **find_sent_request (struct zplan_client *self, size_t index)
 {
     struct client_request **at = &self->first;
@@ -112,7 +112,8 @@ static struct client_request **find_sent_request (struct zplan_client *self, siz
     return *at ? at : NULL;
 }
 
-// Answers that arrived before the loss still count.
+// Replace a lost connection, and resend or end the requests in flight on it. Answers that arrived
+// before the loss still count, so they are read first.
 static void handle_lost_connection (struct zplan_client *self, size_t index)
 {
     for (int i = 0; i < DRAIN_MESSAGES && client_receive_message (self, index); i++) {
@@ -144,7 +145,7 @@ void client_drop_connection (struct zplan_client *self, const struct client_requ
 
 // -- sending
 
-// Send the request's copy. False: there is no connection, or its queue is full.
+// Send the request's copy on the current connection. False: there is none, or its queue is full.
 static bool send_copy (struct zplan_client *self, struct client_request *request)
 {
     const struct message_copy *copy = request->copy;
@@ -238,7 +239,7 @@ int client_send_or_queue (struct zplan_client *self, struct client_request *requ
     if (!request_copy (self, request, message))
         return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
     request->safe = request_is_safe (message);
-    send_waiting_requests (self); // those before it
+    send_waiting_requests (self); // requests that wait are sent before the new one
     if (!self->waiting)
         send_copy (self, request);
     request_append (self, request);

@@ -10,7 +10,7 @@
 
 enum {
     REQUEST_ID_SIZE = 48,
-    REQUEST_WAITS = -1 // for a connection to one of several addresses
+    REQUEST_WAITS = -1 // value of `at`: the request waits for a connection
 };
 
 // A message as it is sent, in one allocation.
@@ -40,18 +40,18 @@ struct zplan_client {
     char *endpoint; // as it was given
     struct endpoints endpoints;
     struct keys keys;
-    void *context; // of this client alone
+    void *context; // ZeroMQ context, not shared
     struct dealers dealers;
     struct readiness ready;
-    int64_t timeout_ms;                    // of each request that is sent from now on
+    int64_t timeout_ms;                    // timeout of requests that are sent from now on
     int interrupt_fd;                      // a waiting call ends when it is readable; -1 = none
     uint64_t session;                      // random; with `requests` it makes unique request ids
     uint64_t requests;                     // sent so far
     uint64_t last_answered[ENDPOINTS_MAX]; // number of the last answered request of each endpoint
     struct client_request *first;          // those in flight, oldest first
     struct client_request **end;           // where the next one is linked
-    size_t count;                          // of requests in flight
-    size_t waiting;                        // of requests that wait for a connection
+    size_t count;                          // number of requests in `first`, with those that wait
+    size_t waiting;                        // number of requests that wait for a connection
     unsigned leaving;      // bits of endpoints whose station gives up its plans: no requests
     size_t copied;         // bytes of the copies of requests
     int64_t deadline_us;   // no request expires before this time
@@ -62,10 +62,10 @@ struct zplan_client {
     struct packet packet;  // the last reply
     struct message answer; // the parsed reply; borrows from packet
     uint8_t *kept;         // the frames of the last reply to a call
-    struct reason reason;  // of the last call that failed
+    struct reason reason;  // why the last failed call failed
 };
 
-// As zplan_client_new, with these keys.
+// As zplan_client_new, with these keys, which are copied.
 struct zplan_client *client_new (const char *endpoint, const struct keys *keys);
 
 // Store the text for zplan_client_error. Returns the error.
@@ -80,7 +80,7 @@ int client_fail_as (struct zplan_client *self, int error, const char *words);
 // Connect to all addresses. 0, or -1 with errno.
 int client_connect (struct zplan_client *self);
 
-// Close them all.
+// Close the connections to all addresses.
 void client_disconnect (struct zplan_client *self);
 
 // Whether there are several addresses.
@@ -101,8 +101,8 @@ int client_send_or_queue (struct zplan_client *self, struct client_request *requ
 // send those that wait for one.
 void client_update_connections (struct zplan_client *self);
 
-// The station has not handled the request because it is giving up its plans: with several addresses
-// the request waits to be resent to another station. False: there is only one address.
+// Let a request that a stopping or standby station rejected wait, to be resent to another station.
+// False: there is only one address, so the rejection is the answer.
 bool client_requeue_request (struct zplan_client *self, struct client_request *request);
 
 // Close the connection that this request was sent on, with its queue. With several addresses the
@@ -121,13 +121,14 @@ struct client_request *request_unlink (struct zplan_client *self, struct client_
 void request_finish (struct zplan_client *self, struct client_request *request, int error,
                      const struct zplan_reply *reply);
 
-// The same for all requests in flight now, but not those that callbacks send meanwhile.
+// Finish all requests in flight now, but not those that callbacks send meanwhile.
 void request_finish_all (struct zplan_client *self, int error);
 
-// End a request without an answer.
+// End a request without an answer, after a timeout or an interrupt. Closes its connection if the
+// request may still be queued there.
 void request_abandon (struct zplan_client *self, struct client_request **at);
 
-// End those that timed out. `all_read`: no message is left to be read.
+// End the requests that timed out. `all_read`: no message is left to be read.
 void request_expire (struct zplan_client *self, bool all_read);
 
 // Keep the message with the request. False: there is no memory, or too much is kept.

@@ -19,8 +19,8 @@ static const char title_start[] = "plan.";
 struct zplan_events {
     struct listener listener; // its packet is the last event
     int codes;                // the selected events
-    int64_t last;             // its seq; 0 = none came
-    char epoch[EPOCH_SIZE];   // of the last event
+    int64_t last;             // seq of the last event; 0 = none yet
+    char epoch[EPOCH_SIZE];   // epoch of the last event
 };
 
 static struct zplan_events *events_new (const char *endpoint, const struct keys *keys)
@@ -162,7 +162,8 @@ int zplan_events_select (struct zplan_events *events, int codes)
         return ZPLAN_ERROR_ARGUMENT;
     if (codes == events->codes)
         return ZPLAN_OK;
-    set_subscriptions (events, ZMQ_SUBSCRIBE, codes); // first: misses no event of both
+    set_subscriptions (events, ZMQ_SUBSCRIBE,
+                       codes); // first, so that no event selected both before and now is missed
     set_subscriptions (events, ZMQ_UNSUBSCRIBE, events->codes);
     events->codes = codes;
     events->last = 0;

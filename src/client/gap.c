@@ -8,7 +8,7 @@ static const char *epoch_or_empty (const char *epoch)
     return epoch ? epoch : "";
 }
 
-// An unknown epoch does not differ from any other.
+// Whether both epochs are known and differ.
 static bool epochs_differ (const char *mine, const char *theirs)
 {
     return *mine && *theirs && strncmp (mine, theirs, EPOCH_SIZE - 1) != 0;
@@ -36,7 +36,7 @@ static struct gap_seen *seen_entry (const struct gap *self, int64_t seq)
     return &self->seen[seq % GAP_SEEN_MAX];
 }
 
-// Whether this same result was delivered before, from another connection or the history.
+// Whether this run with this number was delivered before, from another connection or the history.
 static bool was_delivered (const struct gap *self, const struct gap_mark *mark)
 {
     const struct gap_seen *seen = self->seen ? seen_entry (self, mark->seq) : NULL;

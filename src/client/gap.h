@@ -26,14 +26,15 @@ struct gap_seen {
 };
 
 struct gap {
-    bool known;              // `last` is valid
-    bool fresh;              // no result since the watch began: the first may be below `last`
-    int64_t last;            // seq
-    int64_t exec_id;         // of the run with number `last`; 0 = not known
-    int64_t from_history;    // first seq of those from the history, up to `last`; 0 = none
-    char epoch[EPOCH_SIZE];  // of `last`; empty: not known yet
+    bool known;      // `last` is valid
+    bool fresh;      // no result since the watch began: the first may be below `last`
+    int64_t last;    // seq up to which everything was delivered
+    int64_t exec_id; // run with number `last`; 0 = not known
+    int64_t
+        from_history; // first seq of the results that the history returned, up to `last`; 0 = none
+    char epoch[EPOCH_SIZE];  // epoch of `last`; empty: not known yet
     char former[EPOCH_SIZE]; // the previous epoch: results in flight may still belong to it
-    struct gap_seen *seen;   // GAP_SEEN_MAX of them, borrowed; NULL: there is one connection
+    struct gap_seen *seen;   // GAP_SEEN_MAX entries, borrowed; NULL: there is one connection
 };
 
 // What identifies a broadcast result.
@@ -46,7 +47,7 @@ struct gap_mark {
 enum gap_sort {
     GAP_NEXT,      // deliver it: it is `last` + 1
     GAP_STRAY,     // deliver it; it does not advance `last`: no seq, or of the former epoch
-    GAP_DUPLICATE, // drop it: it was delivered before
+    GAP_DUPLICATE, // drop it: the same run was delivered before
     GAP_MISSING,   // deliver it after the missing results before it
     GAP_REWOUND,   // deliver it: the station has lost its latest results and counts from there
     GAP_RESTARTED  // deliver it after those before it: the station has restarted its numbering
@@ -78,8 +79,9 @@ void gap_advance (struct gap *self, int64_t seq, const char *epoch);
 // Record that the station has restarted its numbering: all results of this epoch are new.
 void gap_restart (struct gap *self, const char *epoch);
 
-// Whether this epoch differs from that of `last`; an unknown epoch does not.
+// Whether this epoch differs from that of `last`. False if one of them is not known.
 bool gap_epoch_differs (const struct gap *self, const char *epoch);
 
-// Whether the station, whose last broadcast is `last`, has published more than was received here.
+// Whether the station, whose last broadcast is `last`, has published results that are not delivered
+// here: `last` is larger than ours, or of another epoch.
 bool gap_is_behind (const struct gap *self, int64_t last, const char *epoch);

@@ -6,9 +6,9 @@
 #include "readiness.h"
 
 struct listener {
-    void *context; // of this listener alone
+    void *context; // ZeroMQ context, not shared
     void *socket;
-    size_t count; // of the endpoints that it is connected to
+    size_t count; // number of endpoints that it is connected to
     struct readiness ready;
     struct keys keys;
     struct packet packet; // the last message that was received

@@ -1,5 +1,5 @@
 // A plan in the making: the members of its PLAN frame as a JSON object, and its frames. Each change
-// is made to a copy, which is judged by the rules of the PLAN frame; members that are not set yet
+// is made to a copy, which is checked by the rules of the PLAN frame; members that are not set yet
 // get valid values for the check, so that they cannot make it fail.
 #include "plan_builder.h"
 
@@ -22,22 +22,22 @@ struct zplan_plan {
     char station[STATION_NAME_MAX + 1];
     char id[IDENT_SIZE]; // "" = the station makes one
     json_t *members;
-    struct zone *zone;                // of times of day; NULL = UTC
+    struct zone *zone;                // for times of day; NULL = UTC
     char timezone[ZONE_NAME_MAX + 1]; // the name of `zone`
     size_t count;
     struct zplan_frame frames[FRAMES_MAX]; // their data are owned
-    char *text;                            // of the PLAN frame; NULL = not written yet
-    int error;                             // of the first setter that failed
+    char *text;                            // text of the PLAN frame; NULL = not written yet
+    int error;                             // error of the first setter that failed; 0 = none
     struct reason reason;
 };
 
-// The station may allow less.
+// The widest limits: those of the station may be smaller.
 static const struct plan_limits limits = {
     .bytes = INT64_MAX, .description = DESCRIPTION_ROOM, .depth = JSON_DEPTH_MAX};
 
 // -- errors
 
-// Store the reason of an error. The first error of a setter and its reason are kept.
+// Store the reason of an error, unless a setter has failed before. Returns the error.
 static int store_reason (struct zplan_plan *self, int error, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
@@ -58,7 +58,7 @@ static int fail_memory (struct zplan_plan *self)
     return store_reason (self, ZPLAN_ERROR_MEMORY, "%s", zplan_error_text (ZPLAN_ERROR_MEMORY));
 }
 
-// Called at the end of each setter: after an error the plan must not be submitted.
+// Keep the error of the first setter that failed: such a plan is not submitted. Returns the error.
 static int keep_setter_error (struct zplan_plan *self, int error)
 {
     if (!self->error)
@@ -86,7 +86,7 @@ static bool has_member (const json_t *members, const char *name)
     return json_object_get (members, name) != NULL;
 }
 
-// Give `name` this number unless there is one. False: no memory.
+// Set the member `name` to this number if it is missing. False: no memory.
 static bool set_if_missing (json_t *members, const char *name, int64_t value)
 {
     return has_member (members, name) ||
@@ -104,7 +104,8 @@ static int check_members (struct zplan_plan *self, json_t *members)
     return ZPLAN_OK;
 }
 
-// The same for an unfinished plan: without a type it may still become valid.
+// Check an unfinished plan: missing members get valid values in a copy, so that only those that
+// were set can fail.
 static int check_unfinished (struct zplan_plan *self, const json_t *members)
 {
     json_t *trial = json_copy ((json_t *)(uintptr_t)members);
@@ -125,7 +126,7 @@ static int check_unfinished (struct zplan_plan *self, const json_t *members)
     return error;
 }
 
-// Replace the name of a type by its number, which the setters read.
+// Replace the name of a type by its number, which the setters read. False: no memory.
 static bool replace_type_name (json_t *members)
 {
     const char *name = json_string_value (json_object_get (members, "plan_type"));
@@ -266,7 +267,8 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     return error;
 }
 
-// Add the time zone that was set to the changes, which are taken and may be NULL.
+// Add the time zone that was set to `changes`, whose reference is taken and which may be NULL.
+// Returns them, or NULL: no memory.
 static json_t *add_timezone (const struct zplan_plan *self, json_t *changes)
 {
     if (changes && *self->timezone &&

@@ -51,7 +51,8 @@ int readiness_watch (struct readiness *self, size_t place, void *socket)
     return 0;
 }
 
-// Asking for the events also makes ZMQ_FD unreadable until something new happens.
+// Whether the socket has a message to receive. Reading ZMQ_EVENTS also makes ZMQ_FD unreadable
+// until something new happens.
 static bool has_input (void *socket)
 {
     int events = 0;

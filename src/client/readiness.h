@@ -11,11 +11,11 @@ enum { READINESS_SOCKETS_MAX = 16 };
 
 struct readiness {
     int epoll_fd; // the descriptor to wait on; -1 = not open
-    int timer_fd; // in the epoll
+    int timer_fd; // a timer that epoll_fd watches
     size_t count; // number of entries used in `places`
     struct {
         void *socket; // borrowed; NULL = none
-        int fd;       // of it, in the epoll
+        int fd;       // its ZMQ_FD, which epoll_fd watches
     } places[READINESS_SOCKETS_MAX];
     int64_t at_us; // what the timer is set to
 };
@@ -30,7 +30,7 @@ void readiness_close (struct readiness *self);
 // closed. 0, or -1 with errno.
 int readiness_watch (struct readiness *self, size_t place, void *socket);
 
-// Also be readable when this descriptor is; it cannot be removed.
+// Make the descriptor also readable while `fd` is, until `fd` is closed. 0, or -1 with errno.
 int readiness_add (struct readiness *self, int fd);
 
 // Call this after each use of the sockets, before anything waits. The descriptor becomes readable
@@ -39,8 +39,8 @@ int readiness_add (struct readiness *self, int fd);
 void readiness_update (struct readiness *self, int64_t at_us, bool listens);
 
 enum readiness_event {
-    READINESS_READY,    // or it timed out
-    READINESS_SIGNAL,   // one was caught
+    READINESS_READY,    // the descriptor is readable, or the wait timed out
+    READINESS_SIGNAL,   // a signal was caught
     READINESS_INTERRUPT // `interrupt_fd` is readable, and nothing else
 };
 

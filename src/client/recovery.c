@@ -14,8 +14,8 @@
 
 enum {
     CHECK_INTERVAL_US = 5000000, // without a result for this long: check for missed ones
-    GRACE_US = 1000000,          // there are: they may be in flight, so check again first
-    CHECK_MAX_US = 60000000,     // at most between checks of a station that does not answer
+    GRACE_US = 1000000,          // missed ones may be in flight: check again after this
+    CHECK_MAX_US = 60000000,     // largest interval of checks of a station that does not answer
     FILL_RETRY_US = 1000000,     // between two attempts to fill a gap
     FILL_TIMEOUT_US = 60000000,  // for all attempts to fill one gap
     TURNS = 64                   // steps or skipped messages of one call
@@ -67,7 +67,7 @@ static void postpone_check (struct recovery *self)
     schedule_check (self, self->notified ? self->check_interval_us : CHECK_INTERVAL_US);
 }
 
-// Begin to read the history after the last result.
+// Request the first page of the history after the last result.
 static void request_first_page (struct recovery *self)
 {
     struct filling *filling = &self->filling;
@@ -155,8 +155,8 @@ static void handle_unreadable_history (struct zplan_subscriber *self)
     }
 }
 
-// Request the next page. False: there is none. A station that repeats a cursor would cause an
-// endless loop, so that is an error.
+// Request the page after this one. False: it was the last. A repeated cursor is an error, as it
+// would cause an endless loop.
 static bool request_next_page (struct zplan_subscriber *self, const json_t *page)
 {
     struct filling *filling = &self->recovery.filling;
@@ -198,7 +198,7 @@ static void begin_page (struct zplan_subscriber *self)
     recovery->phase = PHASE_RETURN;
 }
 
-// Return a run of the page, if it is wanted. True: `ret` is filled.
+// Return this run of the page if it was missed and its title is wanted. True: `ret` is filled.
 static bool return_if_missed (struct zplan_subscriber *self, const json_t *run,
                               struct zplan_result *ret)
 {
@@ -256,8 +256,8 @@ static bool return_next_run (struct zplan_subscriber *self, struct zplan_result 
 
 // -- periodic checks
 
-// Results that are missing for the first time may still be in flight, so they are not requested
-// yet.
+// Compare the station's last result with ours. Missing results may still be in flight, so they are
+// requested only when a second check misses them too.
 static void compare_head (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
@@ -287,7 +287,7 @@ static void compare_head (struct zplan_subscriber *self)
 
 // -- results
 
-// Give the one that was received. False: it is not wanted.
+// Return the received result. True: `ret` is filled. False: its title is not wanted.
 static bool return_result (struct zplan_subscriber *self, enum gap_sort sort,
                            struct zplan_result *ret)
 {
@@ -319,7 +319,7 @@ static bool receive_result (struct zplan_subscriber *self, int *turns, struct zp
     return false;
 }
 
-// Run the current phase. True: `ret` is filled.
+// Do one step of the current phase. True: `ret` is filled.
 static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
@@ -366,8 +366,8 @@ static bool is_phase_ready (const struct recovery *self, int turns)
     return turns > 0;
 }
 
-// Check at once if another connection was made: the last results of the previous one may be
-// missing.
+// Schedule a check at once if another connection was made: the last results of the previous one may
+// be missing.
 static void check_for_reconnection (struct recovery *self)
 {
     uint64_t turns = client_connection_count (self->client);

@@ -48,7 +48,8 @@ int64_t zplan_reply_first_time (const struct zplan_reply *reply)
     return number_parse (text, &time) && time > 0 ? time : 0;
 }
 
-// Copy text; each byte of a control character or of invalid UTF-8 becomes a '?'.
+// Copy text, cut to `size` with its NUL; each byte of a control character or of invalid UTF-8
+// becomes a '?'.
 static void copy_printable (struct span words, char *out, size_t size)
 {
     const uint8_t *at = words.data, *end = at + words.size;

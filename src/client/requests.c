@@ -114,7 +114,8 @@ void request_drop_copy (struct zplan_client *self, struct client_request *reques
 
 // -- the end without an answer
 
-// The request has arrived if the station answered one that was sent later on the same connection.
+// The connection stays open if the request has arrived: the station then answered one that was sent
+// later on it.
 void request_abandon (struct zplan_client *self, struct client_request **at)
 {
     bool several = client_has_several (self);
@@ -138,9 +139,9 @@ static struct client_request **find_expired_request (struct zplan_client *self, 
     return NULL;
 }
 
-// A callback may send new requests, which do not expire at `now_us`. While messages are unread,
-// the answers may be among them, as after a long pause of the program: then nothing expires, for
-// at most LATE_TURNS_MAX turns.
+// Callbacks may send new requests, which do not expire at `now_us`. While messages are unread, the
+// answers may be among them, as after a long pause of the program: then nothing expires, for at
+// most LATE_TURNS_MAX turns.
 void request_expire (struct zplan_client *self, bool all_read)
 {
     int64_t now_us = clock_mono_us ();
@@ -160,8 +161,8 @@ void request_expire (struct zplan_client *self, bool all_read)
 
 // -- requests that are safe to repeat
 
-// The admin commands that read, and those that read with this first argument: the commands that the
-// role observe allows, and whoami. The Python client has the same list.
+// The admin commands that only read; with an `argument`, only with it as the first argument: the
+// commands that the role observe allows, and whoami. The Python client has the same list.
 static const struct {
     const char *command, *argument;
 } reads[] = {

@@ -31,7 +31,7 @@ struct filling {
     int64_t before;   // seq of the result that waits; INT64_MAX: none
     int64_t until_us; // monotonic; no retry after it while a result waits
     bool opened;      // the first page was seen
-    int64_t last;     // of the station
+    int64_t last;     // the station's last seq
     char epoch[EPOCH_SIZE];
     char after[64]; // cursor of the page to request; "" = the first
     json_t *page;   // being returned; owned
@@ -42,13 +42,13 @@ struct filling {
 struct recovery {
     struct zplan_client *client; // for the history; NULL: no recovery
     zplan_notice_fn *notice;     // may be NULL
-    void *context;               // of `notice`
+    void *context;               // passed to `notice`
     enum subscriber_phase phase;
     struct gap gap;
     struct filling filling;
     bool result_waits;    // a result was received that waits for what was missed before it
     bool answered;        // `history` was answered at least once, so waiting for it is worthwhile
-    bool notified;        // notice given that the history does not answer
+    bool notified;        // the caller was notified that the history does not answer
     bool behind;          // the last check found results that were not received
     int64_t check_due_us; // monotonic: time of the next check
     int64_t check_interval_us; // interval from the last check to `check_due_us`
@@ -64,17 +64,17 @@ struct recovery {
 
 struct zplan_subscriber {
     struct listener listener;   // its packet is the last result, or the one that waits
-    char *prefix;               // of the titles wanted
+    char *prefix;               // the titles wanted begin with it
     bool calling;               // a notice is being delivered
-    struct zplan_result result; // of it; borrows from it
-    struct gap_mark mark;       // of it; borrows from `mark_epoch`
+    struct zplan_result result; // the result in the listener's packet, from which it borrows
+    struct gap_mark mark;       // seq, exec_id and epoch of `result`; borrows from `mark_epoch`
     char mark_epoch[EPOCH_SIZE];
-    char epoch[EPOCH_SIZE]; // of the last returned result
+    char epoch[EPOCH_SIZE]; // epoch of the last returned result
     uint8_t *bytes;         // title and run of a result from the history; owned
     struct recovery recovery;
 };
 
-// Whether results with this title are wanted.
+// Whether results with this title are wanted: it begins with `prefix`.
 bool subscriber_wants (const struct zplan_subscriber *self, struct span title);
 
 // The broadcast numbers in a plan or run, which may be NULL. The epoch is copied to `epoch`.
@@ -87,13 +87,13 @@ bool subscriber_receive (struct zplan_subscriber *self, int *turns);
 // Return the received result to the caller in `ret`.
 void subscriber_return_result (struct zplan_subscriber *self, struct zplan_result *ret);
 
-// Update the descriptor: readable if something is left to do.
+// Make the descriptor readable if something is left to do, else not readable.
 void subscriber_update (struct zplan_subscriber *self);
 
 // The next result, without waiting. False: there is none now. Needs a recovery.
 bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret);
 
-// The monotonic time of the next action; and whether the socket should be read now.
+// The monotonic time of the next action. `*ret_listens`: whether the socket should be read now.
 int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens);
 
 void recovery_end (struct recovery *self);

@@ -11,7 +11,7 @@ struct daemon {
     struct reactor *reactor;
     struct source signals;
     int signal_fd;
-    void (*stop) (void *owner); // called at a signal that ends the program
+    void (*stop) (void *owner); // called when a signal ends the program
     void *owner;
 };
 
@@ -30,14 +30,14 @@ struct daemon_station {
     const char *endpoints, *server_key, *key;
 };
 
-// Whether such a station can be connected to: for the check of settings. `setting` is the name of
-// the setting with the endpoints. 0, or -1 with a reason.
+// Check that the endpoints, server_key and key are valid; nothing is connected. `setting` is the
+// name of the setting with the endpoints. 0, or -1 with a reason.
 int daemon_check (const struct daemon_station *station, const char *setting, struct reason *reason);
 
-// Connect to the station. NULL with a reason.
+// Create a client of the station; destroy it with zplan_client_destroy. NULL with a reason.
 struct zplan_client *daemon_connect (const struct daemon_station *station, struct reason *reason);
 
-// Read the certificate of the key, for other sockets: `ret` borrows from `cert`, which the caller
-// must wipe. `ret` is NULL without CURVE. 0, or -1 with a reason.
+// Read the certificate of the key, for other sockets. `ret` points to `room`, which borrows from
+// `cert`; the caller must wipe `cert`. `ret` is NULL without CURVE. 0, or -1 with a reason.
 int daemon_curve (const struct daemon_station *station, struct curve_cert *cert,
                   struct zplan_curve *room, const struct zplan_curve **ret, struct reason *reason);

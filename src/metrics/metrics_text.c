@@ -126,17 +126,18 @@ static void write_counters (FILE *out, const json_t *counters)
 // Targets that share one label.
 struct labelled {
     const char *name;
-    const json_t *const *targets; // several: those of `other`
+    const json_t *const *targets; // more than one only for `other`
     size_t count;
 };
 
 struct labels {
-    const json_t *targets[METRIC_TARGETS_MAX]; // from the start; those of `other` from the end
+    const json_t *targets[METRIC_TARGETS_MAX]; // labelled targets from the start, those of `other`
+                                               // from the end
     struct labelled at[METRIC_TARGETS_MAX];
     size_t count;
 };
 
-// The first `most` targets get a label of their own; the rest share `other`.
+// Group the targets: the first `most` get a label of their own, the rest share `other`.
 static void label_targets (struct labels *self, const json_t *targets, size_t most)
 {
     size_t rest = 0;
@@ -157,7 +158,8 @@ static void label_targets (struct labels *self, const json_t *targets, size_t mo
             (struct labelled){other, &self->targets[METRIC_TARGETS_MAX - rest], rest};
 }
 
-// The value of a label: the sum over its targets; for `connected`, whether all are.
+// The value of a label: the sum of this member over its targets; for `connected` 1 if all targets
+// are connected, else 0.
 static int64_t sum_of_targets (const struct labelled *self, const char *group, const char *name)
 {
     int64_t sum = 0, yes = 0;
@@ -223,7 +225,7 @@ static void write_overdue (FILE *out, const json_t *stats, const struct labels *
 
 // -- histograms
 
-// `target` NULL: without a target label.
+// Write the buckets, sum and count of one histogram. `target` NULL: without a target label.
 static void write_histogram (FILE *out, const char *name, const char *target, const json_t *le_us,
                              const int64_t *counts, int64_t sum_us)
 {

@@ -26,9 +26,10 @@
 enum {
     CONNECTIONS_MAX = 4096,
     ADDRESS_CONNECTIONS_MAX = 256,
-    CONNECTION_MEMORY = 24576, // the header (GUARD_HEAD_MAX), and data of the library
-    ACCEPTS_MAX = 64,          // in a turn
-    PAUSE_MS = 100,            // until accepting is retried at a limit
+    CONNECTION_MEMORY =
+        24576,        // bytes per connection: the header (GUARD_HEAD_MAX), and data of the library
+    ACCEPTS_MAX = 64, // connections accepted per turn
+    PAUSE_MS = 100,   // until accepting is retried at a limit
     HEADER_MS = 10000,
     IDLE_MS = 60000, // from a request to the end of the next header
 };
@@ -87,7 +88,7 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
         if (peer->next)
             peer->next->place = peer->place;
         timer_end (&peer->deadline);
-        if (peer->exchange) // of a request that the library did not complete
+        if (peer->exchange) // left from a request that the library did not complete
             exchange_destroy (&peer->exchange);
         free (peer);
         *context = NULL;
@@ -161,9 +162,9 @@ void server_count_request (struct server *self, const struct exchange *exchange)
 
 // -- the loop
 
-// The library requests a turn at once when it has work left, but also repeatedly while a TLS
-// handshake waits for its peer. It gets a few turns at once, then one after 1, 2, 4 ... 64 ms,
-// until something happens.
+// Run the library, and set the timer for its next turn. The library requests a turn at once when it
+// has work left, but also repeatedly while a TLS handshake waits for its peer. It gets a few turns
+// at once, then one after 1, 2, 4 ... 64 ms, until something happens.
 static void run_daemon (struct server *self)
 {
     enum { AT_ONCE = 4, DOUBLED_MAX = 6 };
@@ -183,7 +184,7 @@ static void on_timer (void *owner)
     run_daemon (owner);
 }
 
-// A connection has input, or an answer is ready.
+// Run the library, as a connection has input or an answer is ready.
 static void on_wakeup (void *owner)
 {
     struct server *self = owner;
@@ -197,8 +198,8 @@ static void on_epoll (void *owner, uint32_t events)
     on_wakeup (owner);
 }
 
-// Whether an address has reached its limit of connections. Proxies have none, as they connect for
-// all their users.
+// Whether an address has reached its limit of connections. Always false for proxies, as they
+// connect for all their users.
 static bool is_at_connection_limit (struct server *self, const char *address)
 {
     size_t count = 0;

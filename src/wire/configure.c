@@ -1,5 +1,5 @@
-// The file is applied first, wherever -c is on the command line, so that the command line always
-// wins.
+// The settings file is applied first, wherever -c is on the command line, so that the command line
+// always wins.
 #include "configure.h"
 
 #include <czmq.h>
@@ -103,7 +103,7 @@ static int apply_item (const struct filled *to, zconfig_t *item, const char *sec
     return 0;
 }
 
-// zconfig treats a folder as an empty file, and ends a line at a NUL.
+// Whether zconfig can read the file: it treats a folder as an empty file, and ends a line at a NUL.
 static bool is_text_file (const char *path)
 {
     struct stat entry;

@@ -9,12 +9,12 @@ struct configured_program {
     const char *name;
     const struct setting_table *table;
     const char *usage_head, *usage_tail; // text of --help before and after the options
-    bool reloads;                        // SIGHUP reloads all settings that are not fixed
+    bool reloads;                        // true: SIGHUP reloads all settings that are not fixed
     int (*check) (const void *values, struct reason *reason); // checks all settings together
 };
 
 enum configured {
-    CONFIGURED,       // go on
+    CONFIGURED,       // the settings are valid: run the program
     CONFIGURED_DONE,  // --help or --version was answered
     CONFIGURED_USAGE, // the command line is wrong
     CONFIGURED_WRONG  // a setting or the file is wrong

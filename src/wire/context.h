@@ -19,6 +19,7 @@ void *wire_socket (int type);
 // port 34463. 0, or -1 with a reason that starts with the endpoint.
 int wire_bind (void *socket, const char *endpoint, struct reason *reason);
 
-// The same for an endpoint to which a closed socket of this process was bound: this process still
-// holds the lock of its path. -1 also while the old socket still occupies its port; try again.
+// Bind to an endpoint to which a closed socket of this process was bound, without checking it: this
+// process still holds the lock of its path. -1 also while the old socket still occupies its port;
+// try again.
 int wire_bind_again (void *socket, const char *endpoint, struct reason *reason);

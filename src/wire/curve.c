@@ -127,8 +127,8 @@ static const char *read_section_name (struct cert_reader *self, struct span text
     return NULL;
 }
 
-// Returns what is wrong with the line, or NULL. The text must not quote the line, which may contain
-// a key.
+// Read one line of a certificate. Returns what is wrong with it, or NULL. The text must not quote
+// the line, which may contain a key.
 static const char *read_cert_line (struct cert_reader *self, struct span line)
 {
     for (size_t i = 0; i < line.size; i++)
@@ -352,7 +352,7 @@ static void set_socket_option (void *socket, int option, const void *value, size
     (void)rc;
 }
 
-// The size includes the NUL: so libzmq takes the keys as Z85.
+// Set the keys of a socket. The size includes the NUL: so libzmq takes the keys as Z85.
 static void set_socket_keys (void *socket, const struct curve_keys *own)
 {
     set_socket_option (socket, ZMQ_CURVE_PUBLICKEY, own->public_key, CURVE_KEY_SIZE);

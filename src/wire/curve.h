@@ -44,13 +44,13 @@ enum curve_part {
     CURVE_SECRET  // the secret key is required, and only the owner may have access to the file
 };
 
-// What the owner of a key may do; flags of a set.
+// What the owner of a key may do; bits of a set.
 enum curve_role {
     CURVE_ROLE_SUBMIT = 1,
     CURVE_ROLE_OBSERVE = 2,
     CURVE_ROLE_MANAGE = 4,
     CURVE_ROLE_RESULT = 8,
-    CURVE_ROLE_SIGNAL = 16 // to flows
+    CURVE_ROLE_SIGNAL = 16 // may send signals to flows
 };
 
 // Whether the text is a key for libzmq: 40 characters of Z85. NULL is not valid.
@@ -70,7 +70,7 @@ int curve_keys_make (struct curve_keys *ret, struct reason *reason);
 int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *ret,
                      struct reason *reason);
 
-// Whether a file can be written with this name, these roles and stations: the name is 1..64 of
+// Check that a file can be written with this name, these roles and stations: the name is 1..64 of
 // A-Z a-z 0-9 _ . - with no dot at the start. 0, or -1 with a reason that names what is wrong.
 int curve_cert_check (const struct curve_cert *cert, struct reason *reason);
 

@@ -1,4 +1,4 @@
-// What a key may do, and for which targets: parses the lists of a certificate.
+// Parse the lists of a certificate: the roles of a key, and the targets that they are for.
 #include "curve.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static const char *first_part_of_list (const char *list)
     return *list ? list : NULL;
 }
 
-// Get the next part; false at the end.
+// Get the next part of the list. False: there are no more.
 static bool next_part_of_list (const char **rest, struct span *ret)
 {
     if (!*rest)

@@ -14,8 +14,8 @@ enum {
     CONNECT_TIMEOUT_MS = 2000 // for a host that is gone; then its name is resolved again
 };
 
-// Stop the monitor first: if an event occurs between the closing of the two sockets, threads of
-// libzmq wait forever for its reader.
+// Close the sockets of an address. Stop the monitor first: if an event occurs between the closing
+// of the two sockets, threads of libzmq wait forever for its reader.
 static void close_dealer (struct dealer *row)
 {
     int error = errno;
@@ -30,8 +30,9 @@ static void close_dealer (struct dealer *row)
     errno = error;
 }
 
-// Create the reading socket first, with an unlimited queue, as libzmq blocks when it is full.
-// Subscribe only to rare events, as the owner may not read them for a long time.
+// Open the monitor of an address. Create the reading socket first, with an unlimited queue, as
+// libzmq blocks when it is full. Subscribe only to rare events, as the owner may not read them for
+// a long time.
 static int open_monitor (struct dealers *self, struct dealer *row)
 {
     char endpoint[64];

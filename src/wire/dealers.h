@@ -4,7 +4,7 @@
 // within a message aborts this process (libzmq 4.3.4, fq.cpp: `!_more`).
 //
 // A monitor of each socket reports its connection. A single address has no monitor unless it is to
-// be watched: it always counts, and libzmq queues messages until it is connected.
+// be watched: it is always the current one, and libzmq queues messages until it is connected.
 #pragma once
 
 #include "endpoints.h"
@@ -25,9 +25,9 @@ struct dealers {
     const struct endpoints *endpoints; // borrowed
     dealer_prepare_fn *prepare;
     void *owner;
-    bool watch_single; // a single address counts only while it is connected
-    uint64_t turns;    // connections so far
-    uint64_t monitors; // made so far
+    bool watch_single; // true: a single address is current only while it is connected
+    uint64_t turns;    // connections made so far, to all addresses
+    uint64_t monitors; // monitors made so far, for their unique names
     struct dealer rows[ENDPOINTS_MAX];
 };
 
@@ -37,11 +37,11 @@ int dealers_open (struct dealers *self, void *context, const struct endpoints *e
                   dealer_prepare_fn *prepare, void *owner);
 void dealers_close (struct dealers *self);
 
-// Read the events of the monitors.
+// Read the events of the monitors, and update `up` and `lost` of each address.
 void dealers_read_events (struct dealers *self);
 
-// The index of the address that counts: the one that was connected last, as a station that takes
-// over binds its socket then. Below 0: none is connected. One that is lost does not count.
+// The index of the address to use: the connected one that was connected last, as a station that
+// takes over binds its socket then. An address marked `lost` is not used. Below 0: there is none.
 int dealers_current (const struct dealers *self);
 
 // Close the sockets of this address, drop their queued messages, and reconnect. 0, or -1 with

@@ -9,7 +9,7 @@ enum { ENDPOINTS_MAX = 8 };
 
 struct endpoints {
     size_t count;
-    const char *rows[ENDPOINTS_MAX]; // in `text`
+    const char *rows[ENDPOINTS_MAX]; // they point into `text`
     char *text;                      // owned
 };
 
@@ -28,7 +28,9 @@ enum { ENDPOINT_SIZE = 512 };
 bool endpoint_reach (struct span name, struct span bound, const char *own_host,
                      char out[ENDPOINT_SIZE]);
 
-enum { SERVER_KEYS_SIZE = ENDPOINTS_MAX * CURVE_KEY_SIZE }; // commas, and a NUL at the end
+enum {
+    SERVER_KEYS_SIZE = ENDPOINTS_MAX * CURVE_KEY_SIZE
+}; // each key with the comma after it, or the NUL at the end
 
 // Whether the text is one public key for all stations, or a comma-separated list of one key for
 // each of `count` endpoints, in their order. `count` 0: any number of keys. NULL is not valid.

@@ -40,7 +40,7 @@ static int is_certificate (const struct dirent *entry)
     return entry->d_name[0] != '.' && !ends_with (entry->d_name, "_secret");
 }
 
-// In the order of bytes, whatever the locale is: of two files with one key the first counts.
+// Compare file names by bytes, whatever the locale is: of two files with one key the first counts.
 static int compare_files (const struct dirent **one, const struct dirent **other)
 {
     return strcmp ((*one)->d_name, (*other)->d_name);

@@ -13,7 +13,8 @@ struct key_folder_wrong {
     struct reason first; // why the first file, by name, is wrong; begins with its path
 };
 
-// Called with each certificate. 0, or -1 with a reason to reject it.
+// Called with each certificate, which is valid during the call. 0, or -1 with a reason to reject
+// it.
 typedef int key_folder_fn (void *owner, const struct curve_cert *cert, struct reason *reason);
 
 // Read the folder, sorted by the bytes of the file names. If two files give the same name to their
@@ -27,7 +28,7 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
 // the same clock tick: read the folder once more later.
 uint64_t key_folder_mark (const char *folder);
 
-// The same for one file: the value differs after each change.
+// A hash of the state of one file: it differs after each change of the file.
 uint64_t key_file_mark (const char *path);
 
 // How long to pause after a check, with or without a read, that took `us`: checks use a bounded

@@ -6,7 +6,7 @@
 
 #include "memory.h"
 
-// ROUTER metadata bugs and EINTR apart, DONTWAIT leaves two answers: a part, or nothing there.
+// After the retries at EINTR any error means that no part is there.
 bool packet_recv_part (zmq_msg_t *part, void *socket)
 {
     int rc;
@@ -96,7 +96,7 @@ bool packet_send (void *socket, const struct span *frames, size_t count)
 
 struct counted {
     struct packet_debt *debt;
-    size_t size; // of the whole message
+    size_t size; // bytes counted in the debt: those of the whole message
     uint8_t bytes[];
 };
 

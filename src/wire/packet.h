@@ -10,7 +10,7 @@
 
 enum {
     PACKET_FRAMES_MAX = MESSAGE_FRAMES_MAX + 1, // plus the identity that a ROUTER puts first
-    FRAME_BYTES_MAX = 1 << 20,                  // of a frame that a client or worker sends
+    FRAME_BYTES_MAX = 1 << 20,                  // largest frame that a client or worker sends
     PACKET_USER_SIZE = 64
 };
 
@@ -44,7 +44,8 @@ struct packet {
 // Receive one whole message without waiting. True: there was one, and packet_clear must follow.
 bool packet_recv (struct packet *self, void *socket, const struct packet_limits *limits);
 
-// The same from a peer of a ROUTER, with the user as whom the ZAP handler authenticated it.
+// Receive one whole message from a peer of a ROUTER, as packet_recv, and store in `user` the name
+// that the ZAP handler gave the peer.
 bool packet_recv_of_user (struct packet *self, void *socket, const struct packet_limits *limits);
 
 // Receive one part without waiting. True: there was one, to be closed.

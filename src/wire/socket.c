@@ -20,13 +20,15 @@ enum {
     KEEPALIVE_IDLE_S = 5, // then three probes, a second apart
     KEEPALIVE_INTERVAL_S = 1,
     KEEPALIVE_COUNT = 3,
-    UNACKNOWLEDGED_MS = 10000, // of data sent by the kernel; then the connection is closed
+    UNACKNOWLEDGED_MS =
+        10000,       // how long sent data may stay unacknowledged; then the connection is closed
     DESCRIPTORS = 16 // needed by a context with one socket and its connection, with some to spare
 };
 
 // -- contexts
 
-// libzmq aborts the process if it cannot get descriptors for the threads of a context.
+// Whether enough descriptors are free for a context: libzmq aborts the process if it cannot get
+// them.
 static bool has_descriptors (void)
 {
     int fds[DESCRIPTORS];

@@ -8,8 +8,8 @@
 // descriptors run out, ENOMEM.
 void *wire_context_new (void);
 
-// Destroy it when all its sockets are closed. Waits until the last messages were sent or LINGER has
-// passed. Sets the pointer to NULL; NULL is accepted; errno is preserved.
+// Destroy a context when all its sockets are closed. Waits until the last messages were sent or
+// LINGER has passed. Sets the pointer to NULL; NULL is accepted; errno is preserved.
 void wire_context_destroy (void **context);
 
 // A socket of this type with bounded queues, TCP keep-alive and LINGER 0. NULL when descriptors

@@ -34,9 +34,9 @@ struct subscriber {
 
 struct subscribers {
     char *endpoint;
-    struct subscriber *at; // by descriptor
+    struct subscriber *at; // indexed by descriptor
     size_t count;
-    size_t bytes; // of all
+    size_t bytes; // bytes of topics of all connections
     bool any;
 };
 
@@ -132,7 +132,8 @@ static struct subscriber *find_subscriber (struct subscribers *self, int fd)
 
 // -- limits
 
-// Also drain the kernel's buffer, or libzmq processes it before it notices the close.
+// Shut a subscriber's connection down. Also drain the kernel's buffer, or libzmq processes it
+// before it notices the close.
 static void disconnect_subscriber (struct subscribers *self, int fd, const char *bound)
 {
     static char thrown_away[16 << 10];
@@ -148,7 +149,7 @@ static void disconnect_subscriber (struct subscribers *self, int fd, const char 
             break;
 }
 
-// The largest subscriber that is still connected.
+// The descriptor of the largest subscriber that is still connected; -1: there is none.
 static int find_largest (struct subscribers *self)
 {
     int found = -1;

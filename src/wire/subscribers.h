@@ -12,16 +12,18 @@
 #include <stdint.h>
 
 enum {
-    SUBSCRIBER_MESSAGES_MAX = 1000,       // per connection, unsubscriptions included
-    SUBSCRIBER_BYTES_MAX = 32 << 10,      // of one connection
-    SUBSCRIBERS_BYTES_MAX = 128 << 10,    // per socket; above it the largest is cut
-    SUBSCRIBER_TOPIC_BYTES_MAX = 16 << 10 // per topic; above it libzmq closes the connection
+    SUBSCRIBER_MESSAGES_MAX = 1000,  // messages per connection, unsubscriptions included
+    SUBSCRIBER_BYTES_MAX = 32 << 10, // bytes of topics per connection
+    SUBSCRIBERS_BYTES_MAX =
+        128 << 10, // bytes of topics per socket; above it the largest subscriber is cut
+    SUBSCRIBER_TOPIC_BYTES_MAX = 16
+                                 << 10 // bytes of one topic; above it libzmq closes the connection
 };
 
 struct subscribers;
 
-// For an XPUB that is bound to this endpoint. subscribers_destroy sets the pointer to NULL, and
-// accepts NULL.
+// Count the subscriptions at an XPUB that is bound to this endpoint. subscribers_destroy sets the
+// pointer to NULL, and accepts NULL.
 struct subscribers *subscribers_new (const char *endpoint);
 void subscribers_destroy (struct subscribers **self);
 

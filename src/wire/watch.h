@@ -9,9 +9,9 @@
 #include "packet.h"
 #include "reactor.h"
 
-// Read what is there. True: it stopped early and there may be more, so it is called again after
-// other sources had their turn. It may end the watch and close the socket, and must then return
-// false.
+// Read the messages that are there. True: it stopped early and there may be more, so it is called
+// again after other sources had their turn. It may end the watch and close the socket, and must
+// then return false.
 typedef bool watch_fn (void *owner);
 
 struct watch {
@@ -30,7 +30,7 @@ void watch_start (struct watch *self, struct reactor *reactor, void *socket, wat
 bool watch_send (struct watch *self, void *socket, struct span identity,
                  const struct message *message);
 
-// The same with packet_send_counted.
+// packet_send_counted on the socket, by the same rule as watch_send.
 bool watch_send_counted (struct watch *self, void *socket, struct span identity,
                          const struct message *message, struct packet_debt *debt);
 

@@ -43,8 +43,8 @@ static const int exit_status[] = {[STATION_FAULT_NOW] = CONFIGURED_NOT_STARTED,
                                   [STATION_FAULT_SETTINGS] = CONFIGURED_MISUSED,
                                   [STATION_FAULT_DATA] = EXIT_DATA};
 
-// The command line as it was given, to be read again on SIGHUP; secrets are erased from the visible
-// one.
+// A copy of the command line, to be read again on SIGHUP; in argv itself secrets are erased, as ps
+// shows it.
 static struct {
     int count;
     char **at;
@@ -78,7 +78,8 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
     return configure (&program, arguments.count, arguments.at, ret, reason) == CONFIGURED ? 0 : -1;
 }
 
-// Returns the exit status, with a reason if it is not 0.
+// Run stations until one stops: after a fenced one a new station starts as a standby. Returns the
+// exit status, with a reason if it is not 0.
 static int run_station_program (void *values, struct reason *reason)
 {
     struct station_settings *settings = values;

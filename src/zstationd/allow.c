@@ -21,7 +21,7 @@ enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct allow {
     char *folder;
-    zhashx_t *names;       // of the keys that may connect, by the key's text
+    zhashx_t *names;       // names of the keys that may connect, by the key's text
     uint64_t mark;         // key_folder_mark when the folder was read; 0 = read it again
     int64_t next_check_us; // when the folder may be checked next, monotonic
     struct reason trouble; // reason for the first invalid file, or for the folder; empty = none

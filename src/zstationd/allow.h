@@ -18,10 +18,10 @@ struct allow;
 struct allow *allow_new (const char *folder, struct reason *reason);
 void allow_destroy (struct allow **self);
 
-// The socket that receives ZAP requests, to wait for.
+// The socket that receives ZAP requests, for polling; borrowed.
 void *allow_socket (const struct allow *self);
 
 enum allow_answer { ALLOW_NOT_ASKED, ALLOW_LET_IN, ALLOW_REFUSED };
 
-// Answer one ZAP request.
+// Answer one ZAP request. ALLOW_NOT_ASKED: there was none; else whether the key may connect.
 enum allow_answer allow_answer (struct allow *self);

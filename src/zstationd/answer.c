@@ -9,7 +9,8 @@
 static const uint8_t echoed[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID, ZERO_FRAME_REQUEST_ID,
                                  ZERO_FRAME_REQUESTER};
 
-// Append what the request has and the answer does not, up to this number of frames.
+// Append the ids that the request has and the answer lacks, while the answer has fewer than `most`
+// frames.
 static void echo_ids (struct message *answer, const struct message *request, size_t most)
 {
     for (size_t i = 0; i < sizeof echoed; i++) {
@@ -22,8 +23,8 @@ static void echo_ids (struct message *answer, const struct message *request, siz
     }
 }
 
-// An answer for a plan is preceded by its mailbox, one for a REQ client by an empty frame, any
-// other by nothing.
+// Set the envelope of an answer: the mailbox for a plan, an empty frame for a REQ client, nothing
+// for others.
 static void set_envelope (struct message *answer, const struct message *request)
 {
     answer->envelope = ENVELOPE_PLAIN;
@@ -33,8 +34,8 @@ static void set_envelope (struct message *answer, const struct message *request)
     }
 }
 
-// `rerouted`: whether an earlier answer to the same request had to be sent to zpland's request
-// socket.
+// Send an answer. `*rerouted`: an earlier answer to the same request had to be sent to zpland's
+// request socket; set when this one is. False: the answer was lost.
 static bool send_answer (struct target_server *station, struct span identity,
                          const struct message *answer, bool *rerouted)
 {
@@ -80,8 +81,8 @@ void answer_request (struct target_server *station, const struct target_request 
     answer_reply (station, request, &answer);
 }
 
-// Set the LOCAL_ID of the answer to a resent run: the latest one, not the one that the worker
-// knows.
+// Set the LOCAL_ID of the answer to a resent run: that of the latest delivery, not the one that the
+// worker knows.
 static void set_latest_run_id (struct message *answer, const struct job *job)
 {
     bool named = false;

@@ -15,17 +15,19 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
 void answer_request (struct target_server *station, const struct target_request *request,
                      uint8_t status, const char *reason);
 
-// The same with an answer that was begun, which is completed in place.
+// Answer a request as answer_request, with an answer that answer_start began; it is completed in
+// place.
 void answer_reply (struct target_server *station, const struct target_request *request,
                    struct message *answer);
 
 // Send an answer to a job back: on the job's connection; if that is gone and the job is a plan's,
-// to zpland's request socket. Later answers take the same way, so the answers of one job keep their
-// order. Ids of the request that the answer lacks are added in place. False: it was lost.
+// to zpland's request socket. Later answers are then sent there too, so the answers of one job keep
+// their order. Ids of the request that the answer lacks are added in place. False: the answer was
+// lost.
 bool answer_pass (struct target_server *station, struct job *job, struct message *answer);
 
-// The same for one of several workers that answer the job: a RESPONSER frame with this name is put
-// last, and replaces any other. The answer has at most 31 frames of other types.
+// As answer_pass, for one of several workers that answer the job: a RESPONSER frame with this name
+// is appended, and replaces any other. The answer has at most 31 frames of other types.
 bool answer_pass_from (struct target_server *station, struct job *job, struct message *answer,
                        const char *name);
 

@@ -36,15 +36,15 @@ static void fail_queue (struct target_server *station, const char *reason)
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
 }
 
-// A worker takes no more jobs: those that only it took have no worker now.
+// Called when a worker takes no more jobs: fail queued jobs that only it would have taken.
 static void fail_if_stranded (struct target_server *station, const char *reason)
 {
     if (workers_serving (station->workers) == 0 || workers_any_limited (station->workers))
         fail_stranded (station, reason);
 }
 
-// Hand the job to the worker whose turn it is; one that cannot be reached is gone, and the next is
-// tried. False: no worker that takes it is ready, the job is still the caller's.
+// Give the job to the least recently used worker that takes it; one that cannot be reached is lost,
+// and the next is tried. False: no such worker is ready, the job is still the caller's.
 static bool give_to_worker (struct target_server *station, struct job *job)
 {
     for (struct worker *worker; (worker = workers_next_for (station->workers, command_of (job)));)
@@ -72,7 +72,7 @@ static void serve_queue (struct target_server *station)
         fail_if_stranded (station, "the last worker is gone");
 }
 
-// Why the job cannot even wait, or NULL.
+// Why the job cannot be queued; NULL: it can.
 static const char *find_reject_reason (const struct target_server *station, const struct job *job)
 {
     if (workers_count (station->workers) == 0)
@@ -88,7 +88,8 @@ static const char *find_reject_reason (const struct target_server *station, cons
 }
 
 // Handle a duplicate of a run, as after a takeover or a lease expiry: its job is not started twice.
-// False: it is no duplicate, or its deadline is past.
+// True: answered. False: it is no duplicate, or its deadline is past, so it is handled like a new
+// run.
 static bool renew_job (struct target_server *station, const struct target_request *request)
 {
     struct job *job = job_find_duplicate (&station->runs, request->identity, &request->message);

@@ -5,7 +5,8 @@
 
 // -- matching jobs
 
-// Whether the request has no frame of this type, or the same one as the job.
+// Whether the request and the job have the same frame of this type. Also true if the request has
+// none.
 static bool frame_matches (const struct target_request *request, const struct job *job,
                            uint8_t type)
 {
@@ -14,8 +15,8 @@ static bool frame_matches (const struct target_request *request, const struct jo
     return !given || span_equal (wanted, message_last_frame (&job->message, type, NULL));
 }
 
-// Compare the number of the run. A run that is sent by identity has it in its GLOBAL_ID (proto/
-// 7.2).
+// Whether the request names this run by its LOCAL_ID. Also true if the request has none. A run that
+// is sent by identity has its id in GLOBAL_ID (proto/ 7.2).
 static bool run_id_matches (const struct target_request *request, const struct job *job)
 {
     bool given, numbered;

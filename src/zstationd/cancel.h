@@ -1,5 +1,5 @@
 // Cancelling (proto/ 7.8): CLOSE_REQUEST means that the requester no longer waits. A queued job is
-// removed; a job in progress is answered as always by its worker, which is notified.
+// removed; the worker of a job in progress is notified, and still answers it.
 //
 // A run is identified by its mailbox, on any connection, since zpland may have reconnected. A
 // request without a mailbox can only be cancelled on the connection that sent it.
@@ -7,8 +7,8 @@
 
 #include "station.h"
 
-// Whether the request is about this job. Without a LOCAL_ID it matches all runs of the mailbox, and
-// the oldest is cancelled.
+// Whether the CLOSE_REQUEST is about this job. Without a LOCAL_ID it matches all runs of the
+// mailbox; the caller then cancels the oldest.
 bool cancel_matches (const struct target_request *request, const struct job *job);
 
 // The oldest job in progress that the request is about, and its worker; NULL = none.
@@ -16,7 +16,8 @@ struct job *cancel_find_in_progress (const struct target_server *station,
                                      const struct target_request *request,
                                      struct worker **ret_worker);
 
-// Count and log that the job is cancelled. False: it was cancelled before, which is counted.
+// Mark the job as cancelled, count and log it. False: it was cancelled before; the request is
+// counted as stray.
 bool cancel_begin (struct target_server *station, const struct target_request *request,
                    struct job *job);
 

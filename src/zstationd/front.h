@@ -6,19 +6,19 @@
 // Receive and handle one message. False: there was none.
 bool front_recv (struct target_server *station);
 
-// A request for workers as a job. NULL: it was rejected because it has no COMMAND or the station is
-// stopping, or dropped because it is a run whose deadline is past.
+// Make a job of a request for workers. NULL: it was rejected because it has no COMMAND or the
+// station is stopping, or dropped because it is a run whose deadline is past.
 struct job *front_job (struct target_server *station, const struct target_request *request,
                        enum job_kind kind);
 
-// Drop a run whose deadline is past.
+// Destroy, count and log a run whose deadline is past; it is not answered, since it is resent.
 void front_drop_late_run (struct target_server *station, struct job *job);
 
 // Answer the command PING.
 void front_ping (struct target_server *station, const struct target_request *request);
 
 // Handle the call if its COMMAND is an admin command (words.c). False: it is for a worker.
-// Forwarded calls and those of plans always are: only a directly connected requester may use admin
-// commands.
+// Forwarded calls and those of plans are always for a worker: only a directly connected requester
+// may use admin commands.
 bool front_handle_admin_command (struct target_server *station,
                                  const struct target_request *request);

@@ -35,8 +35,8 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
-// Called after anything that may have sent the last answer. The return value of a zloop handler: 0,
-// or -1 to end the loop.
+// The return value of a zloop handler that may have sent the last answer: -1 ends the loop when the
+// station is stopping and not busy; else 0.
 static int zloop_result (const struct target_server *station)
 {
     bool (*busy) (const struct target_server *) = station->kind->busy;
@@ -111,7 +111,7 @@ static void begin_stop (zloop_t *loop, struct target_server *station)
     zloop_timer (loop, (size_t)grace_ms, 1, on_grace_over, NULL);
 }
 
-// A second signal ends the wait that the first one began.
+// The first signal begins the stop; a second one ends the loop at once.
 static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     struct target_server *station = arg;
@@ -133,7 +133,7 @@ static void watch_socket (zloop_t *loop, struct target_server *station, void *so
         zloop_poller (loop, &item, handler, station);
 }
 
-// A tenth of the shorter timeout.
+// The interval of ticks in milliseconds: a tenth of the shorter timeout, within bounds.
 static size_t tick_interval_ms (const struct options *options)
 {
     int64_t ms = options->worker_timeout;

@@ -65,7 +65,7 @@ static bool parse_station_type (const char *name, enum station_type *ret)
     return false;
 }
 
-// Check the combinations of CURVE options; NULL = all is well.
+// What is wrong with the combination of CURVE options; NULL = nothing.
 static const char *find_curve_error (const struct options *self)
 {
     if (!*self->curve != !*self->allow)

@@ -13,17 +13,17 @@ struct options {
     char publish[SETTING_TEXT_MAX];
     char plan[SETTING_TEXT_MAX];     // a list of endpoints; "" = none
     char curve[SETTING_TEXT_MAX];    // "" = connections without CURVE
-    char allow[SETTING_TEXT_MAX];    // with `curve`
+    char allow[SETTING_TEXT_MAX];    // folder of the keys that may connect; only with `curve`
     char plan_key[SETTING_TEXT_MAX]; // a list of keys; "" = connect to `plan` without CURVE
-    bool insecure;                   // allow no `curve` on an address that other machines reach
+    bool insecure; // true: bind without `curve` to an address that other machines reach
     char type_name[SETTING_TEXT_MAX];
     char log_level[SETTING_TEXT_MAX];
     char log_format[SETTING_TEXT_MAX];
     int64_t worker_timeout; // milliseconds
     int64_t voter_timeout;  // milliseconds
-    int64_t queue;          // jobs, ballots
+    int64_t queue;          // how many jobs (vote: ballots) may wait
     int64_t grace;          // seconds from the first signal to the end
-    enum station_type type; // of type_name
+    enum station_type type; // parsed from type_name
 };
 
 enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
@@ -33,5 +33,5 @@ enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG
 enum options_result options_read (int argc, char **argv, struct options *ret,
                                   struct reason *reason);
 
-// The text of --help, to stdout.
+// Print the text of --help to stdout.
 void options_help (void);

@@ -69,7 +69,7 @@ static void drop_first_waiting (struct plan_link *self)
     free (answer);
 }
 
-// Send those that wait, as many as the socket takes.
+// Send waiting answers, as many as the socket takes.
 static void send_all_waiting (struct plan_link *self, void *socket)
 {
     while (self->first && packet_send (socket, self->first->frames->at, self->first->frames->count))
@@ -110,8 +110,8 @@ static bool keep_answer (struct plan_link *self, const struct span *frames, size
     return true;
 }
 
-// The socket of the station that is connected, or NULL. A reconnected one may be used again, since
-// results may be repeated.
+// The socket of the connected station, or NULL. A lost connection may be used again once it is
+// restored, since results may be repeated.
 static void *current_socket (struct plan_link *self)
 {
     dealers_read_events (&self->dealers);

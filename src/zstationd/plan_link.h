@@ -7,13 +7,13 @@
 #include "message.h"
 
 struct plan_link {
-    const struct curve_keys *own; // for `server_keys`; borrowed
+    const struct curve_keys *own; // our own keys, used if there are `server_keys`; borrowed
     const char *server_keys;      // borrowed; "" = without CURVE
     struct endpoints endpoints;
     struct dealers dealers;
-    struct unsent_answer *first; // those that wait, oldest first
+    struct unsent_answer *first; // waiting answers, oldest first
     struct unsent_answer **end;
-    size_t count; // of waiting answers
+    size_t count; // number of waiting answers
     size_t bytes;
 };
 
@@ -22,10 +22,10 @@ struct plan_link {
 int plan_link_open (struct plan_link *self, const char *endpoints, const char *server_keys,
                     const struct curve_keys *own, struct reason *reason);
 
-// Close it. libzmq has `linger_ms` to send its pending results.
+// Close the connection. libzmq has `linger_ms` to send its pending results.
 void plan_link_close (struct plan_link *self, int linger_ms);
 
-// Whether it was opened.
+// Whether plan_link_open was called with endpoints: the station has --plan.
 bool plan_link_is_open (const struct plan_link *self);
 
 // Send an answer. While none of several stations is connected a result is kept until one is, and a

@@ -102,7 +102,8 @@ static bool find_argument (const struct message *message, size_t number, struct 
     return false;
 }
 
-// Read the number after the name, if there is one. False: not a number within bounds.
+// Read the number after the name; if there is none `ret` is unchanged. False: not a number within
+// bounds.
 static bool read_join_number (const struct message *message, int64_t min, int64_t max, int64_t *ret)
 {
     char digits[8];
@@ -116,9 +117,9 @@ static bool read_join_number (const struct message *message, int64_t min, int64_
     return number_parse (digits, ret) && *ret >= min && *ret <= max;
 }
 
-// Read the words after the name and the number: whether the worker understands CLOSE_REQUEST (one
-// that does not may take it for a job), and which commands it takes. Unknown words are ignored:
-// later versions may have more. NULL, or why they are rejected.
+// Read the options after the name and the number: whether the worker understands CLOSE_REQUEST (one
+// that does not may take it for a job), and which commands it takes. Unknown options are ignored:
+// later versions may have more. Returns why they are rejected, or NULL.
 static const char *read_join_options (struct target_server *station, struct worker *worker,
                                       const struct message *message)
 {

@@ -9,7 +9,7 @@ enum { WORKERS_MAX = 10000 };
 // The handlers of a type of station for its workers. A handler may send messages, lose workers and
 // give jobs.
 struct worker_rules {
-    // The worker has a credit.
+    // The worker got a credit: it can take a job.
     void (*ready) (struct target_server *station, struct worker *worker);
     // The worker sent a message about a job that it has; the job still exists.
     void (*answer) (struct target_server *station, struct worker *worker, struct job *job,
@@ -23,8 +23,8 @@ struct worker_rules {
                   size_t count, const char *what);
     // The worker drains: no job may wait for it any more.
     void (*drained) (struct target_server *station, struct worker *worker);
-    size_t jobs_max; // that one worker may have at once, at most WORKER_JOBS_MAX
-    bool by_command; // a worker may name the commands that it takes
+    size_t jobs_max; // jobs that one worker may have at once, at most WORKER_JOBS_MAX
+    bool by_command; // true: a worker may name the commands that it takes
 };
 
 // Receive one message of the port. False: there was none.
@@ -34,7 +34,7 @@ bool port_recv (struct target_server *station);
 // still the caller's.
 bool port_give (struct target_server *station, struct worker *worker, struct job *job);
 
-// Remove and free a worker; `what` as above.
+// Remove and free a worker; `what` is the reason, as text that follows its name ("is gone").
 void port_lose (struct target_server *station, struct worker *worker, const char *what);
 
 // Give a worker no more jobs, and notify it that it should finish the jobs it has and leave. One
@@ -47,6 +47,6 @@ void port_tick (struct target_server *station);
 // Remove all workers, as the station stops.
 void port_stop (struct target_server *station);
 
-// Whether the status means that the worker still works on the job. 23 (VOTE_START) is one, since as
-// a command that number is WAITING, and no worker reports the start of a vote.
+// Whether the status means that the worker still works on the job: WAITING, RUNING, or VOTE_START,
+// whose number is the command WAITING (no worker reports the start of a vote).
 bool is_heartbeat (uint8_t status);

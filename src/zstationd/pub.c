@@ -5,7 +5,7 @@
 #include "front.h"
 #include "packet.h"
 
-// [title][description][frames], the last two exactly as received. The send never blocks: a
+// Publish [title][description][frames], the last two exactly as received. The send never blocks: a
 // subscriber that is too slow misses it.
 static void send_publication (struct target_server *station, const struct message *message,
                               struct span title)

@@ -9,10 +9,10 @@
 
 // Everything that is dropped or fails is counted; the counts are logged at the end.
 enum count {
-    COUNT_JOBS,           // given to a worker
+    COUNT_JOBS,           // jobs given to a worker
     COUNT_ANSWERS,        // final answers sent
     COUNT_BALLOTS,        // ballots opened
-    COUNT_VOTES,          // votes passed on
+    COUNT_VOTES,          // votes forwarded to the requester
     COUNT_PUBLISHED,      // requests published
     COUNT_INVALID,        // broken messages
     COUNT_STATUS_DROPPED, // statuses where a request was expected
@@ -20,7 +20,7 @@ enum count {
     COUNT_STRAY_ANSWERS,  // workers' answers to a job that they do not have
     COUNT_LOST_ANSWERS,   // answers whose requester was gone
     COUNT_WORKERS_GONE,   // workers that were unresponsive or could not be reached
-    COUNT_REFUSED_KEYS,   // connections that were not let in
+    COUNT_REFUSED_KEYS,   // connections whose key was rejected
     COUNT_CANCELS,        // jobs and ballots that were cancelled
     COUNT_RENEWED,        // duplicates of runs whose job is queued or in progress
     COUNT_STRAY_CANCELS,  // cancels of an unknown job, or of one cancelled before
@@ -51,14 +51,14 @@ struct command_table {
 
 // A type of station.
 struct station_kind {
-    struct command_table commands;      // of the request socket
+    struct command_table commands;      // commands at the request socket
     int answers_max;                    // answers that may wait for one slow requester
     const struct worker_rules *workers; // NULL: no workers, and the functions below are NULL
     void (*tick) (struct target_server *station);
     // The station is stopping, and front_job accepts no more requests: answer the jobs that no
     // worker has received yet. NULL: there are none.
     void (*drain) (struct target_server *station);
-    // Whether the stop should wait for outstanding answers.
+    // Whether the stop must wait, as answers are outstanding. NULL: it never waits.
     bool (*busy) (const struct target_server *station);
     void (*stop) (struct target_server *station); // answer all remaining requests
 };
@@ -70,16 +70,17 @@ extern const struct station_kind api_station, pub_station, vote_station;
 struct target_server {
     const struct station_kind *kind; // the type, as in options.type
     struct options options;
-    struct curve_keys keys;          // our own, with options.curve
+    struct curve_keys keys;          // our own keys, with options.curve
     struct allow *allow;             // with options.curve; else NULL
     void *request;                   // ROUTER: clients and stations (zpland)
     struct plan_link plan;           // with options.plan
     void *port;                      // ROUTER: workers; api and vote
     void *publish;                   // XPUB; pub only
-    struct subscribers *subscribers; // of publish
+    struct subscribers *subscribers; // subscriptions at `publish`, which are limited
     struct workers *workers;         // api and vote
-    bool serving;                    // api: the queue is being served
-    bool has_stranded;               // queued jobs may have lost the last worker that takes them
+    bool serving; // api: true while the queue is being served; then stranded jobs are failed at the
+                  // end of it
+    bool has_stranded;       // queued jobs may have lost the last worker that takes them
     struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
     struct table runs;       // api only: jobs of plans' runs, by mailbox
     struct ballots *ballots; // vote only

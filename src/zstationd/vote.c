@@ -12,7 +12,7 @@
 
 // -- messages to the requester
 
-// Forward a voter's message, or a status of the voter.
+// Forward a voter's message to the requester, unless an earlier answer was lost.
 static void forward_answer (struct target_server *station, struct ballot_worker *voter,
                             struct message *answer)
 {
@@ -33,7 +33,7 @@ static void forward_status (struct target_server *station, struct ballot_worker 
     forward_answer (station, voter, &answer);
 }
 
-// VOTE_START, with the names of all voters.
+// Send VOTE_START, with the names of all voters.
 static void send_vote_start (struct target_server *station, struct worker_ballot *ballot)
 {
     char name[VOTER_NAME_SIZE];
@@ -83,7 +83,7 @@ static void drop_voter (struct target_server *station, struct ballot_worker *vot
 
 // -- ballots
 
-// Give the worker, if it is free, the ballot that waits for it. A ballot whose requester has missed
+// Give the worker, if it is free, the next ballot in its queue. A ballot whose requester has missed
 // an answer needs no more votes. The deadline of a run is not checked again: votes and heartbeats
 // have extended its lease since.
 static void serve_worker (struct target_server *station, struct worker *worker)
@@ -121,7 +121,7 @@ static void withdraw_earlier_ballots (struct target_server *station, const struc
     }
 }
 
-// Why no ballot can be opened on the job, or NULL.
+// Why no ballot can be opened on the job; NULL: it can.
 static const char *find_ballot_obstacle (const struct target_server *station, const struct job *job)
 {
     size_t voters = workers_serving (station->workers);
@@ -214,7 +214,7 @@ static const struct target_command rows[] = {
 
 // -- votes
 
-// Take the ballot that the worker has finished from it.
+// Take the finished ballot back from the worker, and give it the next one.
 static void finish_vote (struct target_server *station, struct worker *worker)
 {
     workers_take_back (station->workers, worker, worker->jobs[0]);
@@ -222,7 +222,7 @@ static void finish_vote (struct target_server *station, struct worker *worker)
     serve_worker (station, worker);
 }
 
-// Send a failed vote with a reason for the worker, or the requester would wait forever.
+// Send a FAILED vote in the worker's place, or the requester would wait forever.
 static void spoil_vote (struct target_server *station, struct worker *worker, const char *what)
 {
     forward_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
@@ -231,11 +231,12 @@ static void spoil_vote (struct target_server *station, struct worker *worker, co
 
 static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
-    (void)job; // that of the first voter in the worker's queue
+    (void)job; // it is the job of the first voter in the worker's queue
     spoil_vote (station, worker, "sent a malformed answer");
 }
 
-// Whether the status is reserved for the station: as a vote it would end the ballot for all.
+// Whether the status is reserved for the station (VOTE_END, VOTE_CLOSED): as a vote it would end
+// the ballot for all.
 static bool is_reserved_status (uint8_t status)
 {
     return status == ZERO_STATUS_VOTE_END_ID || status == ZERO_STATUS_VOTE_CLOSED_ID;
@@ -283,13 +284,14 @@ static void worker_answer (struct target_server *station, struct worker *worker,
 static void worker_lost (struct target_server *station, struct worker *worker, struct job **jobs,
                          size_t count, const char *what)
 {
-    (void)jobs; // the ballots'
+    (void)jobs; // they are owned by the ballots
     (void)count;
     while (worker->voters.head)
         drop_voter (station, worker->voters.head, what);
 }
 
-// It may still vote in the ballot that it has, the first one.
+// Drop a drained worker from its waiting ballots. It may still vote in the ballot that it has, the
+// first one.
 static void worker_drained (struct target_server *station, struct worker *worker)
 {
     for (struct ballot_worker *voter = worker->voters.head, *next; voter; voter = next) {
@@ -323,7 +325,8 @@ static bool vote_busy (const struct target_server *station)
     return ballots_count (station->ballots) > 0;
 }
 
-// One answer for each ballot: a VOTE_BYE for each of its voters would be too many at once.
+// End all ballots with one answer each: a VOTE_BYE for each of its voters would be too many at
+// once.
 static void end_ballots (struct target_server *station)
 {
     for (struct worker_ballot *ballot; (ballot = ballots_first (station->ballots));) {

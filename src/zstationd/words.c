@@ -23,7 +23,8 @@ static void answer_with_json (struct target_server *station, const struct target
     json_decref (value);
 }
 
-// All workers, or those of one name if that is not empty, in order; to be freed.
+// All workers, or those of this name unless it is empty, sorted by workers_compare; the caller
+// frees the array.
 static struct worker **collect_workers (const struct target_server *station, struct span name,
                                         size_t *ret_count)
 {
@@ -66,7 +67,7 @@ static void list_workers (struct target_server *station, const struct target_req
     answer_with_json (station, request, rows);
 }
 
-// All workers of that name.
+// Drain all workers of the name in ARG.
 static void drain_workers (struct target_server *station, const struct target_request *request)
 {
     size_t count;

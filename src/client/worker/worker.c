@@ -168,7 +168,7 @@ bool zplan_worker_drained (struct zplan_worker *self)
     return drained;
 }
 
-// Clear the unseen_change, as the user has checked. Called under the lock.
+// Note that the user has seen all changes. Called under the lock.
 static void mark_changes_seen (struct zplan_worker *self)
 {
     self->unseen_change = false;
@@ -203,7 +203,8 @@ int zplan_worker_fd (struct zplan_worker *self)
 
 // -- taking jobs
 
-// Wait for a change; false: it timed out. `until_us` below 0 is never.
+// Wait for `changed` until `until_us` (monotonic; below 0: without limit). False: that time has
+// passed.
 static bool wait_for_change (struct zplan_worker *self, int64_t until_us)
 {
     if (until_us < 0) {

@@ -24,7 +24,7 @@ enum {
     TAKE_WAIT_S = 5,
     ANSWER_MS = 5000,
     ALIVE_US = 5000000,       // between two heartbeats of a job; replies report cancellation
-    PROGRESS_US = 1000000,    // between two reports of its progress
+    PROGRESS_US = 1000000,    // between two reports of a job's progress
     RETRY_US = 1000000,       // until a request that was rejected for now is retried
     LAST_ANSWER_US = 1000000, // for the answer to the take of a worker that leaves
     TURN_US = 60000000
@@ -32,7 +32,7 @@ enum {
 
 // -- sending
 
-// Whether the rejection is temporary: the same request may be resent.
+// Whether the request was rejected only for now (BUSY, NET_ERROR) and may be resent.
 static bool is_temporary_rejection (uint8_t status)
 {
     return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
@@ -61,7 +61,7 @@ static bool send_command (struct zplan_worker *self, const char *command, const 
            ZPLAN_OK;
 }
 
-// The same with JSON, which is taken.
+// Send a command with these fields as JSON; takes their reference. False: it cannot be sent now.
 static bool send_json_command (struct zplan_worker *self, const char *word, json_t *fields,
                                zplan_reply_fn *fn, void *context)
 {
@@ -74,7 +74,8 @@ static bool send_json_command (struct zplan_worker *self, const char *word, json
 
 // -- received jobs
 
-// Lay the frames out in the job's own bytes: mailbox, description, frames. False: invalid.
+// Decode the frames into the job's own bytes: mailbox, description, frames. False: they are
+// invalid, or there is no memory.
 static bool read_job_frames (struct client_job *self, const json_t *frames, uint64_t plan_id)
 {
     char mailbox[MAILBOX_SIZE];
@@ -107,7 +108,7 @@ static bool read_job_frames (struct client_job *self, const json_t *frames, uint
     return message_read (spans, count + 1, &self->message, &ignored) == 0;
 }
 
-// The seconds of this field as microseconds; at least one.
+// The field's seconds, raised to 1 or cut to a year, in microseconds.
 static int64_t read_duration_us (const json_t *taken, const char *field)
 {
     enum { SECONDS_MAX = 366 * 86400 };
@@ -298,8 +299,8 @@ static void send_alive (struct zplan_worker *self, struct client_job *job, int64
     job->fetched.due_us = now_us + RETRY_US; // the retry if it could not be sent
 }
 
-// Replace a rejected report by one of a failure. If the run is over the station rejects this one
-// too; otherwise the content of the answer was the cause.
+// Replace a rejected report by one that says that the job failed. If the run is over the station
+// rejects this one too; otherwise the content of the answer was the cause.
 static void replace_report (struct client_job *job, const struct zplan_reply *reply)
 {
     char words[REASON_MAX];
@@ -314,8 +315,8 @@ static void replace_report (struct client_job *job, const struct zplan_reply *re
     json_decref (fields);
 }
 
-// Accepted, or rejected permanently: the job is over either way. A denied report is retried, since
-// the key may be allowed later.
+// The job is over when its report is accepted or rejected permanently. A denied report is retried,
+// since the key may be allowed later.
 static void on_reported (void *context, int error, const struct zplan_reply *reply)
 {
     struct client_job *job = context;
@@ -333,8 +334,8 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
     fetched->due_us = passing ? now_us + RETRY_US : now_us;
 }
 
-// The content as JSON: JSON unchanged, anything else as a string or {"b64": text}. NULL: no
-// content.
+// The content as JSON, a new reference: JSON unchanged, anything else as a string or {"b64": text}.
+// NULL: no content.
 static json_t *content_as_json (uint8_t type, struct span content)
 {
     json_t *value = NULL;
@@ -406,8 +407,8 @@ static int64_t message_due_us (const struct client_job *job)
     return job->progress_new && progress_us < fetched->due_us ? progress_us : fetched->due_us;
 }
 
-// Whether a leaving worker drops the report: by now the station has given the job to another
-// worker.
+// Whether a leaving worker drops the unacknowledged report: the job's timeout has passed, so the
+// station has given it to another worker.
 static bool is_report_obsolete (const struct zplan_worker *self, const struct client_job *job,
                                 int64_t now_us)
 {

@@ -25,7 +25,7 @@ static const struct zplan_frame *find_frame (const struct zplan_job *job, uint8_
     return NULL;
 }
 
-// Decimal Unix seconds, or -1.
+// The decimal Unix seconds in the text; -1: there are none.
 static int64_t read_seconds (struct span text)
 {
     char digits[24];
@@ -170,7 +170,7 @@ static struct client_job *job_of_user (struct zplan_job *job)
     return (struct client_job *)job;
 }
 
-// Lock a job that the user has. False: it is not in progress.
+// Lock the worker of a job that the user has. False, and not locked: the job is not in progress.
 static bool lock_job (struct client_job *job)
 {
     if (!job)
@@ -239,7 +239,7 @@ int zplan_job_fail (struct zplan_job *shown, const char *words)
     return ZPLAN_OK;
 }
 
-// As much of the text as fits, in whole characters. False: invalid UTF-8.
+// Write the percentage and as much of the text as fits, in whole characters. False: invalid UTF-8.
 static bool write_progress_text (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char *words)
 {
     size_t size = 0;

@@ -20,7 +20,7 @@ enum {
     BEAT_US = 1000000,
     UNRESPONSIVE_US = 3 * BEAT_US,
     HEARTBEAT_US = 1000000, // between two heartbeats of a job
-    PROGRESS_US = 250000,   // between two reports of its progress
+    PROGRESS_US = 250000,   // between two reports of a job's progress
     LAST_LINGER_MS = 1000,
     LAST_ANSWER_US = 1000000, // for the answer to the last heartbeat of a worker that leaves
     MESSAGES_A_TURN = 64
@@ -28,7 +28,8 @@ enum {
 
 // -- the connection
 
-// The station no longer knows which jobs this worker has.
+// Forget the jobs, as the station no longer knows that this worker has them: drop those not taken
+// yet, mark the others as lost.
 static void lose_jobs (struct zplan_worker *self)
 {
     self->unseen_change = self->unseen_change || self->joined;
@@ -130,8 +131,8 @@ static void request_jobs (struct zplan_worker *self)
         self->asked++;
 }
 
-// Return the unused credit. Jobs in flight are returned when they arrive, which is before the
-// answer to the heartbeat sent after it: until then the worker has not left.
+// Return the unused credit of a worker that leaves. Jobs in flight are returned when they arrive,
+// which is before the answer to the heartbeat sent after it: until then the worker has not left.
 static void return_unused_credit (struct zplan_worker *self, int64_t now_us)
 {
     if (!worker_start_leaving (self) || !self->joined) {
@@ -208,7 +209,7 @@ static struct client_job *find_cancelled_job (struct zplan_worker *self,
     return oldest;
 }
 
-// A job that nobody has taken ends; the user of a taken one decides.
+// End a cancelled job that nobody has taken; the user of a taken job decides when to answer it.
 static void cancel_received_job (struct zplan_worker *self, const struct message *message)
 {
     struct reason words;
@@ -243,7 +244,8 @@ static void process_message (struct zplan_worker *self, struct client_job *job)
     job_clear (job);
 }
 
-// A free job to receive into always exists: there is one more than can be in progress.
+// Receive and process messages. A free job to receive into always exists: there is one more than
+// can be in progress.
 static void receive_messages (struct zplan_worker *self)
 {
     for (int i = 0; i < MESSAGES_A_TURN && self->socket; i++) {

@@ -31,14 +31,14 @@ enum job_place {
 // State of a job that was fetched from a pull target.
 struct fetched {
     char plan[IDENT_SIZE], exec[IDENT_SIZE];
-    uint8_t *bytes;      // of the job's frames; owned
+    uint8_t *bytes;      // the decoded frames; owned
     int64_t timeout_us;  // without a heartbeat for this long the station takes the job back
     int64_t accepted_us; // monotonic; when the station accepted the last message
     int64_t due_us;      // monotonic; when the next message is due
     bool asking;         // a message about this job is in flight
     bool over;           // the station needs no further message about it
     bool replaced;       // the first report was rejected and replaced
-    char *report;        // as JSON, once it is answered; owned
+    char *report;        // the report as JSON, once the job is answered; owned
 };
 
 // A job and the space for its answer. All jobs are allocated with the worker: so taking and
@@ -73,7 +73,7 @@ struct client_job {
 };
 
 struct handler {
-    char *command; // NULL = every other
+    char *command; // NULL = for commands without a handler of their own
     zplan_handler_fn *call;
     void *context;
 };
@@ -82,7 +82,7 @@ struct handler {
 struct dialog {
     int (*open) (struct zplan_worker *self); // before the thread runs; 0, or -1 with errno
     void (*turn) (struct zplan_worker *self);
-    int64_t (*due_us) (const struct zplan_worker *self); // of the next turn, monotonic
+    int64_t (*due_us) (const struct zplan_worker *self); // when the next turn is due, monotonic
     // What to wait for besides the time, in `item`. False: nothing. Without the lock.
     bool (*poll_item) (const struct zplan_worker *self, zmq_pollitem_t *item);
     void (*end) (struct zplan_worker *self); // send the last messages, and close
@@ -99,7 +99,7 @@ struct zplan_worker {
     struct keys keys;
     char *commands; // "commands=A,B", NULL = all
     size_t credit;
-    void *context; // of this worker alone
+    void *context; // ZeroMQ context, not shared; with a workers' port only
     int wake_fd;   // eventfd: the thread has something to do
     int show_fd;   // eventfd: the user has something to do
     pthread_t thread;
@@ -111,9 +111,9 @@ struct zplan_worker {
     size_t address;        // index of the endpoint of the socket
     size_t asked;          // jobs that were requested and have not arrived
     int64_t beat_us;       // monotonic; when the next JOIN or PITPAT is due
-    int64_t unanswered_us; // when the oldest unanswered one was sent; 0 = none
-    size_t beats;          // number of unanswered ones
-    size_t last_beats;     // the unanswered ones that were sent before it left
+    int64_t unanswered_us; // when the oldest unanswered JOIN or PITPAT was sent; 0 = none
+    size_t beats;          // number of unanswered JOIN and PITPAT
+    size_t last_beats;     // those of `beats` sent before the worker began to leave
 
     // used by the thread only, with a pull target
     struct zplan_client *client;
@@ -126,13 +126,13 @@ struct zplan_worker {
     pthread_mutex_t lock;
     pthread_cond_t changed; // a job came, or the worker has left
     bool joined;            // the station has accepted the worker
-    unsigned joins;         // how many times it has
+    unsigned joins;         // how many times the station has accepted the worker
     bool leaving;
     bool taking;        // jobs may be in flight: a take, or the last heartbeat, has no answer yet
-    bool drained;       // the station asked for it
+    bool drained;       // the station asked the worker to leave
     bool unseen_change; // `joined` or `refusal` changed, or a job was cancelled, since the user
                         // last checked
-    bool shown; // show_fd is readable
+    bool shown;         // show_fd is readable
     char refusal[REASON_MAX];
     uint64_t turn;
     struct handler *handlers;
@@ -148,7 +148,8 @@ struct zplan_worker {
 // The thread, until `stop` is set.
 void *worker_serve (void *worker);
 
-// Start leaving if zplan_worker_leave was called. True: the first time only.
+// Start leaving if zplan_worker_leave was called. True: it starts now. False: not called, or it is
+// already leaving.
 bool worker_start_leaving (struct zplan_worker *self);
 
 // Store the reason why the station rejected the worker, cut to the size of `refusal`.
@@ -165,25 +166,27 @@ void worker_wake (struct zplan_worker *self);
 // The oldest job in this state, or NULL.
 struct client_job *worker_first (struct zplan_worker *self, enum job_place place);
 
-// How many jobs are not free.
+// The number of jobs in progress: waiting, taken, or answered and not sent yet.
 size_t worker_used_jobs (const struct zplan_worker *self);
 
-// Whether the worker has left.
+// Whether the worker has left: it is leaving, and no job is in progress or in flight.
 bool worker_has_left (const struct zplan_worker *self);
 
 // Make show_fd readable if the user has something to do, else not readable.
 void worker_update_fd (struct zplan_worker *self);
 
-// Whether this content fits in the report of a fetched job.
+// Whether this content, as JSON, fits in the report of a fetched job: size and depth.
 bool fetch_result_fits (uint8_t type, struct span content);
 
-// Fill what the user sees from the message, which was read from the packet.
+// Fill what the user sees from `message`, which was read from `packet`.
 void job_read (struct client_job *self);
 
-// The same from its `plan`, which may be NULL; plan_id and plan_time_s must be set before.
+// Fill what the user sees from `plan`, which may be NULL; plan_id and plan_time_s must be set
+// before.
 void job_read_plan (struct client_job *self);
 
-// Set the final answer of the job: the reason is the status's word and `words`, or none for NULL.
+// Set the final answer, and make the job JOB_ANSWERED. The reason is the status word and `words`;
+// NULL: no reason.
 void job_set_answer (struct client_job *self, uint8_t status, const char *words);
 
 // Build the message that answers the job; it borrows from the job.

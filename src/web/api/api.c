@@ -122,7 +122,7 @@ enum { LARGE = 100, LINK_MAX = 1024 };
 struct paging {
     struct api_page page;
     json_t *filter;
-    char cursor[CURSOR_SIZE]; // of the next page; empty: there is none
+    char cursor[CURSOR_SIZE]; // cursor of the next page; empty: there is none
 };
 
 static void clear_paging (struct exchange *self)
@@ -163,7 +163,8 @@ static void add_next_link (struct exchange *self, const char *cursor)
     exchange_header (self, "Link", link);
 }
 
-// Append a member of the station's answer, but for the items; `rest` follows them.
+// Append a member of the station's answer, other than the items, to `rest`, which is written after
+// them.
 static void append_page_member (struct paging *paging, struct span name, struct span value,
                                 struct json_text *rest)
 {
@@ -189,7 +190,8 @@ static void append_page_member (struct paging *paging, struct span name, struct 
     }
 }
 
-// Copied from text to text, as a page may have a thousand plans. False: the answer is no page.
+// Convert the station's page to our names, from text to text, as it may have a thousand plans.
+// False: the answer is no page.
 static bool convert_page (struct paging *paging, struct json_scan *scan, struct json_text *body,
                           struct json_text *rest)
 {

@@ -3,18 +3,19 @@
 
 #include "exchange.h"
 
-// Answer the request, or ask the station. Its route is set, and its body is read. Unknown fields of
-// the body are rejected: ignoring a misspelt field could have effects that cannot be undone.
+// Call the function of the request's route, which answers it or asks the station. Route and body
+// must have been read. Unknown fields of the body are rejected: ignoring a misspelt field could
+// have effects that cannot be undone.
 void api_dispatch (struct exchange *self);
 
-// Reads the station's numbers for `/series`.
+// The recorder reads the station's numbers for `/series`.
 struct recorder;
 struct recorder *recorder_new (struct server *server);
 void recorder_destroy (struct recorder **self);
 
-// The server ends: answer the requests that are still waiting here.
+// Answer the requests that still wait for a shared answer, as the server ends.
 void api_end (struct server *server);
-void api_import_end (struct server *server); // the same for the import
+void api_import_end (struct server *server); // answers the import in progress, if any
 
 typedef void api_fn (struct exchange *self);
 
@@ -27,21 +28,22 @@ typedef void api_fn (struct exchange *self);
 // Send the route's command for the plan in the path, with the argument `more` unless it is NULL.
 void api_send_plan_command (struct exchange *self, const char *more, exchange_fn *fn);
 
-// Answer with the plan, with the station's answer under the names of this interface, or with 204.
+// Callbacks that answer with the plan, with the station's answer under the names of this interface,
+// or with 204.
 exchange_fn api_on_plan, api_on_answer, api_on_done;
 
 // Answer 422: this field of the body is wrong. `want` is its rule.
 void api_reject_field (struct exchange *self, const char *name, const char *want);
 
-// The field `count` of the query as text, 1..1000, default 10. NULL: invalid, and the request was
-// answered.
+// The field `count` of the query as text, 1..1000, default 10; kept until the exchange ends. NULL:
+// invalid, and the request was answered.
 const char *api_read_count (struct exchange *self);
 
 // Add the header Location: /v1/FOLDER/NAME.
 void api_add_location (struct exchange *self, const char *folder, const char *name);
 
-// Check that the user may observe all targets, since statistics are read with this program's own
-// key, which sees all. Then `then` answers; other users get 403.
+// Call `then` if the user may observe all targets, else answer 403: statistics are read with this
+// program's own key, which sees all.
 void api_ask_observer (struct exchange *self, api_fn *then);
 
 // Answer with a page of a list, filtered by the query and by `filter`, which is taken. `order`

@@ -87,7 +87,7 @@ static void bulk_job_remove (struct bulk_job *self)
         bulk_job_free (self);
 }
 
-// Count the end of a question. False: the job was deleted.
+// Count the end of a question. True: go on. False: the job was deleted, and may have been freed.
 static bool count_question_ended (struct bulk_job *self)
 {
     self->flying--;
@@ -235,7 +235,7 @@ static bool is_job_of_user (const struct bulk_job *job, const struct exchange *e
     return strcmp (job->user, exchange->user ? exchange->user : "") == 0;
 }
 
-// The job in the path; NULL: no such job, and the request was answered.
+// The user's job in the path, marked as used. NULL: no such job, and the request was answered.
 static struct bulk_job *find_requested_job (struct exchange *self)
 {
     int64_t number;
@@ -249,7 +249,7 @@ static struct bulk_job *find_requested_job (struct exchange *self)
     return NULL;
 }
 
-// Convert the filter to the station's names. NULL with a reason.
+// Convert the filter to the station's names; the caller owns the result. NULL with a reason.
 static json_t *station_filter (const json_t *filter, struct reason *reason)
 {
     struct request_target target = {0};

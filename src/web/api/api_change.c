@@ -75,7 +75,8 @@ static const char *argument_field (const struct route *route)
                                             : NULL;
 }
 
-// Reject If-Match, as only an update checks the revision. Returns whether the request was answered.
+// Reject a request with If-Match, as only an update checks the revision. True: it has the header,
+// and was answered. False: go on.
 static bool reject_if_match (struct exchange *self)
 {
     if (!exchange_value (self, "If-Match"))

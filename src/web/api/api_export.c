@@ -1,4 +1,4 @@
-// All plans, one JSON object per line, as /v1/import accepts them.
+// Export of plans, one JSON object per line, as /v1/import accepts them.
 //
 // Pages of the list are read one after another, and the messages of a page several at a time, as
 // fast as the peer reads: while too much output is pending, nothing more is requested.
@@ -23,7 +23,8 @@ struct export
     json_t *filter;
     char *asked; // the filter of the page in flight
     char ids[PAGE][IDENT_SIZE];
-    size_t count, next, flying; // count, next: of ids of the page; flying: questions in flight
+    size_t count, next,
+        flying; // count: ids of the page; next: index of the next one; flying: questions in flight
     bool last, failed;
     char *pending;
     size_t size, sent;
@@ -39,7 +40,8 @@ static void export_free (struct export *self)
     free (self);
 }
 
-// Handle the end of a question. False: the export has ended or failed.
+// Handle the end of a question. True: use the answer. False: the export has ended, and may have
+// been freed, or has failed.
 static bool export_question_ended (struct export *self, const struct station_answer *answer)
 {
     self->flying--;

@@ -83,7 +83,8 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
 
 // -- questions
 
-// Convert the query to the filter of the command. NULL: invalid, and the request was answered.
+// Convert the query to the filter of the command, kept until the exchange ends. NULL: invalid, and
+// the request was answered.
 static const char *read_list_filter (struct exchange *self)
 {
     static const char *const texts[] = {"name", "flow", "state"};
@@ -131,7 +132,7 @@ void api_flow (struct exchange *self)
     exchange_ask (self, args, version ? 3 : 2, answer_with_names);
 }
 
-// The name in the definition must match the path.
+// Check or store a definition; its name must match the path.
 void api_flow_put (struct exchange *self)
 {
     const char *name = json_string_value (json_object_get (self->json, "flow"));
@@ -166,7 +167,7 @@ void api_flow_log (struct exchange *self)
 
 // -- actions on runs
 
-// The body without `step`, as options; NULL: nothing is left.
+// The body without `step`, as the text of the command's options; NULL: nothing is left.
 static const char *write_options (struct exchange *self)
 {
     json_t *options = self->json ? json_copy (self->json) : json_object ();

@@ -30,7 +30,7 @@ struct slot {
 struct import {
     struct exchange *exchange;
     struct task task; // continues the import: each turn reads a bounded number of lines
-    struct span rest; // of the body, not read yet
+    struct span rest; // the part of the body that is not read yet
     size_t line, flying;
     json_int_t accepted, existing, rejected_count;
     json_t *rejected;
@@ -65,7 +65,7 @@ static void finish_import_slot (struct slot *slot, const char *outcome, const ch
     import_advance (self);
 }
 
-// Compare a rejected line with the existing plan of this id: an export includes defaults, so the
+// Compare a rejected line with the existing plan with this id: an export includes defaults, so the
 // same plan may have other bytes.
 static void on_existing_read (void *owner, const struct station_answer *answer)
 {

@@ -1,4 +1,4 @@
-// The station's numbers, and those of this program, for Prometheus.
+// Answer the metrics of the station and of this program for Prometheus.
 //
 // A request that arrives while the station is being queried waits for the same answer, which is
 // then reused for a second.

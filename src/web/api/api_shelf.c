@@ -2,7 +2,8 @@
 #include "api.h"
 #include "json.h"
 
-// Convert {NAME: fields} to a list of items with a name.
+// Convert {NAME: fields} to a list of items with a `name`; the fields are below `inside`, or in the
+// item if it is NULL.
 static json_t *items_with_names (const json_t *objects, const char *inside)
 {
     const char *name;
@@ -42,7 +43,7 @@ void api_kinds (struct exchange *self)
     send_named_command (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
 }
 
-// The fields as text, kept until the station has answered. NULL: not an object, and the request was
+// The fields as text, kept until the exchange ends. NULL: not an object, and the request was
 // answered.
 static const char *keep_as_text (struct exchange *self, const json_t *fields)
 {

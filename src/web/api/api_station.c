@@ -66,8 +66,8 @@ void api_targets (struct exchange *self)
     exchange_ask (self, args, 1, on_targets);
 }
 
-// Whether this program may change targets, which makes the station connect to their endpoints.
-// False: the request was answered.
+// Whether the settings allow changes of targets, which make the station connect to their endpoints.
+// False: the request was answered with 403.
 static bool may_change_targets (struct exchange *self)
 {
     if (self->server->settings->allow_targets)
@@ -76,8 +76,8 @@ static bool may_change_targets (struct exchange *self)
     return false;
 }
 
-// NAME=TYPE@ENDPOINT,OPTION=VALUE..., as `station add` takes it. NULL: invalid, and the request was
-// answered.
+// Write the target in the body as NAME=TYPE@ENDPOINT,OPTION=VALUE..., the argument of `station
+// add`. NULL: invalid, and the request was answered.
 static const char *write_target_text (struct exchange *self)
 {
     const json_t *type = json_object_get (self->json, "type");

@@ -25,7 +25,7 @@ struct submit_call {
     struct submission_body read;
     struct zplan_submission sent;
     unsigned status;    // 201, or 200: the plan existed
-    struct key_use use; // of the Idempotency-Key; without one its `key` is 0
+    struct key_use use; // use of the Idempotency-Key; without one its `key` is 0
     char words[REASON_MAX];
 };
 
@@ -36,7 +36,7 @@ static void clear_submit_call (struct exchange *self)
     free (own);
 }
 
-// Check the plan. 0, or -1: invalid, and the reason was answered.
+// Check the plan by its rules. 0, or -1: invalid, and the request was answered with the reason.
 static int check_submission (struct exchange *self, const char *plan)
 {
     struct reason reason = {""};
@@ -105,7 +105,8 @@ static void remember_key_use (struct exchange *self)
     key_memory_put (self->server->keys, &own->use, clock_mono_us () / 1000000);
 }
 
-// Handle an Idempotency-Key that was used before. True: the request was answered, or will be.
+// Answer a request whose Idempotency-Key was used before. True: it was answered, or will be. False:
+// the key is new, so the plan is submitted.
 static bool answer_repeated_key (struct exchange *self)
 {
     struct submit_call *own = self->own;
@@ -165,7 +166,8 @@ static uint64_t body_hash (const struct exchange *self)
     return number;
 }
 
-// Submit the plan. `key` is made of the Idempotency-Key; 0: none.
+// Submit the plan; `read` is taken. `key` is the number made of the Idempotency-Key; 0: there is
+// none.
 static void send_submission (struct exchange *self, struct submission_body *read, uint64_t key)
 {
     struct submit_call *own = memory_new (sizeof *own);

@@ -7,5 +7,5 @@
 
 struct bulk_job;
 
-// End all jobs.
+// End all jobs of the list.
 void bulk_end (struct bulk_job **first);

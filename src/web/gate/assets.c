@@ -10,7 +10,7 @@ static const char policy[] =
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
-// /assets/VERSION/NAME never changes.
+// Whether the target is /assets/VERSION/NAME with our version, whose contents never change.
 static bool is_versioned (const struct request_target *target)
 {
     return target->segment_count == 3 && strcmp (target->segments[0], "assets") == 0 &&

@@ -13,10 +13,11 @@ extern const struct asset assets[];
 extern const size_t asset_count;
 extern const char asset_version[]; // a hash of all contents
 
-// `/`, `/assets/VERSION/NAME` or `/assets/NAME`; NULL: there is no such file.
+// The file at `/`, `/help/...`, `/assets/VERSION/NAME` or `/assets/NAME`; NULL: there is no such
+// file.
 const struct asset *assets_find (const struct request_target *target);
 
-// Whether the method only reads; otherwise `ret` gets the allowed ones.
+// Whether the method is GET or HEAD. The allowed methods are stored in `ret` in both cases.
 bool assets_allow (const char *method, struct routed *ret);
 
 void assets_answer (struct exchange *self);

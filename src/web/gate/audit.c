@@ -65,7 +65,7 @@ static void reopen_if_rotated (struct audit *self)
     self->fd = fd;
 }
 
-// `line` is taken.
+// Append a line, whose reference is taken. False: it was not fully written, which is logged.
 static bool audit_append (struct audit *self, json_t *line)
 {
     char *text = json_dumps (line, JSON_COMPACT);

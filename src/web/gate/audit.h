@@ -7,11 +7,12 @@
 
 struct audit;
 
-// NULL with a reason.
+// Open the audit file for appending; NULL with a reason. audit_close sets the pointer to NULL.
 struct audit *audit_open (const char *path, struct reason *reason);
 void audit_close (struct audit **self);
 
-// Write the line before a change. False: it cannot be written, so nothing may be changed.
+// Write the line before a change. False: it cannot be written, so nothing may be changed. Also true
+// if `self` is NULL: there is no audit.
 bool audit_before (struct audit *self, const struct exchange *exchange);
 void audit_after (struct audit *self, const struct exchange *exchange);
 

@@ -21,7 +21,7 @@ struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
     struct http_connection *peer;
-    char address[48];   // of the client: the peer's, or the one that a proxy reports
+    char address[48];   // the client's: the peer's address, or the one that a proxy reports
     const char *scheme; // "http" or "https"; NULL: not known
     char *raw;          // the target as it was sent
     struct request_target target;
@@ -29,56 +29,57 @@ struct exchange {
     struct gateway *gateway;
     const char *user;  // name; NULL: users are off, or the route is public
     char name[65];     // storage of `user`
-    struct key *key;   // of the user
-    uint8_t token[32]; // hash of the token
-    char secret[48];   // a new session
+    struct key *key;   // key of the user; NULL: none
+    uint8_t token[32]; // hash of the token or session that the request has
+    char secret[48];   // text of a new session; empty: none
     bool importing;    // it is the only import in progress
-    bool audited;      // the audit line before was written, and one must follow
+    bool audited;      // the audit line before the change was written: one must follow after it
     uint8_t *body;
     size_t body_size, body_max;
     json_t *json; // the body; NULL: there is none
     enum { EXCHANGE_NEW, EXCHANGE_READING, EXCHANGE_ASKING, EXCHANGE_ANSWERED } state;
     bool suspended;
-    struct exchange *next; // of those that wait for one answer
+    struct exchange *next; // next of the exchanges that wait for one answer
     struct MHD_Response *response;
     unsigned status;
     int64_t begun_us;
     struct {
         const char *name;
         char *value;                 // owned
-    } headers[EXCHANGE_HEADERS_MAX]; // of the answer
+    } headers[EXCHANGE_HEADERS_MAX]; // headers of the answer
     size_t header_count;
     exchange_fn *fn;               // called with the answer to the question
     void *kept[EXCHANGE_KEPT_MAX]; // blocks of its resource, freed with free () at the end
     size_t kept_count;
     void *own; // state of the resource, which `clear` releases
     void (*clear) (struct exchange *self);
-    char id[17];    // of the plan that is submitted
+    char id[17];    // id of the plan that is submitted; empty: none
     json_t *errors; // `errors` of the problem that is answered; NULL: at most one error
 };
 
 // ---- the answer. Exactly one of these is called for each exchange.
 
-// `json` is taken.
+// Answer with JSON, whose reference is taken.
 void exchange_json (struct exchange *self, unsigned status, json_t *json);
 void exchange_empty (struct exchange *self, unsigned status);
 
-// `bytes` is taken; `type` is the media type.
+// Answer with `bytes`, which are taken and freed; `type` is the media type.
 void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
                      size_t size);
 
-// Write the audit line before, and request the one after. False: it cannot be written, and an error
-// was answered.
+// Write the audit line before a change; the one after it follows with the answer. False: it cannot
+// be written, and an error was answered.
 bool exchange_audit (struct exchange *self);
 
-// `response` is taken, with the headers of its own.
+// Answer with a response of the library, which is taken and may have headers of its own.
 void exchange_response (struct exchange *self, unsigned status, struct MHD_Response *response);
 
-// An error, RFC 9457.
+// Answer an error as a problem document (RFC 9457).
 void exchange_problem (struct exchange *self, unsigned status, const char *code, const char *format,
                        ...) __attribute__ ((format (printf, 4, 5)));
 
-// Answer an error if the station rejected the command or did not answer. False: it succeeded.
+// Answer an error if the station rejected the command or did not answer. True: the exchange is
+// answered. False: the command succeeded, and nothing was answered.
 bool exchange_failed (struct exchange *self, const struct station_answer *answer);
 
 // ---- before the answer

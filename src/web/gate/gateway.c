@@ -11,7 +11,7 @@
 
 enum {
     IN_FLIGHT_MAX = 64,
-    LARGE_MAX = 4, // of these, at most this many with large answers
+    LARGE_MAX = 4, // questions in flight with large answers, at most
     USER_LARGE_MAX = 2,
     REPEAT_MS = 200,
     // The first timeout on a connection ends all questions in flight on it, so it is not short. A
@@ -23,7 +23,7 @@ enum {
 // delays their own.
 struct turn {
     struct turn *next;
-    char *user; // "" is none
+    char *user; // "" = no user
     size_t asks, flying, large;
 };
 
@@ -36,7 +36,7 @@ struct pending_question {
     struct question question;
     int64_t deadline_us;
     bool was_busy, was_lost;
-    struct timer timer; // the deadline while it waits; when it is repeated
+    struct timer timer; // the deadline; or, after schedule_retry, the time of the retry
     gateway_fn *fn;     // NULL: answered already, while it was in flight
     void *owner;
 };
@@ -145,7 +145,7 @@ static void on_timer (void *owner)
     }
 }
 
-// Retry the question later, if allowed. Returns whether it is retried.
+// Schedule a retry of the question, if its flags and deadline allow one. False: it is not retried.
 static bool schedule_retry (struct pending_question *ask)
 {
     if (!ask->fn || !ask->question.repeat || ask->gateway->closing ||
@@ -156,7 +156,8 @@ static bool schedule_retry (struct pending_question *ask)
     return true;
 }
 
-// Retry the question if the station cannot answer at the moment. Returns whether it is retried.
+// Retry the question if the reply says that the station cannot answer at the moment. False: it is
+// not retried, and the reply counts.
 static bool retry_if_busy (struct pending_question *ask, const struct zplan_reply *reply)
 {
     bool busy = reply->status == ZERO_STATUS_BUSY_ID;
@@ -213,7 +214,8 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     json_decref (json);
 }
 
-// Send a command; the name of the user, if any, is sent in a frame.
+// Send a command or PING; the name of the user, if any, is sent in a frame. Returns an enum
+// zplan_error.
 static int send_command (struct gateway *self, struct pending_question *ask)
 {
     const struct question *question = &ask->question;

@@ -17,11 +17,11 @@ struct gateway;
 struct station_answer {
     int error;                // enum zplan_error; if it is not ZPLAN_OK the rest is empty
     uint8_t status;           // ZERO_STATUS_...
-    const json_t *json;       // NULL: it has none, or is wanted as text
-    struct span text;         // of a question `as_text`: its JSON, not parsed; empty: it has none
-    char reason[REASON_MAX];  // of a rejection: the text after the status word
+    const json_t *json;       // parsed; NULL: there is none, or it is wanted as text
+    struct span text;         // for a question `as_text`: the JSON, not parsed; empty: none
+    char reason[REASON_MAX];  // for a rejection: the text after the status word
     char id[17];              // GLOBAL_ID
-    enum zplan_stored stored; // of a submission
+    enum zplan_stored stored; // for a submission
 };
 
 // The answer is valid within the call only.
@@ -33,17 +33,18 @@ struct question {
     size_t count;
     const struct zplan_submission *submission;
     const char *user;    // on whose behalf; NULL = none
-    bool repeat;         // handling it twice does no harm
-    bool reads;          // it changes nothing
+    bool repeat;         // true: handling it twice does no harm
+    bool reads;          // true: it changes nothing
     bool large;          // its answer may be large
     bool as_text;        // its answer is not parsed, unless it is a rejection
     int64_t deadline_ms; // 0: GATEWAY_DEADLINE_MS
 };
 
-// `client` is taken.
+// Create a gateway; `client` is owned from then on.
 struct gateway *gateway_new (struct reactor *reactor, struct zplan_client *client);
 
-// Waiting questions end with ZPLAN_ERROR_CLOSED, those in flight with ZPLAN_ERROR_NO_ANSWER.
+// Destroy the gateway. Waiting questions end with ZPLAN_ERROR_CLOSED, those in flight with
+// ZPLAN_ERROR_NO_ANSWER.
 void gateway_destroy (struct gateway **self);
 
 // Send a question. What it points to is borrowed until `fn` is called, which happens once, and

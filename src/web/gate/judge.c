@@ -28,7 +28,7 @@ static bool reject_and_close (struct exchange *self, int status, const char *cod
     return true;
 }
 
-// Probes of load balancers may use any Host.
+// Whether the route is for probes of load balancers, which may use any Host.
 static bool is_probe_route (const struct routed *routed)
 {
     return routed->route == &routes[ROUTE_LIVE] || routed->route == &routes[ROUTE_READY];
@@ -81,7 +81,8 @@ static bool is_below_v1 (const struct exchange *self)
     return self->target.segment_count && strcmp (self->target.segments[0], "v1") == 0;
 }
 
-// Pages of other origins, users, and what no role may do.
+// Reject pages of other origins, requests without a valid user, and changes if readonly is set.
+// True: answered.
 static bool check_permission (struct exchange *self, const struct guard_head *head)
 {
     const struct route *route = self->routed.route;
@@ -130,7 +131,7 @@ static bool check_body (struct exchange *self, const struct guard_head *head)
     return false;
 }
 
-// Set the address of the client, if a proxy reports it.
+// Set the scheme, and the address of the client if a proxy reports it.
 static void read_forwarded_address (struct exchange *self, const struct guard_head *head)
 {
     const struct server *server = self->server;

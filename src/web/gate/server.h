@@ -11,14 +11,14 @@ struct audit;
 struct stream;
 struct tls;
 
-// A connection.
+// An HTTP connection.
 struct http_connection {
     struct server *server;
     int fd;
     struct timer deadline;
-    char address[48];                      // "unix": of a socket in the file system
-    struct http_connection *next, **place; // in its bucket
-    struct exchange *exchange;             // in progress; NULL = none
+    char address[48];                      // the peer's; "unix" for a socket in the file system
+    struct http_connection *next, **place; // in its hash bucket
+    struct exchange *exchange;             // the exchange in progress; NULL = none
 };
 
 enum { PEER_BUCKETS = 256, ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
@@ -34,7 +34,8 @@ struct route_count {
 
 struct server {
     struct reactor *reactor;
-    void (*call) (struct exchange *exchange); // answers it, or asks the station: api_dispatch
+    void (*call) (
+        struct exchange *exchange); // answers a request, or asks the station: api_dispatch
     const struct web_settings *settings;
     struct gateway *gateway; // connection with this program's own key
     struct users *users;     // NULL: there are none
@@ -43,7 +44,7 @@ struct server {
     struct tls *tls; // NULL: HTTP without TLS
     struct MHD_Daemon *daemon;
     struct web_listener listener;
-    struct source source, accepts; // source: of the library; accepts: of the listener
+    struct source source, accepts; // source: the library's epoll; accepts: the listener
     struct timer timer, pause;     // pause: until accepting is retried
     struct http_connection *buckets[PEER_BUCKETS];
     struct task task;
@@ -59,8 +60,8 @@ struct server {
     struct key_memory *keys; // NULL: no Idempotency-Key was used
 };
 
-// Bind and listen. The settings are borrowed, the gateway is taken. NULL with a reason;
-// `ret_unusable`: files or folders that the settings name cannot be used.
+// Bind and listen. The settings are borrowed, the gateway is owned from then on. NULL with a
+// reason; `ret_unusable`: files or folders that the settings name cannot be used.
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
                            struct gateway *gateway, bool *ret_unusable, struct reason *reason);
 void server_destroy (struct server **self);
@@ -71,7 +72,8 @@ void peer_set_deadline (struct http_connection *self, int64_t ms);
 // Whether the peer has closed the connection. The library does not check while it is suspended.
 bool peer_has_left (const struct http_connection *self);
 
-// Call this when a connection was resumed, since the library's descriptor does not signal it.
+// Run the library soon. Called when a connection was resumed, since the library's descriptor does
+// not signal it.
 void server_wake (struct server *self);
 
 void server_count_request (struct server *self, const struct exchange *exchange);

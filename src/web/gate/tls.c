@@ -21,7 +21,7 @@ enum {
     CHAIN_MAX = 16,
     FILE_MAX = 65536,
     CHECK_FILES_MS = 1000,
-    HANDSHAKE_US = 15000000, // above the deadline of a header
+    HANDSHAKE_US = 15000000, // longer than the deadline of a header
 };
 
 const char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
@@ -43,7 +43,8 @@ struct tls {
     struct reactor *reactor;
     const char *cert, *key;
     struct timer timer;
-    struct file_stamp looks[2], rejected[2]; // of the files in use; of those logged as unusable
+    struct file_stamp looks[2], rejected[2]; // stamps: of the files in use; rejected: of the files
+                                             // that were logged as unusable
     struct key_pair *pair, *before;
     int64_t replaced_us;
 };
@@ -167,7 +168,8 @@ static struct file_stamp read_file_stamp (const char *path)
     return look;
 }
 
-// Files that change while they are read are read again at the next check.
+// Load the files if they have changed. Files that change while they are read are read again at the
+// next check.
 static void on_timer (void *owner)
 {
     struct tls *self = owner;

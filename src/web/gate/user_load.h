@@ -3,5 +3,6 @@
 
 #include "user_file.h"
 
-// Read a file that no other user of the system can read or has written. 0, or -1 with a reason.
+// Read a user's file, which must belong to this system user and be accessible to no other. 0, or -1
+// with a reason.
 int user_load (const char *path, struct user_file *ret, struct reason *reason);

@@ -11,8 +11,8 @@
 struct users;
 struct session;
 
-// NULL with a reason: the folder cannot be read. `own` is the connection of users without a key,
-// for a station without CURVE.
+// Read the folder of users. NULL with a reason: it cannot be read. `own` is the connection of users
+// without a key, for a station without CURVE.
 struct users *users_new (struct reactor *reactor, const struct web_settings *settings,
                          struct gateway *own, struct reason *reason);
 
@@ -20,15 +20,16 @@ struct users *users_new (struct reactor *reactor, const struct web_settings *set
 void users_end (struct users *self);
 void users_destroy (struct users **self);
 
-// True: the request was answered, because it has no valid token or there were too many requests.
-// Otherwise its user, session and connection are set, if there are users.
+// Find the user of a request by its token. True: the request was answered, because it has no valid
+// token or there were too many requests. False: its user, session and connection are set, if there
+// are users.
 bool users_authenticate (struct exchange *self);
 
-// The exchange ends.
+// Release what users_authenticate counted for the exchange, as it ends.
 void users_leave (struct exchange *self);
 
-// Whether the user of this exchange may still send requests. False: the user, the token or the
-// session is gone, or the user has another key.
+// Whether the user of this exchange may still send requests; also true if there are no users.
+// False: the user, the token or the session is gone, or the user has another key.
 bool users_may_continue (const struct exchange *self);
 
 // Whether a token or session with this hash is valid, and its user has this key (NULL: none).

@@ -66,8 +66,8 @@ static int open_tcp (struct web_listener *self, const char *listen_at, struct re
     return 0;
 }
 
-// Remove a socket of this name that has no listener. 0, or -1: another file or a live socket
-// exists.
+// Remove a socket with this path that has no listener. 0, also if there is none; -1 with errno:
+// another file or a live socket has the path.
 static int remove_stale_socket (const struct sockaddr_un *address)
 {
     struct stat entry;

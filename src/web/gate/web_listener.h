@@ -1,4 +1,4 @@
-// The socket that takes connections: TCP, or one in the file system for a proxy of this machine.
+// The listening socket: TCP, or one in the file system for a proxy on this machine.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,16 +9,17 @@
 enum { LISTENER_PATH_SIZE = 108 };
 
 struct web_listener {
-    int fd, port;                  // -1: closed; port 0: it is in the file system
-    char path[LISTENER_PATH_SIZE]; // "": TCP
-    dev_t device;                  // of the file, so that only our own file is removed
+    int fd, port;                  // fd -1: closed; port 0: the socket is in the file system
+    char path[LISTENER_PATH_SIZE]; // of the socket in the file system; "": TCP
+    dev_t device;                  // device and inode of the file, so that only our own is removed
     ino_t node;
 };
 
-// The path of unix:PATH; NULL: it is ADDRESS:PORT.
+// The path in unix:PATH, which is borrowed; NULL: the setting is ADDRESS:PORT.
 const char *web_listener_path (const char *listen_at);
 
-// Check that it is one of these; the host must be a numeric address. 0, or -1 with a reason.
+// Check that the setting is ADDRESS:PORT with a numeric address, or unix:PATH. 0, or -1 with a
+// reason.
 int web_listener_check (const char *listen_at, struct reason *reason);
 
 // Bind and listen at ADDRESS:PORT or unix:PATH. A socket of the file system has mode 0660; one

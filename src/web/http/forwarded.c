@@ -47,7 +47,8 @@ static struct span cut_last_entry (struct span *text)
 
 // -- the proxies
 
-// ADDRESS or ADDRESS/BITS; `ret_bits` is the prefix length in the 128-bit form.
+// Parse ADDRESS or ADDRESS/BITS; `ret_bits` is the prefix length in the 128-bit form. False:
+// invalid.
 static bool parse_range (struct span text, struct ip_address *ret, int *ret_bits)
 {
     const uint8_t *slash = text.size ? memchr (text.data, '/', text.size) : NULL;
@@ -112,7 +113,7 @@ bool forwarded_is_proxy (const char *proxies, const char *address)
 
 // -- the headers
 
-// ADDRESS, ADDRESS:PORT, [ADDRESS] or [ADDRESS]:PORT.
+// Parse ADDRESS, ADDRESS:PORT, [ADDRESS] or [ADDRESS]:PORT. False: invalid.
 static bool parse_forwarded_entry (struct span text, struct ip_address *ret)
 {
     const uint8_t *end;

@@ -6,10 +6,11 @@
 
 enum { FORWARDED_SIZE = 48 };
 
-// 0, or -1 with a reason: want addresses and ADDRESS/BITS with commas between them.
+// Check that the text is a list of addresses and ADDRESS/BITS with commas between them. 0, or -1
+// with a reason.
 int forwarded_check (const char *proxies, struct reason *reason);
 
-// Whether an address is one of the proxies.
+// Whether an address is in the list of proxies. False also for a text that is no address.
 bool forwarded_is_proxy (const char *proxies, const char *address);
 
 // The address of the client of a request that came from a proxy: the rightmost of X-Forwarded-For
@@ -18,5 +19,5 @@ bool forwarded_is_proxy (const char *proxies, const char *address);
 void forwarded_address (const struct guard_head *head, const char *proxies, const char *peer,
                         char out[FORWARDED_SIZE]);
 
-// "http" or "https" as X-Forwarded-Proto says, in its last entry; NULL: it is not known.
+// The scheme in the last entry of X-Forwarded-Proto, "http" or "https"; NULL: it is not known.
 const char *forwarded_scheme (const struct guard_head *head);

@@ -101,7 +101,7 @@ int guard_check (const struct guard_head *head, struct reason *reason)
     return 0;
 }
 
-// The name of HOST or HOST:PORT without the port, and without brackets. False: invalid.
+// Copy the host of HOST or HOST:PORT without the port and without brackets. False: invalid.
 static bool parse_host_name (struct span host, char out[256])
 {
     const char *text = (const char *)host.data;

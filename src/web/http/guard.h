@@ -6,7 +6,7 @@
 
 enum {
     GUARD_HEADERS_MAX = 64,
-    GUARD_HEAD_MAX = 8192, // bytes of names and values
+    GUARD_HEAD_MAX = 8192, // bytes of all names and values
     GUARD_BODY_MAX = 1 << 20,
     GUARD_SESSION_MAX = 4096, // limit for the body of a sign-in, sent without a token
     GUARD_IMPORT_MAX = 64 << 20
@@ -22,14 +22,14 @@ struct guard_head {
     size_t count; // above GUARD_HEADERS_MAX: further headers are missing
 };
 
-// 0, or the status to reject the request with, and a reason. The connection must then be closed,
-// since the start of its next request is unknown.
+// Check the head of a request. 0, or the HTTP status to reject the request with, and a reason. The
+// connection must then be closed, since the start of its next request is unknown.
 int guard_check (const struct guard_head *head, struct reason *reason);
 
-// Whether a header has this name, in any case.
+// Whether a header has this name, ignoring case.
 bool guard_name_is (struct span name, const char *text);
 
-// The value of a header, or an empty span without data.
+// The value of the first header with this name; NULL data: there is none.
 struct span guard_value (const struct guard_head *head, const char *name);
 
 // The value of Content-Length of a head that was checked; 0 without one.
@@ -40,13 +40,14 @@ int64_t guard_length (const struct guard_head *head);
 // under a name of its own.
 bool guard_host_is_ours (struct span host, const char *names);
 
-// Whether a browser sent this for a page of another origin. `unsafe`: the method changes something.
-// `scheme` is that of the request, "http" or "https"; NULL: it is not known.
+// Whether a browser sent the request for a page of another origin. False also if no header shows an
+// origin. `unsafe`: the method changes something. `scheme` is that of the request, "http" or
+// "https"; NULL: it is not known.
 bool guard_is_foreign (const struct guard_head *head, bool unsafe, const char *scheme);
 
-// Whether a media type is this one; parameters are allowed.
+// Whether the value of Content-Type is this media type; parameters may follow it.
 bool guard_media_is (struct span value, const char *type);
 
-// Whether an If-None-Match has this ETag, by the weak comparison of RFC 9110, as proxies that
-// compress make ETags weak.
+// Whether an If-None-Match contains this ETag, or is `*`, by the weak comparison of RFC 9110, as
+// proxies that compress make ETags weak.
 bool guard_has_etag (const char *list, const char *etag);

@@ -16,8 +16,10 @@ struct key_use {
 struct key_memory *key_memory_new (void);
 void key_memory_destroy (struct key_memory **self);
 
-// The use of this key in the last day before `now_s`, or NULL. Valid until the next call.
+// The use of this key in the last day before `now_s` (monotonic seconds), or NULL. Valid until the
+// next key_memory_put.
 const struct key_use *key_memory_find (const struct key_memory *self, uint64_t key, int64_t now_s);
 
-// Store a use; it replaces the oldest one in its set if that is full.
+// Store a use at `now_s` (monotonic seconds); it replaces the oldest one in its set if that is
+// full.
 void key_memory_put (struct key_memory *self, const struct key_use *use, int64_t now_s);

@@ -1,4 +1,4 @@
-// The interface as an OpenAPI 3.1 document, made from the one table of routes. Pure.
+// The interface as an OpenAPI 3.1 document, made from the table of routes. Pure.
 #pragma once
 
 #include <jansson.h>

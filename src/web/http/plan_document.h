@@ -7,25 +7,25 @@
 
 enum { PLAN_ETAG_SIZE = 64 };
 
-// The strong ETag of a plan as `message` returns it, with its frames or without.
+// Write the strong ETag of a plan as `message` returns it, with its frames or without. Returns
+// `out`.
 const char *plan_etag (const json_t *plan, bool frames, char out[PLAN_ETAG_SIZE]);
 
-// The revision in an If-Match, which may be weak. 0, or -1: not valid.
+// Read the revision in an If-Match, which may be weak. 0, or -1: not valid.
 int plan_etag_read (const char *text, int64_t *ret_revision);
 
-// The answer of `next`: {next: [instant, ...], never}.
+// Convert the station's answer to `next`: {next: [instant, ...], never}. A new object.
 json_t *plan_next_document (const json_t *answer);
 
 // The plan as its submitter would write it, without fields that only matter when submitting:
 // {target, title, command, args, frames, spec, hold, id}. NULL: it is closed. A new object.
 json_t *plan_submitted (const json_t *plan);
 
-// Whether two lines of an export describe the same plan, ignoring its state and the spelling of its
-// id.
+// Whether two lines of an export describe the same plan, ignoring `hold` and `id`.
 bool plan_submitted_same (const json_t *a, const json_t *b);
 
-// The id of a submission, derived from the user ("" without users), the Idempotency-Key and the
-// line. `line` is that of an import, from 1 on; else 0. 0, or -1 with a reason: the key is not
+// Derive the id of a submission from the user ("" without users), the Idempotency-Key and the line.
+// `line` counts the lines of an import from 1; else 0. 0, or -1 with a reason: the key is not
 // valid.
 int plan_id_of_key (const char *user, const char *key, size_t line, char out[17],
                     struct reason *reason);

@@ -97,7 +97,8 @@ static void write_field_pointer (const char *detail, char *out, size_t size)
         snprintf (out, size, "#/spec/%s", name);
 }
 
-// "steps.load.args[2]" as a pointer: "#/steps/load/args/2". The names contain none of . [ ].
+// Convert a path to a pointer: "steps.load.args[2]" to "#/steps/load/args/2". The names contain
+// none of . [ ].
 static json_t *path_to_pointer (const char *path)
 {
     char pointer[REASON_MAX];

@@ -5,15 +5,16 @@
 
 #include "reason.h"
 
-// `code`: the name of the error in lower case; help.html explains each. `root`: the prefix of all
-// paths. `detail` may be empty. If it starts with the name of a field of a plan, the problem has a
-// pointer to that field.
+// Make a problem document, a new object. `code`: the name of the error in lower case; help.html
+// explains each. `root`: the prefix of all paths. `detail` may be empty. If it starts with the name
+// of a field of a plan, the problem has a pointer to that field.
 json_t *problem_new (const char *root, int status, const char *code, const char *detail);
 
-// The errors of a definition, {path, reason}, as a problem lists them; NULL: there are none.
+// Convert the errors of a definition, {path, reason}, to the `errors` of a problem; NULL: there are
+// none. A new object.
 json_t *problem_errors (const json_t *errors);
 
-// The error of one field at the top of a body, as a problem lists it.
+// Make the `errors` of a problem for one field at the top of a body. A new object.
 json_t *problem_field (const char *name, const char *detail);
 
 // The text of an HTTP status.

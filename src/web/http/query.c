@@ -67,7 +67,8 @@ static int parse_query_number (const char *name, const char *text, int64_t min, 
     return reject_field (reason, name, want, text);
 }
 
-// The state's number on the wire, from its name here; if two have that name, the queued one.
+// The number on the wire of the state with this name; if two have that name, the queued one. NULL:
+// unknown.
 static json_t *state_number (const char *text)
 {
     if (strcmp (text, "failed") == 0) // as people see it

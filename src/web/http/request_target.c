@@ -104,7 +104,7 @@ static int read_query_fields (struct span rest, struct request_target *ret, char
     return 0;
 }
 
-// The path and what follows it; of an absolute URL the authority is kept.
+// The target from its path on; the authority of an absolute URL is returned in `ret_authority`.
 static struct span strip_authority (struct span raw, struct span *ret_authority)
 {
     static const char *const schemes[] = {"http://", "https://"};

@@ -10,8 +10,9 @@ struct query_field {
 };
 
 struct request_target {
-    char *text;            // owned; the others point into it
-    struct span authority; // of an absolute URL, in the raw target; empty: not absolute
+    char *text;            // owned; segments and fields point into it
+    struct span authority; // HOST:PORT of an absolute URL, borrowed from the raw target; empty: not
+                           // absolute
     const char *segments[TARGET_SEGMENTS_MAX];
     size_t segment_count; // "/" has none
     struct query_field fields[TARGET_FIELDS_MAX];

@@ -19,8 +19,9 @@ enum route_body { BODY_NONE, BODY_JSON, BODY_MERGE, BODY_LINES };
 struct route {
     const char *name, *method, *path, *command, *role, *query;
     enum route_body body;
-    const char *fields; // of a JSON body
-    bool repeat;        // handling its command twice does no harm
+    const char
+        *fields; // names of the fields of a JSON body, separated by blanks; "...": checked later
+    bool repeat; // true: handling its command twice does no harm
     const char *statuses, *summary;
 };
 
@@ -32,11 +33,11 @@ struct routed {
     char allow[64];                   // the methods of the path: "GET, HEAD"
 };
 
-// 0, 404 (no such path), or 405 (another method; `allow` is filled). HEAD is allowed wherever GET
-// is.
+// Find the route of a request. 0, 404 (no such path), or 405 (another method; `allow` is filled).
+// HEAD is allowed wherever GET is.
 int routes_find (const char *method, const struct request_target *target, struct routed *ret);
 
-// Whether the method changes something.
+// Whether the method of the route may change something: it is not GET.
 bool route_is_unsafe (const struct route *self);
 
 // Check that the route knows all fields of the query. 0, or -1 with a reason that suggests the
@@ -47,7 +48,8 @@ int route_check_query (const struct route *self, const struct request_target *ta
 // Whether `words`, separated by blanks, contains the word.
 bool route_has_word (const char *words, const char *word);
 
-// Whether the resource or the station checks the names of the body's fields, not this table.
+// Whether the names of the body's fields are not in this table: the resource or the station checks
+// them.
 bool route_checks_later (const struct route *self);
 
 // The first field of the body that the route does not know, with a reason that suggests the nearest

@@ -10,9 +10,9 @@
 // Frames point into `object` and `bytes`.
 struct submission_body {
     json_t *object;          // owned
-    char *plan;              // the PLAN frame
+    char *plan;              // the text of the PLAN frame; owned
     uint8_t *bytes;          // decoded from base64; owned
-    const char *target, *id; // NULL: not given
+    const char *target, *id; // borrowed from `object`; NULL: not given
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     size_t count;
 };
@@ -24,6 +24,6 @@ void submission_clear (struct submission_body *self);
 // Check a PLAN frame by the rules of the station. 0, or -1 with a reason.
 int submission_check (const char *plan, struct reason *reason);
 
-// The changes of a merge patch, as `update` takes them: {title, spec}. NULL with a reason. A new
-// object.
+// Convert a merge patch, {title, spec}, to the changes that `update` takes: a new object. NULL with
+// a reason.
 json_t *submission_changes (const json_t *patch, struct reason *reason);

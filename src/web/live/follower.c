@@ -42,15 +42,16 @@ struct follower {
     char stations[CURVE_STATIONS_SIZE]; // targets that the key is limited to; "" = all
     char target[RING_TARGET_SIZE], title[65];
     uint64_t plan;
-    bool greeted, down_sent, ending, asking; // down_sent: it was notified that the station is away
-    bool left;                               // the other end has closed
-    bool has_id;                             // the request named the event to begin after
+    bool greeted, down_sent, ending,
+        asking;  // down_sent: the client was notified that the station is away
+    bool left;   // the client has closed the connection
+    bool has_id; // the request named the event to begin after
     char epoch[RING_EPOCH_SIZE];
-    int64_t seq;                 // of the last run that was sent
-    int64_t place;               // in the ring
+    int64_t seq;                 // seq of the last run that was sent
+    int64_t place;               // position in the ring of the next event
     char after[RING_ENTRY_SIZE]; // while it is behind: cursor of the next history page
     char filter[STREAM_PAGE_SIZE];
-    char *pending; // to be sent
+    char *pending; // output to be sent
     size_t size, sent;
     int64_t comment_us, permissions_us;
 };
@@ -88,9 +89,9 @@ static bool follower_sees (const struct follower *self, const struct ring_event 
     if (!(self->wants >> event->kind & 1))
         return false;
     if (event->kind == RING_STATS)
-        return !self->stations[0]; // they cover all targets
+        return !self->stations[0]; // statistics cover all targets
     if (event->kind == RING_PLAN && !event->plan)
-        return true; // reload
+        return true; // the event reload
     return curve_stations_have (self->stations, target) &&
            (!self->target[0] || span_is (target, self->target)) &&
            (!self->plan || self->plan == event->plan) &&
@@ -198,7 +199,8 @@ static void append_pending_events (struct follower *self)
         self->down_sent = self->size > 0;
         return;
     }
-    if (strcmp (self->epoch, ring->epoch) != 0) { // the ring has a gap event
+    if (strcmp (self->epoch, ring->epoch) !=
+        0) { // the numbering has restarted: a gap event is in the ring
         snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
         self->seq = ring->base;
         self->after[0] = '\0';
@@ -264,7 +266,8 @@ void follower_end (struct follower *self)
 
 // -- permissions of the user
 
-// Set what the user may see. False: nothing.
+// Set which targets the user may see, from the answer to whoami. True: the role observe is among
+// the roles. False: the user may see nothing.
 static bool set_permissions (struct follower *self, const json_t *answer)
 {
     const json_t *role;
@@ -352,7 +355,7 @@ static void on_whoami (struct exchange *exchange, const struct station_answer *a
         exchange_problem (exchange, 403, "deny", "wants the role observe");
 }
 
-// EPOCH-SEQ
+// Read EPOCH-SEQ, the id of the last event that the client has received.
 static void read_last_event_id (struct follower *self, const char *text)
 {
     const char *dash = strrchr (text, '-');
@@ -390,7 +393,8 @@ static int read_stream_query (struct follower *self, const struct request_target
     return 0;
 }
 
-// Whether the stream is of the same user or, without users, of the same address.
+// Whether the stream `one` has the same user as the exchange `of` or, without users, the same
+// address.
 static bool has_same_owner (const struct follower *one, const void *of)
 {
     const struct exchange *other = of, *own = one->exchange;

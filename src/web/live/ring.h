@@ -19,13 +19,13 @@ enum ring_kind {
     RING_RUN,     // of the history
     RING_PLAN,    // a plan has changed
     RING_STATS,   // the station's numbers
-    RING_STATION, // it became unreachable or reachable; or a gap
+    RING_STATION, // the station became unreachable or reachable; or a gap
 };
 
 struct ring_event {
     enum ring_kind kind;
-    int64_t seq;   // of a run; 0: not of a run
-    uint64_t plan; // 0: of none
+    int64_t seq;   // number of the run's broadcast; 0: not a run
+    uint64_t plan; // id of the plan; 0: none
     char target[RING_TARGET_SIZE];
     char *title; // "" = none
     char *text;  // as it is sent: lines, then an empty one
@@ -34,9 +34,10 @@ struct ring_event {
 
 struct ring {
     struct ring_event events[RING_EVENTS];
-    int64_t first, end; // places
+    int64_t first, end; // positions: of the oldest event, and after the last one
     size_t bytes;
-    int64_t base, last; // numbers of broadcasts
+    int64_t base,
+        last; // numbers of broadcasts: every run above `base` is here; `last` is the last one
     char epoch[RING_EPOCH_SIZE];
 };
 
@@ -46,5 +47,5 @@ void ring_put (struct ring *self, const struct ring_event *event);
 // The event at a position that was not dropped yet; NULL: after the last one.
 const struct ring_event *ring_at (const struct ring *self, int64_t place);
 
-// Reset: everything up to `last` is known, and nothing is kept.
+// Drop all events, and begin after the run with number `last` of this epoch.
 void ring_reset (struct ring *self, const char *epoch, int64_t last);

@@ -20,7 +20,7 @@ static const struct number {
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 struct point {
-    int64_t slot; // of SERIES_STEP_S seconds since 1970; 0: there is none
+    int64_t slot; // number of its interval of SERIES_STEP_S seconds since 1970; 0: no point
     int64_t values[NUMBERS];
 };
 

@@ -40,13 +40,14 @@ struct stream {
     // Cursor of the next page of the history; "" = after the last broadcast. Sequence numbers are
     // not used, since a whole page may have none.
     char after[RING_ENTRY_SIZE];
-    char filter[STREAM_PAGE_SIZE]; // of the history request
+    char filter[STREAM_PAGE_SIZE]; // filter of the history request in flight
     struct follower *first;
     size_t wanted[KINDS];
     size_t selected;        // index in the choices of select_events
     int64_t selected_us;    // when a selection of this size was last wanted
     int64_t grown_us;       // when the selection grew: events may be missing; 0: long ago
-    bool grown_unconfirmed; // it grew, and no event has confirmed yet that the station knows
+    bool grown_unconfirmed; // the selection grew, and no event has shown yet that the station uses
+                            // it
 };
 
 // -- events as they are sent
@@ -97,7 +98,8 @@ static void wake_followers (struct stream *self)
     }
 }
 
-// `data` is taken.
+// Append an event to the ring and wake the followers; the reference of `data` is taken. `plan` may
+// be NULL.
 static void ring_add_event (struct stream *self, enum ring_kind kind, const char *name,
                             json_t *data, const json_t *plan)
 {
@@ -112,7 +114,7 @@ static void ring_add_event (struct stream *self, enum ring_kind kind, const char
     wake_followers (self);
 }
 
-// Events may have been missed: followers of plans should reload their list.
+// Append the event reload, as events may have been missed: pages reload their list of plans.
 static void add_reload_event (struct stream *self)
 {
     ring_add_event (self, RING_PLAN, "reload", json_object (), NULL);
@@ -130,7 +132,7 @@ static void set_station_down (struct stream *self, bool down)
                     json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
                                json_instant_ms (clock_wall_us () / 1000)),
                     NULL);
-    if (!down) // its events may arrive later
+    if (!down) // the events of the station may arrive later
         add_reload_event (self);
 }
 

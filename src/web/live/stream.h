@@ -15,7 +15,7 @@ struct stream;
 struct follower;
 struct server;
 
-// NULL with a reason: the events sockets cannot be connected to.
+// Create the stream and connect to the events sockets. NULL with a reason.
 struct stream *stream_new (struct server *server, struct reason *reason);
 
 // End all streams.
@@ -24,17 +24,18 @@ void stream_destroy (struct stream **self);
 
 const struct ring *stream_ring (const struct stream *self);
 
-// Whether the epoch and the last run are known; "up", or "down".
+// Whether the epoch and the last run are known: the history was read since the first follower
+// joined.
 bool stream_is_known (const struct stream *self);
 const char *stream_state (const struct stream *self);
 
-// The filter for a page of the history after a broadcast; `after`: the `next` of the previous page,
-// "" = none.
+// Write the filter for a page of the history after a broadcast; `after`: the `next` of the previous
+// page, "" = none.
 enum { STREAM_PAGE_SIZE = 128 + RING_EPOCH_SIZE + RING_ENTRY_SIZE };
 void stream_write_filter (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch,
                           const char *after, int limit);
 
-// An event as it is sent. `id` NULL: it has none.
+// The text of a server-sent event; the caller frees it. `id` NULL: no id.
 char *stream_event_text (const char *id, const char *name, const json_t *data, size_t *ret_size);
 
 // Make the event of a run of the history, which has the wire's names. False: the run has no
@@ -51,8 +52,7 @@ size_t stream_count (const struct stream *self, stream_match_fn *is, const void 
 void stream_join (struct stream *self, struct follower *follower, unsigned wants);
 void stream_leave (struct stream *self, struct follower *follower, unsigned wants);
 
-// follower_wake: there may be something to send; called for each follower at every event, and each
-// second.
+// Resume the output of a follower, as there may be something to send.
 void follower_wake (struct follower *self);
 void follower_end (struct follower *self);
 void follower_tick (struct follower *self);

@@ -11,7 +11,7 @@
 enum { VOTER_NAME_SIZE = WORKER_NAME_SIZE + 8 }; // "#10000"
 
 struct ballot_worker {
-    struct heap_node limit; // in the heap while its vote is expected; key: its deadline
+    struct heap_node limit; // in the heap `limits` while its vote is expected; key: its deadline
     struct worker_ballot *ballot;
     struct worker *worker;      // NULL when its vote is not expected any more
     struct ballot_worker *prev; // in its worker's queue
@@ -20,7 +20,7 @@ struct ballot_worker {
 };
 
 struct worker_ballot {
-    struct worker_ballot *prev; // among those that are open
+    struct worker_ballot *prev; // in the list of open ballots
     struct worker_ballot *next;
     struct job *job; // the request, owned; shared by the workers that have it
     size_t size;     // bytes, including the request
@@ -32,13 +32,14 @@ struct worker_ballot {
 
 struct ballots;
 
-// `limit_us`: how long a voter may send neither a vote nor a heartbeat.
+// Create the list of open ballots. `limit_us`: how long a voter may send neither a vote nor a
+// heartbeat.
 struct ballots *ballots_new (int64_t limit_us);
 
-// No ballot may be open.
+// Destroy the list and set the pointer to NULL; no ballot may be open.
 void ballots_destroy (struct ballots **self);
 
-// The number of open ballots, and their bytes.
+// The number of open ballots; the bytes of all of them.
 size_t ballots_count (const struct ballots *self);
 size_t ballots_bytes (const struct ballots *self);
 
@@ -50,7 +51,7 @@ size_t ballot_size (const struct job *job, size_t voters);
 struct worker_ballot *ballots_open (struct ballots *self, const struct workers *workers,
                                     struct job *job);
 
-// Close it; no vote is expected.
+// Close a ballot, free it, and set the pointer to NULL. No vote may be expected any more.
 void ballots_close (struct ballots *self, struct worker_ballot **ballot);
 
 // The ballot that was opened last, or NULL; the others follow by `next`.
@@ -60,13 +61,14 @@ struct worker_ballot *ballots_first (const struct ballots *self);
 // that name. The worker must still exist.
 const char *voter_name (const struct ballot_worker *voter, char out[VOTER_NAME_SIZE]);
 
-// Whether the worker has the ballot.
+// Whether the voter's worker has received the ballot and not answered it.
 bool voter_has_ballot (const struct ballot_worker *voter);
 
 // Restart the timeout of a voter that received the ballot or sent a heartbeat.
 void voter_restart_timeout (struct ballots *self, struct ballot_worker *voter);
 
-// Expect no more vote from a voter that does not have the ballot.
+// Expect no vote any more from a voter that does not have the ballot, and remove it from its
+// worker's queue.
 void voter_remove (struct ballots *self, struct ballot_worker *voter);
 
 // A voter whose deadline is past, or NULL.

@@ -78,10 +78,11 @@ void job_add_to_runs (struct job *self, struct table *runs)
     table_add (runs, &self->node, table_hash (self->mailbox));
 }
 
-// The identity of a run: its frames, except for those that each resend replaces.
+// Whether both messages are deliveries of one run: all frames are equal, except for the PLAN frame
+// and the last LOCAL_ID, which each resend replaces. False also if they have no LOCAL_ID.
 static bool is_same_run (const struct message *a, const struct message *b)
 {
-    size_t local_id = a->desc.count; // the index of the last one
+    size_t local_id = a->desc.count; // index of the last LOCAL_ID; `count` = none
     if (a->desc.count != b->desc.count)
         return false;
     for (size_t i = 0; i < a->desc.count; i++) {

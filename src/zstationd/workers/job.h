@@ -5,7 +5,7 @@
 #include "message.h"
 #include "table.h"
 
-enum { RUN_ID_MAX = 64, RUN_IDENTITY_MAX = 255 }; // of a run that may be resent
+enum { RUN_ID_MAX = 64, RUN_IDENTITY_MAX = 255 }; // largest ids of a run that may be resent
 
 enum job_kind {
     JOB_CALL, // the requester waits for the answer
@@ -14,14 +14,15 @@ enum job_kind {
 
 struct job {
     struct job *next;       // in a queue
-    struct table_node node; // in `runs`
-    struct table *runs;     // the table of runs by mailbox; borrowed, NULL = in none
+    struct table_node node; // in the table `runs`
+    struct table *runs;     // the table of runs by mailbox; borrowed; NULL = not in a table
     enum job_kind kind;
-    uint64_t number;        // order of arrival
-    bool rerouted;          // an answer had to be sent to zpland's request socket
-    bool cancelled;         // its worker was notified that it is cancelled
-    int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
-    uint8_t *renewed;       // memory of the next two, for a run that was resent; owned
+    uint64_t number;    // order of arrival
+    bool rerouted;      // an answer had to be sent to zpland's request socket
+    bool cancelled;     // it was cancelled; its worker, if any, was notified
+    int64_t deadline_s; // Unix seconds after which a run must not start; 0 = none
+    uint8_t
+        *renewed; // memory of `local_id` and `identity` of a resent run; owned; NULL = not resent
     struct span local_id;   // LOCAL_ID of the answers to a resent run
     struct span identity;   // the requester's connection
     struct span mailbox;    // the mailbox that the worker receives and answers
@@ -34,7 +35,7 @@ struct job {
 // exactly as received; for any other request it is generated, starts with '+' and is new each time.
 struct job *job_new (struct span identity, const struct message *request, enum job_kind kind);
 
-// Destroy the job, and remove it from the table.
+// Destroy the job, remove it from the table of runs, and set the pointer to NULL.
 void job_destroy (struct job **self);
 
 // Add a run to the table; it is removed when it is destroyed.
@@ -46,8 +47,8 @@ void job_add_to_runs (struct job *self, struct table *runs);
 struct job *job_find_duplicate (const struct table *runs, struct span identity,
                                 const struct message *run);
 
-// The run was resent on this connection, and job_find_duplicate has found its job: from now on
-// answers are sent there, with the LOCAL_ID of this run.
+// Record that the run was resent on this connection: from now on the job's answers are sent there,
+// with the LOCAL_ID of this delivery. The job was found by job_find_duplicate.
 void job_update_delivery (struct job *self, struct span identity, const struct message *run);
 
 // Lay out the message for the worker: mailbox, description and frames as received. Returns the
@@ -57,7 +58,8 @@ size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX]);
 // The `deadline` of a run's PLAN frame in Unix seconds, 0 where there is none (proto 7.2).
 int64_t run_deadline_s (const struct message *run);
 
-// Whether the deadline is past. Then the run must not start, since it is resent.
+// Whether the deadline is past: then the run must not start, since it is resent. False also for 0,
+// no deadline.
 bool deadline_past (int64_t deadline_s);
 
 // Jobs that wait for a worker, oldest first.
@@ -70,7 +72,7 @@ struct job_queue {
 
 void job_queue_push (struct job_queue *self, struct job *job);
 
-// The oldest, or NULL.
+// Remove and return the oldest job; NULL: the queue is empty.
 struct job *job_queue_pop (struct job_queue *self);
 
 // Remove the job, which must be in the queue.

@@ -19,7 +19,7 @@ struct workers {
     size_t count;    // workers
     size_t draining; // workers that drain
     size_t limited;  // workers that do not take all commands
-    size_t jobs;     // that workers have
+    size_t jobs;     // jobs that workers have
     struct heap ready;
     struct heap life;
     struct worker *buckets[BUCKETS];
@@ -35,7 +35,7 @@ static struct worker *worker_of_life_node (struct heap_node *node)
     return node ? (struct worker *)((uint8_t *)node - offsetof (struct worker, life)) : NULL;
 }
 
-// FNV-1a, from a secret start.
+// The hash bucket of an identity: FNV-1a, from a secret start.
 static size_t bucket_of (const struct workers *self, struct span identity)
 {
     uint64_t hash = self->seed;

@@ -18,9 +18,9 @@ struct voter_queue {
 };
 
 struct worker {
-    struct heap_node ready;    // in the heap while it is free; key: its last use
+    struct heap_node ready;    // in the heap `ready` while it is free; key: its last use
     struct heap_node life;     // key: monotonic microseconds at which it is lost
-    struct worker *next;       // in its bucket
+    struct worker *next;       // in its hash bucket
     struct voter_queue voters; // vote only: the ballots it has to vote in, oldest first
     size_t credit;             // number of READYs without a job yet
     int64_t used;              // the turn in which it last got a job, or joined
@@ -39,10 +39,10 @@ struct worker {
 
 struct workers;
 
-// `timeout_us`: how long a worker may send nothing.
+// Create an empty registry. `timeout_us`: how long a worker may send nothing before it is lost.
 struct workers *workers_new (int64_t timeout_us);
 
-// Frees the workers, but neither frees nor answers their jobs.
+// Destroy the registry and its workers; their jobs are neither freed nor answered.
 void workers_destroy (struct workers **self);
 
 size_t workers_count (const struct workers *self);
@@ -62,8 +62,8 @@ int workers_compare (const void *left, const void *right);
 // The worker of this connection, or NULL.
 struct worker *workers_find (const struct workers *self, struct span identity);
 
-// Register a connection that is not known yet. The name and identity fit the sizes above; it takes
-// at most `jobs_max` jobs at once, 1 to WORKER_JOBS_MAX.
+// Register a connection that is not known yet. The name and identity must fit the sizes above; the
+// worker has at most `jobs_max` jobs at once, 1 to WORKER_JOBS_MAX.
 struct worker *workers_join (struct workers *self, struct span identity, struct span name,
                              size_t jobs_max);
 
@@ -71,13 +71,13 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
 // list, and nothing has changed.
 bool workers_set_commands (struct workers *self, struct worker *worker, struct span names);
 
-// Whether some worker that is not draining takes this command.
+// Whether at least one worker that is not draining takes this command.
 bool workers_any_takes (const struct workers *self, struct span command);
 
-// Whether some worker does not take all commands.
+// Whether at least one worker takes only some commands.
 bool workers_any_limited (const struct workers *self);
 
-// The worker sent a message: restart its timeout.
+// Restart the timeout of a worker that sent a message.
 void workers_restart_timeout (struct workers *self, struct worker *worker);
 
 // Drain the worker: its credits are removed, and it gets no new ones.
@@ -90,25 +90,25 @@ void workers_credit (struct workers *self, struct worker *worker);
 // Remove all credits: the worker wants no more jobs.
 void workers_clear_credit (struct workers *self, struct worker *worker);
 
-// Whether it has a credit and a free slot.
+// Whether the worker has a credit and a free slot.
 bool worker_is_free (const struct worker *worker);
 
-// Whether it has the job.
+// Whether the worker has the job.
 bool worker_has (const struct worker *worker, const struct job *job);
 
 // The worker's job that this answer is about: of several runs of one plan, with the same mailbox,
 // the one with the answer's LOCAL_ID, else the oldest. NULL = none.
 struct job *worker_job_of (const struct worker *worker, const struct message *answer);
 
-// The free worker that was used least recently, or NULL; workers_next_for: among those that take
-// this command.
+// The free worker that was used least recently, or NULL. workers_next_for considers only workers
+// that take this command.
 struct worker *workers_next (const struct workers *self);
 struct worker *workers_next_for (const struct workers *self, struct span command);
 
-// Give the worker the job, for one credit.
+// Record that the free worker has the job, which costs one credit.
 void workers_give (struct workers *self, struct worker *worker, struct job *job);
 
-// Take the job, which the worker must have, from it.
+// Record that the worker no longer has the job, which it must have.
 void workers_take_back (struct workers *self, struct worker *worker, const struct job *job);
 
 // A worker whose timeout has expired, or NULL.
