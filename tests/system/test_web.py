@@ -488,7 +488,7 @@ def test_every_error_is_explained(web):
     assert page.status == 200 and page.headers["Content-Type"].startswith("text/html")
     used = {"deny", "busy", "frame_invalid", "frame_planerror", "manage_arg_error", "net_error", "not_find"}     # of the station
     for path in pathlib.Path(REPO, "src", "web").rglob("*.c"):
-        used |= set(re.findall(r'(?:exchange_problem|deny_request|reject) \((?:self|exchange), [^"]*"([a-z_]+)"', path.read_text()))
+        used |= set(re.findall(r'(?:exchange_problem|deny_request|reject_and_close) \((?:self|exchange), [^"]*"([a-z_]+)"', path.read_text()))
     assert len(used) > 30
     explained = set(re.findall(r'<tr id="([a-z_]+)">', page.body.decode()))
     assert used == explained
