@@ -26,7 +26,7 @@ struct setting {
     int64_t min, max; // bounds of a NUMBER
     int (*add) (void *values, const char *text, struct reason *reason); // OWN and LIST
     const char *help;
-    int64_t unit_ms; // a NUMBER that is a time: its unit in milliseconds, 1 or 1000, and its text
+    int64_t unit_ms; // a NUMBER that is a duration: its unit in milliseconds, 1 or 1000; its text
                      // may be a duration such as 5m; 0 = it is no time
     bool fixed;      // read at start only: a reload does not change it
 };

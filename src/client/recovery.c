@@ -51,7 +51,7 @@ static void notify_unreadable_history (struct zplan_subscriber *self)
     recovery->notified = true;
 }
 
-// -- questions
+// -- requests to the history
 
 static void schedule_check (struct recovery *self, int64_t gap_us)
 {

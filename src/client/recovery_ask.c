@@ -120,7 +120,8 @@ bool recovery_read_run (struct zplan_subscriber *self, const json_t *run, struct
     const char *id = json_string_value (json_object_get (run, "plan"));
     int64_t status = 0;
     char *text = json_dumps (run, JSON_COMPACT);
-    char *title_text = json_dumps (title, JSON_ENCODE_ANY); // as long as its bytes, or longer
+    // Its length bounds the size of the decoded title.
+    char *title_text = json_dumps (title, JSON_ENCODE_ANY);
     size_t size = text ? strlen (text) : 0, title_size = 0;
     uint8_t *bytes = text && (title_text || !title)
                          ? malloc (size + 1 + (title_text ? strlen (title_text) : 0))

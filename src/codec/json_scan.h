@@ -30,8 +30,8 @@ static inline bool json_scan_is_next (const struct json_scan *self, uint8_t byte
     return self->at < self->end && *self->at == byte;
 }
 
-// Consume this byte, one of {}[],: if it is next. Inline, like json_scan_name: each plan has about
-// twenty of them.
+// Skip white space, and consume this byte, a structural character, if it is next. Inline, like
+// json_scan_name: each plan has about twenty of them.
 static inline bool json_scan_take (struct json_scan *self, uint8_t byte)
 {
     if (!json_scan_is_next (self, byte))

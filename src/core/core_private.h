@@ -360,7 +360,8 @@ void cut_clear (struct core *self, struct core_target *target);
 bool cursor_covers (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
                     int64_t score_us);
 
-// Load a member of the queue. Returns whether it is in the window now, as its plan is not open.
+// Load a member of the queue into the window. False: its plan is open, and the score that was read
+// may be outdated.
 bool core_load_member (struct core *self, const struct core_member *member);
 
 // Make plans of the window ready that are due until `until_us`, at most `most`.

@@ -154,7 +154,7 @@ static int push_reference (struct machine *self, const struct expr_ref *ref)
     enum expr_code code = (enum expr_code)rc;
     if (reason.text[0])
         return expr_fail (&self->run, code, "%s", reason.text);
-    // The name of a step may be anything in quotes.
+    // A step's name is quoted if it is no identifier.
     bool plain = ref->kind != EXPR_REF_STEP || expr_name_valid (span_text (ref->name));
     return expr_fail (&self->run, code, "%s: %s%s%s%s",
                       code == EXPR_MISSING ? "missing" : "no such variable",

@@ -39,7 +39,7 @@ struct sim_wait {
 // The times of a step, for the critical path.
 struct sim_span {
     int64_t ready, begin, end;      // times in ms; -1: not yet
-    int64_t blocked_ms[SIM_BLOCKS]; // those of the call that waited longest
+    int64_t blocked_ms[SIM_BLOCKS]; // by cause, the longest time that one call was blocked
 };
 
 // Numbers of attempts of a step, by item; the first is that of item -1.

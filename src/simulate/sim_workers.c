@@ -9,7 +9,7 @@
 enum {
     BEAT_MS =
         12 * 3600 * 1000, // time between heartbeats, below the worker_timeout of a simulated plan
-    ALONE_MS = 60000      // a worker is alone if no other has asked for this time (proto 7.9)
+    ALONE_MS = 60000      // a worker is alone if no other has asked for this long (proto 7.9)
 };
 
 // When to look at an unfetched offer once more: a worker that failed may fetch the next attempt 5 s

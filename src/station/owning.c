@@ -169,5 +169,5 @@ void owning_watch (struct station *self, int64_t now_us)
         become_standby (self);
     else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_SERVING &&
              !self->owner_since)
-        on_fenced (self); // it had served while Redis was away
+        on_fenced (self); // this station began to serve while Redis was away
 }

@@ -179,7 +179,7 @@ static void check_team (const struct span *frames, size_t count)
         worker_set_text (&worker.result, (struct span){0});
         worker_set_text (&worker.progress, (struct span){0});
     }
-    team_count (team);
+    team_count_workers (team);
     free (packed.data);
     team_destroy (&again);
     team_destroy (&team);

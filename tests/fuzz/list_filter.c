@@ -17,7 +17,7 @@ static void check_page (const struct list_filter *filter, struct span message)
         runs_start (&station);
     struct plan_listing listing = {.station = &station, .peer = &peer, .filter = *filter};
     struct store_listed last;
-    HOLDS (end_of (&listing, &page, &last) && last.plan_id == page.last);
+    HOLDS (last_visible_place (&listing, &page, &last) && last.plan_id == page.last);
     char *json = page_json (&listing, &page, last);
     json_t *object = json_read_object (span_text (json), &reason);
     // A page nests a message two levels deeper, so it may exceed the depth.

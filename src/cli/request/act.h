@@ -6,7 +6,7 @@
 #include "call.h"
 #include "progress.h"
 
-// A plan as it was given: by its id, by its name, or by a text that may be either.
+// A plan as it was given: by its id, by its name, or by both, if the text may be either.
 struct plan_id {
     uint64_t id;      // 0: only the name is given
     const char *name; // as it was typed; NULL: only the id is given

@@ -37,7 +37,8 @@ struct load_run {
     int64_t size, read; // bytes of the file; 0 = not known
     int64_t line;
     int64_t added, existing, updated, ended, refused, unknown; // numbers of lines
-    int64_t untaken; // lines that failed for a common reason; after one no further lines are read
+    // Lines that failed for a reason that is not theirs (verdict_is_common); the first ends it.
+    int64_t untaken;
     int64_t untaken_line; // the first of these lines
     struct verdict why;   // why the station rejected that line
     bool asked_only;      // the station was already asked for its only target

@@ -395,7 +395,7 @@ void write_reason (FILE *file, const char *before, const json_t *run)
     }
 }
 
-// -- a plan for programs
+// -- a plan as JSON
 
 json_t *plan_object (const json_t *plan)
 {

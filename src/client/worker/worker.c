@@ -1,4 +1,4 @@
-// A worker's life, and what its users see of it. The work is done in worker_thread.c.
+// The worker's lifecycle and its public functions. The work is done in worker_thread.c.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -287,7 +287,7 @@ static void explain_target (struct facts *self)
         bool full = due_is_full (self->station, target);
         snprintf (why, sizeof why,
                   full ? "the target %s has as many unanswered runs as it may have"
-                       : "it is due, and waits for its turn at the target %s comes",
+                       : "it is due, and waits for its turn at the target %s",
                   target_name (target));
         add_reason (self, why, full ? "it answers some of them" : "at once", 0);
     }

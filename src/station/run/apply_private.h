@@ -41,7 +41,8 @@ struct applying {
     struct plan *ends_callback; // set if the plan itself is a callback that has ended
 };
 
-// Whether the decision ends a run, well or badly: its outcome is recorded in the history.
+// Whether the decision has an outcome, which is published and recorded in the history; also that
+// of a missed occurrence.
 bool applying_is_outcome (const struct decision *decision);
 
 // Whether the outcome is that of a missed occurrence, so that no run has ended. The status alone

@@ -15,7 +15,7 @@ struct call_cancel {
     uint64_t run; // run of a sub-flow
 };
 
-// The run of the sub-flow was loaded: cancel it.
+// The run of the sub-flow has been loaded, if there is one: cancel it.
 static void on_sub_run (void *owner, bool found, const char *damage)
 {
     struct call_cancel *self = owner;

@@ -59,8 +59,8 @@ void pull_worker_reported (struct station *self, struct span target);
 // worker's report needs to be read, to learn its target.
 bool pull_lacks_worker_contact (struct station *self);
 
-// Since when a pull target has no worker, Unix seconds; 0 = it has one, which has asked for plans
-// recently, waits for some, or reports progress on one.
+// Unix seconds since when a pull target has no worker. 0: a worker has asked or reported recently
+// or waits for plans, or the target was added just now.
 int64_t pull_no_worker (struct station *self, struct target *target);
 
 // Plans of this target are offered now, for up to `places` workers.

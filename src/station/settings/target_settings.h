@@ -9,7 +9,7 @@
 
 enum { TARGETS_MAX = 256, TARGET_TEXT_MAX = 1024, SERVICE_KEY_MAX = 255 };
 
-// Where a target was named.
+// Where a target was defined.
 enum origin { ORIGIN_SETTINGS, ORIGIN_ADDED, ORIGIN_CENTER };
 
 struct target_settings {

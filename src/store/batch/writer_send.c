@@ -91,7 +91,7 @@ static void send_transaction (struct writer *self, struct commands *owner, int64
     send_collected (self);
 }
 
-// Store this station's token and data as the owner.
+// Write the record of the owner: this station's token, name, endpoints and key.
 static void send_takeover (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};

@@ -66,7 +66,7 @@ void commands_free (struct commands *self)
     *self = (struct commands){0};
 }
 
-// -- as bytes
+// -- RESP encoding
 
 static char *write_resp_number (char *at, char mark, size_t number)
 {

@@ -1,6 +1,6 @@
 // The embedded Redis: a private redis-server, a child process of the station, on a Unix socket in
 // the data folder. It keeps an append-only file that is synced before each answer, and evicts
-// nothing. The station restarts it when it dies, and stops it when it ends itself.
+// nothing. The station restarts it after a crash, and stops it when the station ends.
 #pragma once
 
 #include <stdint.h>

@@ -13,7 +13,8 @@ struct recorder;
 struct recorder *recorder_new (struct server *server);
 void recorder_destroy (struct recorder **self);
 
-// Answer the requests that still wait for a shared answer, as the server ends.
+// End the import in progress, and free the cached metrics. Called after gateway_destroy, which has
+// answered the requests that waited for metrics.
 void api_end (struct server *server);
 void api_import_end (struct server *server); // answers the import in progress, if any
 

@@ -3,5 +3,5 @@
 
 #include "exchange.h"
 
-// Answer the request with a stream, which begins after the event that it names.
+// Answer the request with a stream, which begins after the event that is named.
 void api_stream (struct exchange *exchange);
