@@ -203,6 +203,7 @@ static bool convert_page (struct paging *paging, struct json_scan *scan, struct 
         if (!json_scan_any_name (scan, &name))
             return false;
         bool is_list = span_is (name, paging->page.list);
+        json_scan_space (scan);
         if (is_list ? found || !json_scan_is_next (scan, '[') ||
                           !json_names_take ((enum json_kind)paging->page.kind, scan, body)
                     : !json_scan_value (scan, &value))
