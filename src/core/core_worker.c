@@ -140,7 +140,7 @@ size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_
     return size < REPORT_NAME_SIZE ? (size_t)size : REPORT_NAME_SIZE - 1;
 }
 
-// One byte of the SHA-1 of a report: tells a repeated report from another one.
+// One byte of the SHA-1 of a report: distinguishes a repeated report from another one.
 static int64_t report_checksum (const struct core_report *report)
 {
     uint8_t sum[SHA1_SIZE];

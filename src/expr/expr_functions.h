@@ -24,7 +24,7 @@ struct expr_method {
     unsigned on;      // EXPR_MASK of the types that have this method
     unsigned takes;   // EXPR_MASK of the types allowed for each argument
     uint8_t min, max; // number of arguments
-    uint8_t kind;     // tells rows with the same function apart: expr_method_kind
+    uint8_t kind;     // distinguishes rows with the same function: expr_method_kind
     expr_function *function;
 };
 

@@ -4,7 +4,7 @@
 
 #include "json_text.h"
 
-// Whether the value's first byte is this one, which tells its type: { [ " or -.
+// Whether the value's first byte is this one, which determines its type: { [ " or -.
 bool json_value_begins (struct span value, char first);
 
 // Read an integer. False: the value is none; `ret` is then unspecified.

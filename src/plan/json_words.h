@@ -11,7 +11,7 @@ const char *json_state_name (const json_t *state);     // queued, running, ...
 const char *json_status_name (const json_t *status);   // ok, failed, ...; NULL before the first run
 const char *json_verdict_name (const json_t *verdict); // failure, pending, manual, cancelled
 
-// Whether a plan's `last_state` tells how a run ended: it is not 0, and no heartbeat. `runs`: a run
+// Whether a plan's `last_state` shows how a run ended: it is not 0, and no heartbeat. `runs`: a run
 // is in progress; a success is then false too, as it belongs to the run before.
 bool json_status_ends (const json_t *status, bool runs);
 

@@ -6,7 +6,7 @@
 
 #include "plan_frame.h"
 
-// The fields read so far. The flags tell an absent field from one with the value 0 or false.
+// The fields read so far. The flags distinguish an absent field from one with the value 0 or false.
 struct plan_frame_reading {
     struct plan_fields *fields;
     const struct plan_limits *limits;

@@ -316,7 +316,7 @@ void store_when_written (struct store *self, store_done_fn *reply, void *owner);
 // reached N + 2.
 int64_t store_batch (const struct store *self);
 
-// How many times all plans in memory were dropped, to be loaded again. It tells a caller whether
+// How many times all plans in memory were dropped, to be loaded again. It shows a caller whether
 // what it noted about them is still valid.
 uint64_t store_resets (const struct store *self);
 

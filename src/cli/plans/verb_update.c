@@ -431,7 +431,7 @@ static int check_update_options (struct update_options *self, struct reason *rea
     const char *zone = words->timezone;
     json_t *vote = NULL, *nothing = json_object (), *fields = json_object ();
     if (!words->wall_clock)
-        words->timezone = NULL; // on its own --timezone only tells how to read other options
+        words->timezone = NULL; // on its own --timezone only says how other options are read
     const struct option_group groups[] = {order_change_options (&trial.order), when_options (words),
                                           terms_options (&words->terms),
                                           terms_names_changed (&words->terms)};
