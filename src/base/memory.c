@@ -25,7 +25,7 @@ void *memory_resize (void *block, size_t size)
     return block_or_abort (realloc (block, size ? size : 1));
 }
 
-void *memory_room (void *array, size_t count, size_t *room, size_t size)
+void *memory_grow (void *array, size_t count, size_t *room, size_t size)
 {
     enum { ROOM_MIN = 64 };
     if (count < *room)

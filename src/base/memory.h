@@ -12,7 +12,7 @@ void *memory_resize (void *block, size_t size);
 
 // Grow an array of `*room` items of `size` bytes, `count` of them in use, if it has no room for one
 // more. Returns the array.
-void *memory_room (void *array, size_t count, size_t *room, size_t size);
+void *memory_grow (void *array, size_t count, size_t *room, size_t size);
 
 // A copy of these bytes, followed by a NUL; `bytes` may be NULL if `size` is 0. Free it.
 void *memory_copy (const void *bytes, size_t size);

@@ -87,7 +87,7 @@ static void resolve_host (struct name_lookup *lookup)
 
 // Take the first lookup whose source uses fewer threads than its limit. NULL: there is none. Called
 // under the lock.
-static struct name_lookup *take_allowed_lookup (void)
+static struct name_lookup *next_allowed_lookup (void)
 {
     for (struct name_lookup **at = &self.asked; *at; at = &(*at)->next) {
         struct name_lookup *lookup = *at;
@@ -108,7 +108,7 @@ static void *resolver_run (void *owner)
     uint64_t one = 1;
     pthread_mutex_lock (&self.lock);
     for (;;) {
-        struct name_lookup *lookup = take_allowed_lookup ();
+        struct name_lookup *lookup = next_allowed_lookup ();
         if (!lookup) {
             pthread_cond_wait (&self.more, &self.lock);
             continue;

@@ -182,7 +182,7 @@ static void accept_callback (struct sender *self, const json_t *taken, int64_t n
     job_begin (job, taken);
 }
 
-static void take_callbacks (struct sender *self);
+static void handle_callbacks (struct sender *self);
 
 static void on_taken (void *context, int error, const struct zplan_reply *reply)
 {
@@ -218,7 +218,7 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
         json_array_foreach (jobs, i, job) accept_callback (self, job, now_us);
     }
     json_decref (answer);
-    take_callbacks (self);
+    handle_callbacks (self);
 }
 
 static json_t *take_fields (const struct sender *self, int64_t limit, int wait_s)
@@ -231,7 +231,7 @@ static json_t *take_fields (const struct sender *self, int64_t limit, int wait_s
 }
 
 // The first take of a connection does not wait: its reply shows that the station answers.
-static void take_callbacks (struct sender *self)
+static void handle_callbacks (struct sender *self)
 {
     int64_t room = self->settings->in_flight - (int64_t)count_busy (self);
     if (self->taking || self->stop_us || room <= 0 || clock_mono_us () < self->take_us)
@@ -260,7 +260,7 @@ static void on_client (void *owner, uint32_t events)
     struct sender *self = owner;
     (void)events;
     zplan_client_process (self->client);
-    take_callbacks (self);
+    handle_callbacks (self);
     stop_reactor_if_done (self);
 }
 
@@ -285,7 +285,7 @@ static void on_tick (void *owner)
             send_callback_alive (job);
     }
     sender_start_ready_callbacks (self);
-    take_callbacks (self);
+    handle_callbacks (self);
     stop_reactor_if_done (self);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "look.h"
+#include "display.h"
 #include "nearest.h"
 #include "process.h"
 #include "verb_table.h"
@@ -120,13 +120,13 @@ int main (int argc, char **argv)
                       .times = "auto"};
     const struct option_group shared = shared_options (&cli);
     struct reason reason;
-    int left = options_take (&shared, argc, argv, &reason);
+    int left = options_extract (&shared, argc, argv, &reason);
     if (left < 0)
         return fail_usage (reason.text);
     cli.argc = left - 1;
     cli.argv = argv + 1;
 
-    look_decide (&cli);
+    display_init (&cli);
     int code = run_verb (&cli);
     if (fflush (stdout) == 0 && !ferror (stdout))
         return code;

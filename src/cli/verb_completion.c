@@ -300,10 +300,10 @@ static void print_completion (const struct cli *cli, const json_t *name, const j
     putchar ('\n');
 }
 
-static bool take_plan (void *owner, const json_t *plan)
+static bool handle_plan (void *owner, const json_t *plan)
 {
     char id[WORD_SIZE];
-    json_t *name = json_string (id_word (json_object_get (plan, "plan_id"), id));
+    json_t *name = json_string (id_hex_text (json_object_get (plan, "plan_id"), id));
     const json_t *key = json_object_get (plan, "key");
     if (key)
         print_completion (owner, key, json_object_get (plan, "description"));
@@ -319,9 +319,10 @@ static int print_plans (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    struct verdict verdict = select_walk (
-        cli, client, &selection,
-        &(struct selected){.take = take_plan, .owner = (void *)(uintptr_t)cli, .room = PLANS_MAX});
+    struct verdict verdict =
+        select_walk (cli, client, &selection,
+                     &(struct selected){
+                         .take = handle_plan, .owner = (void *)(uintptr_t)cli, .room = PLANS_MAX});
     zplan_client_destroy (&client);
     return verdict_print (&verdict, NULL);
 }

@@ -51,7 +51,7 @@ static int client_open (struct zplan_client *self, const char *endpoint)
     self->timeout_ms = TIMEOUT_MS;
     self->deadline_us = READINESS_NEVER;
     self->interrupt_fd = -1;
-    self->session = random_anew ();
+    self->session = random_from_kernel ();
     if (readiness_open (&self->ready) ||
         keys_read_endpoints (&self->keys, endpoint, &self->endpoints))
         return -1;

@@ -121,7 +121,7 @@ void gap_record_history (struct gap *self, const struct gap_mark *mark)
         self->from_history = mark->seq;
 }
 
-void gap_advance (struct gap *self, int64_t seq, const char *epoch)
+void gap_skip_to (struct gap *self, int64_t seq, const char *epoch)
 {
     set_epoch (self, epoch);
     if (seq > self->last)

@@ -74,7 +74,7 @@ bool gap_is_missed (const struct gap *self, int64_t seq, int64_t before);
 void gap_record_history (struct gap *self, const struct gap_mark *mark);
 
 // Record that the history has no more results up to this seq of this epoch.
-void gap_advance (struct gap *self, int64_t seq, const char *epoch);
+void gap_skip_to (struct gap *self, int64_t seq, const char *epoch);
 
 // Record that the station has restarted its numbering: all results of this epoch are new.
 void gap_restart (struct gap *self, const char *epoch);

@@ -118,7 +118,7 @@ static void end_filling (struct recovery *self)
     int64_t before = filling->before;
     mark_history_answered (self);
     // A number without a run in the history will never get one.
-    gap_advance (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
+    gap_skip_to (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
     self->phase = PHASE_LISTEN;
     if (filling->purpose != FOR_WAITING) {
         self->behind = false;

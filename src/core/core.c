@@ -82,7 +82,7 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
         return;
     }
     char *at;
-    struct open_plan *plan = open_for (self, core_target_for (self, target), id);
+    struct open_plan *plan = open_find_or_add (self, core_target_for (self, target), id);
     plan->exec_id = strtoull (text, &at, 10);
     if (plan->exec_id > self->exec_id)
         self->exec_id = plan->exec_id;
@@ -153,7 +153,7 @@ static void target_free (struct table_node *node, void *owner)
 
 static void drop_open_plan (struct table_node *node, void *owner)
 {
-    open_drop (owner, (struct open_plan *)node);
+    open_close (owner, (struct open_plan *)node);
 }
 
 uint64_t core_resets (const struct core *self)
@@ -293,7 +293,7 @@ static void subtract_lease (struct table_node *node, void *owner)
         self->counts[at]--;
 }
 
-void core_take_off_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
+void core_subtract_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
                            size_t count)
 {
     struct lease_counts each = {from_s * 1000000, step_s * 1000000, counts, count};

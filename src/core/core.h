@@ -73,7 +73,7 @@ struct core_cursor {
 };
 
 // Whether a page of the queue is to be read now: the members after `ret`. True: no other page is
-// wanted until core_page or core_page_lost.
+// wanted until core_load_page or core_page_lost.
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret);
 
 struct core_member {
@@ -85,8 +85,8 @@ struct core_member {
 
 // Load the page that was read: its members with a valid target and id. `all` is the number of all
 // members read; fewer than CORE_PAGE: the end of the queue was reached.
-void core_page (struct core *self, const struct core_member *members, size_t count, size_t all,
-                int64_t now_us);
+void core_load_page (struct core *self, const struct core_member *members, size_t count, size_t all,
+                     int64_t now_us);
 
 // The page could not be read: core_wants_page will request it again.
 void core_page_lost (struct core *self);
@@ -97,7 +97,7 @@ bool core_is_quiet (const struct core *self);
 // How many members of the queue should be due until `ret_until_us`, to compare with Redis; -1:
 // unknown at present. If Redis has another number, somebody changed the queue by hand: call
 // core_reread.
-int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us);
+int64_t core_expected_due (struct core *self, int64_t now_us, int64_t *ret_until_us);
 
 // Forget the due plans, and read the queue again from its start.
 void core_reread (struct core *self);
@@ -118,26 +118,26 @@ bool core_has_rows (const struct core *self);
 size_t core_bytes (const struct core *self);
 
 // Release the memory of batches, unless one has rows or is in flight.
-void core_trim (struct core *self);
+void core_release_memory (struct core *self);
 
 // Whether the open batch is to be written soon: it has a submission, a claim or a result, not only
 // extended leases.
-bool core_hurries (const struct core *self);
+bool core_batch_is_urgent (const struct core *self);
 
-// Close the open batch and return its rows, valid until core_acked. No other batch may be in
+// Close the open batch and return its rows, valid until core_batch_acked. No other batch may be in
 // flight.
-const struct rows *core_take_rows (struct core *self);
+const struct rows *core_close_batch (struct core *self);
 
 // Redis applied the batch in flight: free its rows, and close plans that need not stay open.
-void core_acked (struct core *self, int64_t now_us);
+void core_batch_acked (struct core *self, int64_t now_us);
 
 // Redis rejected the batch in flight for lack of memory: drop its submissions, and return the rows
 // that are left.
-const struct rows *core_without_submissions (struct core *self);
+const struct rows *core_drop_submissions (struct core *self);
 
 // Add a Redis command that belongs to no plan to the open batch. `words`, its name and arguments,
 // are copied.
-void core_write (struct core *self, const struct span *words, size_t count);
+void core_add_command (struct core *self, const struct span *words, size_t count);
 
 // -- submissions
 
@@ -184,7 +184,8 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
 
 // Add a plan that a decision of the core requires: it is exempt from the bounds, and is kept when
 // Redis lacks memory.
-void core_place (struct core *self, const struct core_submission *submission, int64_t now_us);
+void core_submit_internal (struct core *self, const struct core_submission *submission,
+                           int64_t now_us);
 
 // The greatest plan id that this owner or an earlier one assigned: ids ascend.
 uint64_t core_last_id (const struct core *self);
@@ -192,7 +193,7 @@ uint64_t core_last_id (const struct core *self);
 // Subtract the runs in flight from counts of queue members by score, as the score of a run is the
 // end of its lease. `counts` has `count` intervals of `step_s` seconds, from `from_s` (Unix
 // seconds) on.
-void core_take_off_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
+void core_subtract_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
                            size_t count);
 
 // Write the ids of plans with a run in progress to `ids`: the lowest `most` above `after`,
@@ -242,8 +243,8 @@ struct core_choice {
 // Whether a target that takes plans now has some that are due, or will be within `ahead_us`.
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us);
 
-// Choose the plans that run next, at most `max`. They are open, and stay chosen until core_take or
-// core_unchoose. Returns their number.
+// Choose the plans that run next, at most `max`. They are open, and stay chosen until
+// core_begin_run or core_unchoose. Returns their number.
 size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now_us,
                     struct core_choice *out, size_t max);
 
@@ -257,12 +258,12 @@ uint64_t core_choice_id (const struct core_choice *choice);
 bool core_wants_runs (const struct core *self);
 
 // Choose at most `max` plans that are likely to run next, to prefetch their messages. Each stays
-// chosen until core_prepared. Returns their number.
-size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max);
+// chosen until core_end_prefetch. Returns their number.
+size_t core_choose_prefetch (struct core *self, struct core_choice *out, size_t max);
 
-// End a choice of core_look_ahead. `read`: its message and score were passed to the core; else the
-// plan is closed.
-void core_prepared (struct core *self, const struct core_choice *choice, bool read);
+// End a choice of core_choose_prefetch. `read`: its message and score were passed to the core; else
+// the plan is closed.
+void core_end_prefetch (struct core *self, const struct core_choice *choice, bool read);
 
 // The message that was read of a chosen plan, which is copied; data NULL = it has none.
 void core_found_message (const struct core_choice *choice, struct span message);
@@ -276,7 +277,7 @@ void core_found_run (const struct core_choice *choice, struct span run);
 struct core_taken {
     struct span target;
     uint64_t id;
-    struct span message; // the message before this run; valid until core_acked of this batch
+    struct span message; // the message before this run; valid until core_batch_acked of this batch
     uint64_t exec_id;
     bool earlier_may_answer; // an earlier run of this occurrence has not ended
     uint64_t lost;           // the run whose lease expired without a result; 0 = none
@@ -286,8 +287,9 @@ struct core_taken {
 
 // Begin the run of a chosen plan. CORE_NONE: it is no longer due. CORE_CHANGED: it has no message,
 // and was removed from the queue; only `target` and `id` of `ret` are set.
-enum core_result core_take (struct core *self, const struct core_choice *choice,
-                            const struct core_wish *wish, int64_t now_us, struct core_taken *ret);
+enum core_result core_begin_run (struct core *self, const struct core_choice *choice,
+                                 const struct core_wish *wish, int64_t now_us,
+                                 struct core_taken *ret);
 
 // Return a chosen plan to the ready ones: it could not be read.
 void core_unchoose (struct core *self, const struct core_choice *choice);
@@ -394,7 +396,7 @@ bool core_has_waiting (const struct core *self, struct span target, uint64_t *re
 
 // Redis has no plan that waits for the target. Ignored if one has begun to wait since
 // core_has_waiting returned `number`.
-void core_none_waiting (struct core *self, struct span target, uint64_t number);
+void core_clear_waiting (struct core *self, struct span target, uint64_t number);
 
 // What the core knows of an open plan.
 struct core_view {

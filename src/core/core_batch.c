@@ -209,7 +209,7 @@ static void emit_plan_rows (struct core *self, struct open_plan *plan, unsigned 
         if (writes & WRITE_MESSAGE && plan->message) {
             rows_add (rows, COLUMN_SET, member, span_of (plan->message, plan->message_size));
             if (!plan->lent)
-                rows_keep (rows, plan->message);
+                rows_own_block (rows, plan->message);
             plan->lent = true;
         }
         if (writes & WRITE_LISTED)
@@ -302,12 +302,12 @@ size_t core_bytes (const struct core *self)
     return self->message_bytes + self->gathering->size;
 }
 
-bool core_hurries (const struct core *self)
+bool core_batch_is_urgent (const struct core *self)
 {
     return self->gathering->kinds != 0;
 }
 
-const struct rows *core_take_rows (struct core *self)
+const struct rows *core_close_batch (struct core *self)
 {
     struct rows *rows = self->gathering;
     for (size_t i = 0; i < self->touched.count; i++) {
@@ -337,7 +337,7 @@ const struct rows *core_take_rows (struct core *self)
     return rows;
 }
 
-void core_acked (struct core *self, int64_t now_us)
+void core_batch_acked (struct core *self, int64_t now_us)
 {
     if (!self->in_flight)
         return; // the core was reset while the batch was in flight
@@ -375,7 +375,7 @@ static void plan_list_free (struct plan_list *list)
     *list = (struct plan_list){0};
 }
 
-void core_trim (struct core *self)
+void core_release_memory (struct core *self)
 {
     if (self->in_flight || core_has_rows (self))
         return;
@@ -434,7 +434,7 @@ static void drop_submission (struct core *self, struct open_plan *plan, struct r
     open_close_if_idle (self, plan, 0);
 }
 
-const struct rows *core_without_submissions (struct core *self)
+const struct rows *core_drop_submissions (struct core *self)
 {
     struct rows *rows = self->in_flight, *gathering = self->gathering;
     size_t kept = 0;
@@ -456,7 +456,7 @@ const struct rows *core_without_submissions (struct core *self)
     return rows;
 }
 
-void core_write (struct core *self, const struct span *words, size_t count)
+void core_add_command (struct core *self, const struct span *words, size_t count)
 {
     rows_merge_command (self->gathering, words, count);
 }

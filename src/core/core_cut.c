@@ -13,7 +13,7 @@ bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, in
            !cursor_covers (&target->cut_at, target, id, score_us);
 }
 
-void cut_plan_left (struct core_target *target)
+void cut_uncount (struct core_target *target)
 {
     target->unread -= target->unread > 0;
 }
@@ -46,7 +46,7 @@ static bool should_cut (void *owner, struct ready_plan ready)
     if (plan && (!plan->prepared || plan->listed_in || plan->chosen || plan->reading_ahead))
         return false;
     if (plan)
-        open_drop (self->core, plan);
+        open_close (self->core, plan);
     if (ready.due_us > target->unread_us)
         target->unread_us = ready.due_us;
     return true;
@@ -128,7 +128,7 @@ void core_bound_ready_memory (struct core *self)
 
 // Not while due plans are in the window: the page would contain them, and they would be added
 // twice.
-struct core_target *cut_wants_page (const struct core *self, int64_t now_us)
+struct core_target *cut_find_readable (const struct core *self, int64_t now_us)
 {
     if (!self->cuts || (self->window.count && self->window.plans[0].due_us <= now_us))
         return NULL;
@@ -168,7 +168,7 @@ void cut_load_page (struct core *self, struct core_target *target,
         target->cut_at = (struct core_cursor){.score_us = member->score_us, .id = member->id};
         memcpy (target->cut_at.target, its_target->name, sizeof its_target->name);
         if (has_cut_priority (target, member) && core_load_member (self, member)) {
-            cut_plan_left (target);
+            cut_uncount (target);
             found++;
         }
     }

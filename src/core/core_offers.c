@@ -242,7 +242,7 @@ static int64_t team_free_slots (const struct team *team, const struct team_tally
 }
 
 // The outcome of a run whose workers have all ended.
-static struct team_outcome outcome_of (const struct team_tally *tally)
+static struct team_outcome outcome_of_offer (const struct team_tally *tally)
 {
     if (!tally->last)
         return (struct team_outcome){0};
@@ -271,7 +271,7 @@ struct pull_state pull_update_run (struct core *self, struct open_plan *plan, in
         team->rule.run_timeout_s ? since_ms + team->rule.run_timeout_s * 1000 : INT64_MAX;
     state.over = end_ms <= now_ms;
     if (done)
-        state.outcome = outcome_of (&tally);
+        state.outcome = outcome_of_offer (&tally);
     if (state.free)
         insert_offer (plan, offer_order (team));
     else
@@ -281,7 +281,7 @@ struct pull_state pull_update_run (struct core *self, struct open_plan *plan, in
         end_ms = now_ms;
     if (plan->placed && plan->queued && !plan->chosen) // the claim of a chosen plan offers it again
         open_queue (self, plan, (examine_ms < end_ms ? examine_ms : end_ms) * 1000);
-    open_touch (self, plan, WRITE_TEAM);
+    open_mark_written (self, plan, WRITE_TEAM);
     return state;
 }
 

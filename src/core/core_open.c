@@ -42,7 +42,7 @@ struct open_plan *open_find (const struct core *self, struct span target, uint64
     return known ? find_open_plan (self, known, id) : NULL;
 }
 
-struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id)
+struct open_plan *open_find_or_add (struct core *self, struct core_target *target, uint64_t id)
 {
     struct open_plan *plan = find_open_plan (self, target, id);
     if (plan)
@@ -78,7 +78,7 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     plan->revision = revision;
     self->message_bytes += message.size;
     plan->writes &= (uint8_t)~WRITE_HEAD; // the head belongs to the former message
-    open_touch (self, plan, WRITE_MESSAGE);
+    open_mark_written (self, plan, WRITE_MESSAGE);
     if (plan->pull)
         pull_read_rule (plan);
 }
@@ -110,7 +110,7 @@ void open_set_class (struct core *self, struct open_plan *plan, int priority, st
         new->busy++;
     self->classes = true;
     if (had || priority || group.size)
-        open_touch (self, plan, WRITE_CLASS);
+        open_mark_written (self, plan, WRITE_CLASS);
 }
 
 char *open_class (const struct open_plan *plan)
@@ -134,7 +134,7 @@ static void leave_queue_position (struct core *self, const struct open_plan *pla
         (has_run ? plan->lease_expired : plan->prepared || plan->score_us <= self->ahead_until_us);
     if (was_ready && !has_run && !plan->prepared &&
         is_cut (plan->target, plan->id, plan->score_us, plan->priority))
-        cut_plan_left (plan->target);
+        cut_uncount (plan->target);
     else
         self->stale += was_ready;
 }
@@ -145,7 +145,7 @@ void open_unqueue (struct core *self, struct open_plan *plan)
     plan->placed = true;
     plan->queued = plan->lease_expired = false;
     heap_remove (&self->leases, &plan->lease);
-    open_touch (self, plan, WRITE_QUEUE);
+    open_mark_written (self, plan, WRITE_QUEUE);
 }
 
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us)
@@ -158,10 +158,10 @@ void open_queue (struct core *self, struct open_plan *plan, int64_t score_us)
         heap_remove (&self->leases, &plan->lease);
     else
         heap_set (&self->leases, &plan->lease, score_us);
-    open_touch (self, plan, WRITE_QUEUE);
+    open_mark_written (self, plan, WRITE_QUEUE);
 }
 
-void open_touch (struct core *self, struct open_plan *plan, unsigned writes)
+void open_mark_written (struct core *self, struct open_plan *plan, unsigned writes)
 {
     struct plan_list *list = &self->touched;
     if (!plan->writes && writes) {
@@ -175,7 +175,7 @@ void open_touch (struct core *self, struct open_plan *plan, unsigned writes)
     plan->writes |= (uint8_t)writes;
 }
 
-void open_drop (struct core *self, struct open_plan *plan)
+void open_close (struct core *self, struct open_plan *plan)
 {
     table_remove (&self->open, &plan->node);
     heap_remove (&self->leases, &plan->lease);
@@ -197,13 +197,13 @@ void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_
     plan->prepared = false;
     if (plan->gone || !plan->placed || !plan->queued || dropped ||
         !core_cursor_covers (self, target, plan->id, plan->score_us)) {
-        open_drop (self, plan);
+        open_close (self, plan);
         return;
     }
     if (plan->score_us > now_us + PREPARED_US) {
         window_push (self,
                      (struct window_plan){plan->score_us, plan->id, target, open_class (plan)});
-        open_drop (self, plan);
+        open_close (self, plan);
         return;
     }
     bool ready = core_place_ready (self, target, (struct ready_plan){plan->score_us, plan->id},
@@ -213,7 +213,7 @@ void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_
     plan->prepared = ready && plan->message && plan->message_size <= PREPARED_BYTES &&
                      self->open.count < PREPARED_MAX;
     if (!plan->prepared)
-        open_drop (self, plan);
+        open_close (self, plan);
 }
 
 // -- limits

@@ -13,7 +13,7 @@ static void set_flight (struct core *self, struct open_plan *plan, enum flight f
 {
     plan->flight = (uint8_t)flight;
     self->has_earlier = self->has_earlier || flight == FLIGHT_EARLIER;
-    open_touch (self, plan, WRITE_RUN);
+    open_mark_written (self, plan, WRITE_RUN);
 }
 
 // Delete the keys of a plan with these prefixes, by a command: earlier writes to them in this batch
@@ -162,16 +162,16 @@ static void insert_plan (struct core *self, const struct core_submission *submis
                          int64_t now_us)
 {
     struct open_plan *plan =
-        open_for (self, core_target_for (self, submission->target), submission->id);
+        open_find_or_add (self, core_target_for (self, submission->target), submission->id);
     plan->gone = plan->earlier_may_answer = plan->queued = false;
     plan->placed = plan->team_known = true;
     plan->exec_id = 0;
     plan->flight = FLIGHT_NONE;
     open_set_message (self, plan, submission->message, submission->revision);
     open_set_class (self, plan, submission->priority, submission->group);
-    open_touch (self, plan, WRITE_LISTED);
+    open_mark_written (self, plan, WRITE_LISTED);
     if (!submission->made_here && !submission->first) { // a former plan may have left keys
-        open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
+        open_mark_written (self, plan, WRITE_RUN | WRITE_QUEUE);
         delete_keys (self, plan, all_keys);
     }
     if (submission->queued)
@@ -200,7 +200,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
         return CORE_IN_USE;
     if (reaches_bound (self, submission, ret))
         return CORE_FULL;
-    plan = open_for (self, core_target_for (self, submission->target), submission->id);
+    plan = open_find_or_add (self, core_target_for (self, submission->target), submission->id);
     plan->submitted = !submission->follows;
     if (plan->submitted)
         open_set_caller (plan, submission->caller);
@@ -209,7 +209,8 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     return CORE_DONE;
 }
 
-void core_place (struct core *self, const struct core_submission *submission, int64_t now_us)
+void core_submit_internal (struct core *self, const struct core_submission *submission,
+                           int64_t now_us)
 {
     self->gathering->kinds |= ROWS_RESULT;
     insert_plan (self, submission, now_us);
@@ -265,9 +266,9 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
     plan->team_known = true;
     plan->gone = true;
     plan->flight = FLIGHT_NONE;
-    open_touch (self, plan, WRITE_MESSAGE | WRITE_RUN | WRITE_LISTED);
+    open_mark_written (self, plan, WRITE_MESSAGE | WRITE_RUN | WRITE_LISTED);
     if (self->classes)
-        open_touch (self, plan, WRITE_CLASS);
+        open_mark_written (self, plan, WRITE_CLASS);
     self->plans -= self->plans > 0;
     plan->target->plans -= plan->target->plans > 0;
     core_change_plan_count (self, 's', target, -1);
@@ -375,12 +376,12 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         (plan && plan->revision >= 0 && plan->revision != change->was_revision))
         return CORE_CHANGED;
     if (!plan)
-        plan = open_for (self, core_target_for (self, change->target), change->id);
+        plan = open_find_or_add (self, core_target_for (self, change->target), change->id);
     open_set_message (self, plan, change->message, change->revision);
     if (has_run)
         plan->changed_in_run = true;
     if (self->classes)
-        open_touch (self, plan, WRITE_CLASS);
+        open_mark_written (self, plan, WRITE_CLASS);
     open_set_class (self, plan, change->priority, change->group);
     move_to_class (self, plan);
     if (!span_equal (change->caller_before, change->caller)) {
@@ -389,7 +390,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     }
     add_unpublished (self, plan, now_us, change->missed, (struct span){0});
     if (has_run)
-        open_touch (self, plan, WRITE_RUN); // that row has the revision
+        open_mark_written (self, plan, WRITE_RUN); // that row has the revision
     if (change->place == CORE_KEEP) {
         if (plan->flight == FLIGHT_OFFERED && plan->queued &&
             !plan->chosen) // more workers may take it now, or fewer
@@ -418,7 +419,8 @@ enum core_result core_change (struct core *self, const struct core_change *chang
 
 void core_remove (struct core *self, const struct core_removal *removal, int64_t now_us)
 {
-    struct open_plan *plan = open_for (self, core_target_for (self, removal->target), removal->id);
+    struct open_plan *plan =
+        open_find_or_add (self, core_target_for (self, removal->target), removal->id);
     if (plan->gone)
         return;
     delete_plan (self, plan, true, true, removal->caller, now_us);
@@ -442,7 +444,7 @@ void core_wake (struct core *self, const struct core_member *member, int64_t now
     if (plan && plan->placed)
         score_us = plan->queued ? plan->score_us : -1;
     if (!plan) {
-        plan = open_for (self, core_target_for (self, member->target), member->id);
+        plan = open_find_or_add (self, core_target_for (self, member->target), member->id);
         core_load_class (self, member->target, member->id, member->class);
     }
     plan->placed = true;
@@ -462,7 +464,7 @@ bool core_has_waiting (const struct core *self, struct span target, uint64_t *re
     return !known || known->has_waiting;
 }
 
-void core_none_waiting (struct core *self, struct span target, uint64_t number)
+void core_clear_waiting (struct core *self, struct span target, uint64_t number)
 {
     struct core_target *known = core_target_for (self, target);
     if (known->waits == number)

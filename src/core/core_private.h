@@ -223,17 +223,17 @@ struct open_plan *open_find (const struct core *self, struct span target, uint64
 struct open_plan *open_find_id (const struct core *self, uint64_t id);
 
 // The open plan, opened if it is not.
-struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id);
+struct open_plan *open_find_or_add (struct core *self, struct core_target *target, uint64_t id);
 
 // Mark these parts of a plan to be written.
-void open_touch (struct core *self, struct open_plan *plan, unsigned writes);
+void open_mark_written (struct core *self, struct open_plan *plan, unsigned writes);
 
 // If a plan has no run and nothing to write, move it to the window or the ready plans, and close it
 // unless its message is kept for its run.
 void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_us);
 
 // Close a plan: free its record. Nothing is written.
-void open_drop (struct core *self, struct open_plan *plan);
+void open_close (struct core *self, struct open_plan *plan);
 
 // Replace the message by a copy of this one, which the next batch writes.
 void open_set_message (struct core *self, struct open_plan *plan, struct span message,
@@ -340,16 +340,16 @@ bool core_place_ready (struct core *self, struct core_target *target, struct rea
 bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority);
 
 // A plan that is in Redis only is no longer due.
-void cut_plan_left (struct core_target *target);
+void cut_uncount (struct core_target *target);
 
 // If memory is full, drop ready plans of the target that uses most of it: of its lowest
 // priorities, the half that is due last.
 void core_bound_ready_memory (struct core *self);
 
 // A target whose cut plans are to be read now; NULL = none.
-struct core_target *cut_wants_page (const struct core *self, int64_t now_us);
+struct core_target *cut_find_readable (const struct core *self, int64_t now_us);
 
-// Load a page of the queue that was read for such a target, as core_page.
+// Load a page of the queue that was read for such a target, as core_load_page.
 void cut_load_page (struct core *self, struct core_target *target,
                     const struct core_member *members, size_t count, size_t all);
 

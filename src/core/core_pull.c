@@ -36,7 +36,7 @@ static void mark_message_running (struct core *self, struct open_plan *plan)
         free (plan->message);
     plan->lent = false;
     plan->message = running;
-    open_touch (self, plan, WRITE_HEAD);
+    open_mark_written (self, plan, WRITE_HEAD);
 }
 
 // Find the run of an offer. CORE_NOT_CURRENT: it is not in flight; CORE_UNREAD: its message or team
@@ -68,7 +68,7 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     struct team *team = pull_record_for (plan)->team;
     pull_read_rule (plan);
     plan->flight = FLIGHT_OFFERED;
-    open_touch (self, plan, WRITE_RUN);
+    open_mark_written (self, plan, WRITE_RUN);
     team_begin_run (team, offer->exec_id, offer->already_offered);
     team_remove_late (team, now_us / 1000);
     struct pull_state state = pull_update_run (self, plan, offer->lease_us, now_us);
@@ -144,7 +144,7 @@ static bool admit_worker (struct core *self, struct open_plan *plan,
     size_t before = team->count;
     team_remove_late (team, now_us / 1000);
     if (team->count != before)
-        open_touch (self, plan, WRITE_TEAM);
+        open_mark_written (self, plan, WRITE_TEAM);
     struct team_tally tally = team_count_workers (team);
     return may_join (team, take, now_us) && tally.running + tally.ended < team->rule.count &&
            (tally.running || charge_first_worker (self, plan, now_us, seen));

@@ -2,15 +2,16 @@
 // the core, with its rules: no call does I/O or waits, and its decisions are written with the open
 // batch (core_batch). Source: proto 7.9.
 //
-// core_take begins a run, core_pull_offer offers it. An offered run counts toward limits while at
-// least one of its workers is at work and not late. The core keeps its team, its message and its
+// core_begin_run begins a run, core_pull_offer offers it. An offered run counts toward limits while
+// at least one of its workers is at work and not late. The core keeps its team, its message and its
 // position among the offers while it is in flight or has rows that are not acknowledged. Redis
 // stores the teams (plan:team:TARGET:ID) and the accepted reports (plan:reports), but no offers:
 // after a takeover plan:run says which runs are offered. The migration therefore deletes
 // plan:offers:TARGET, which former versions kept; a downgrade writes it again.
 //
-// Returned spans are valid until core_acked of the batch that is open now (or core_reset), even if
-// that batch has no rows. Times are of Redis' clock, microseconds unless the name says otherwise.
+// Returned spans are valid until core_batch_acked of the batch that is open now (or core_reset),
+// even if that batch has no rows. Times are of Redis' clock, microseconds unless the name says
+// otherwise.
 #pragma once
 
 #include "core.h"
@@ -66,9 +67,9 @@ struct core_offered {
     struct span message;         // the plan's message while this run is in flight
 };
 
-// Offer a run that core_take began to the workers of its target. Set the state in its message to
-// running, unless the plan was paused or closed since. May be repeated.
-// CORE_DONE, CORE_UNREAD, CORE_NOT_CURRENT: the run is not the one in flight.
+// Offer a run that core_begin_run began to the workers of its target. Set the state in its message
+// to running, unless the plan was paused or closed since. May be repeated. CORE_DONE, CORE_UNREAD,
+// CORE_NOT_CURRENT: the run is not the one in flight.
 enum core_result core_pull_offer (struct core *self, const struct core_offer *offer, int64_t now_us,
                                   struct core_offered *ret);
 

@@ -93,7 +93,7 @@ bool core_cursor_covers (const struct core *self, const struct core_target *targ
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret)
 {
     bool window = self->cursor.score_us < now_us + SHORT_US && self->window.count < AHEAD_PLANS;
-    struct core_target *target = window ? NULL : cut_wants_page (self, now_us);
+    struct core_target *target = window ? NULL : cut_find_readable (self, now_us);
     if (self->reading || (!window && !target))
         return false;
     self->reading = true;
@@ -116,7 +116,7 @@ static void drop_prefetched (struct table_node *node, void *owner)
     if (!plan->prepared || plan->listed_in || plan->chosen || plan->reading_ahead)
         return;
     plan->prepared = false;
-    open_drop (self, plan);
+    open_close (self, plan);
 }
 
 // A plan with an expired lease was ready, and its entry was dropped: put it back among the leases,
@@ -186,8 +186,8 @@ bool core_load_member (struct core *self, const struct core_member *member)
     return true;
 }
 
-void core_page (struct core *self, const struct core_member *members, size_t count, size_t all,
-                int64_t now_us)
+void core_load_page (struct core *self, const struct core_member *members, size_t count, size_t all,
+                     int64_t now_us)
 {
     struct core_cursor *cursor = &self->cursor;
     self->reading = false;
@@ -289,7 +289,7 @@ bool core_is_quiet (const struct core *self)
     return !self->reading && !self->in_flight && !core_has_rows (self);
 }
 
-int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us)
+int64_t core_expected_due (struct core *self, int64_t now_us, int64_t *ret_until_us)
 {
     int64_t count = -self->stale;
     core_advance (self, now_us, 0);

@@ -81,7 +81,7 @@ static void remove_late_workers (struct core *self, struct open_plan *plan,
     if (why && why != LATE)
         return;
     team_remove_late (plan->pull->team, now_us / 1000);
-    open_touch (self, plan, WRITE_TEAM);
+    open_mark_written (self, plan, WRITE_TEAM);
     if (why)
         pull_update_run (self, plan, sender->lease_us, now_us);
 }

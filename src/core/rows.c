@@ -60,7 +60,7 @@ struct span rows_number (struct rows *self, int64_t number)
     return rows_copy (self, span_of (digits, size));
 }
 
-void rows_keep (struct rows *self, void *block)
+void rows_own_block (struct rows *self, void *block)
 {
     if (self->kept_count == self->kept_room) {
         self->kept_room = self->kept_room ? 2 * self->kept_room : LIST_FIRST;

@@ -81,7 +81,7 @@ struct span rows_copy (struct rows *self, struct span text);
 struct span rows_number (struct rows *self, int64_t number);
 
 // Free this block from malloc together with the rows.
-void rows_keep (struct rows *self, void *block);
+void rows_own_block (struct rows *self, void *block);
 
 // Add a row; only columns of width 2 use `second`. The texts must live as long as the rows.
 void rows_add (struct rows *self, enum row_column column, struct span first, struct span second);

@@ -17,7 +17,7 @@ const char *const worker_state_names[WORKER_STATES] = {[WORKER_RUNNING] = "runni
 
 // -- writing
 
-static void put_bytes (struct pack_text *out, struct span bytes)
+static void pack_bytes (struct pack_text *out, struct span bytes)
 {
     if (out->room - out->size < bytes.size) {
         out->room = 2 * (out->size + bytes.size);
@@ -29,20 +29,20 @@ static void put_bytes (struct pack_text *out, struct span bytes)
 }
 
 // Write a type byte, and after it a number of `width` bytes, the highest first.
-static void put_header (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
+static void pack_header (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
 {
     uint8_t bytes[9] = {first};
     for (size_t i = 0; i < width; i++)
         bytes[1 + i] = (uint8_t)(number >> (8 * (width - 1 - i)));
-    put_bytes (out, span_of (bytes, 1 + width));
+    pack_bytes (out, span_of (bytes, 1 + width));
 }
 
-static void put_integer (struct pack_text *out, int64_t number)
+static void pack_integer (struct pack_text *out, int64_t number)
 {
     static const size_t widths[] = {1, 2, 4, 8};
     uint64_t bits = (uint64_t)number;
     if (number >= -32 && number <= 127) {
-        put_header (out, (uint8_t)number, 0, 0);
+        pack_header (out, (uint8_t)number, 0, 0);
         return;
     }
     for (size_t i = 0; i < 4; i++) {
@@ -51,57 +51,57 @@ static void put_integer (struct pack_text *out, int64_t number)
                                                : number >= -((int64_t)1 << (8 * width - 1)));
         if (!fits)
             continue;
-        put_header (out, (uint8_t)((number >= 0 ? 0xcc : 0xd0) + i), bits, width);
+        pack_header (out, (uint8_t)((number >= 0 ? 0xcc : 0xd0) + i), bits, width);
         return;
     }
 }
 
-static void put_text (struct pack_text *out, struct span text)
+static void pack_string (struct pack_text *out, struct span text)
 {
     if (text.size < 32)
-        put_header (out, (uint8_t)(0xa0 | text.size), 0, 0);
+        pack_header (out, (uint8_t)(0xa0 | text.size), 0, 0);
     else if (text.size <= UINT8_MAX)
-        put_header (out, 0xd9, text.size, 1);
+        pack_header (out, 0xd9, text.size, 1);
     else if (text.size <= UINT16_MAX)
-        put_header (out, 0xda, text.size, 2);
+        pack_header (out, 0xda, text.size, 2);
     else
-        put_header (out, 0xdb, text.size, 4);
-    put_bytes (out, text);
+        pack_header (out, 0xdb, text.size, 4);
+    pack_bytes (out, text);
 }
 
-static void put_exec_id (struct pack_text *out, uint64_t exec_id)
+static void pack_exec_id (struct pack_text *out, uint64_t exec_id)
 {
     char digits[24];
     int size = snprintf (digits, sizeof digits, "%" PRIu64, exec_id);
-    put_text (out, span_of (digits, (size_t)size));
+    pack_string (out, span_of (digits, (size_t)size));
 }
 
 void team_pack_worker (const struct team_worker *worker, struct pack_text *out)
 {
     bool advice = worker->advice.kind != ADVICE_NONE, progress = worker->progress.size || advice;
-    put_header (out, (uint8_t)(0x90 | (8 + progress + 2 * advice)), 0, 0);
-    put_text (out, span_text (worker_state_names[worker->state]));
-    put_integer (out, worker->started_ms);
-    put_integer (out, worker->last_report_ms);
-    put_integer (out, worker->ended_ms);
-    put_integer (out, worker->timeout_s);
-    put_exec_id (out, worker->exec_id);
-    put_text (out, worker->reason);
-    put_text (out, worker->result);
+    pack_header (out, (uint8_t)(0x90 | (8 + progress + 2 * advice)), 0, 0);
+    pack_string (out, span_text (worker_state_names[worker->state]));
+    pack_integer (out, worker->started_ms);
+    pack_integer (out, worker->last_report_ms);
+    pack_integer (out, worker->ended_ms);
+    pack_integer (out, worker->timeout_s);
+    pack_exec_id (out, worker->exec_id);
+    pack_string (out, worker->reason);
+    pack_string (out, worker->result);
     if (progress)
-        put_text (out, worker->progress);
+        pack_string (out, worker->progress);
     if (advice) {
-        put_integer (out, worker->advice.kind);
-        put_integer (out, worker->advice.after_s);
+        pack_integer (out, worker->advice.kind);
+        pack_integer (out, worker->advice.after_s);
     }
 }
 
 void team_pack_head (const struct team *self, struct pack_text *out)
 {
-    put_header (out, 0x93, 0, 0);
-    put_text (out, span_text (self->round));
-    put_integer (out, self->try);
-    put_exec_id (out, self->since);
+    pack_header (out, 0x93, 0, 0);
+    pack_string (out, span_text (self->round));
+    pack_integer (out, self->try);
+    pack_exec_id (out, self->since);
 }
 
 // -- reading
@@ -120,7 +120,7 @@ struct packed {
 };
 
 // Read a number of `width` bytes.
-static bool take_number (struct packed *self, size_t width, uint64_t *ret)
+static bool unpack_number (struct packed *self, size_t width, uint64_t *ret)
 {
     uint64_t number = 0;
     if ((size_t)(self->end - self->at) < width)
@@ -132,9 +132,9 @@ static bool take_number (struct packed *self, size_t width, uint64_t *ret)
 }
 
 // Read a text: its size has `width` bytes; if `width` is 0, it is `size`.
-static bool take_text (struct packed *self, size_t width, uint64_t size, struct packed_item *ret)
+static bool unpack_text (struct packed *self, size_t width, uint64_t size, struct packed_item *ret)
 {
-    if ((width && !take_number (self, width, &size)) || (uint64_t)(self->end - self->at) < size)
+    if ((width && !unpack_number (self, width, &size)) || (uint64_t)(self->end - self->at) < size)
         return false;
     *ret = (struct packed_item){.is_text = true, .text = span_of (self->at, (size_t)size)};
     self->at += size;
@@ -142,12 +142,12 @@ static bool take_text (struct packed *self, size_t width, uint64_t size, struct 
 }
 
 // Read a float or double as an integer.
-static bool take_real (struct packed *self, size_t width, struct packed_item *ret)
+static bool unpack_real (struct packed *self, size_t width, struct packed_item *ret)
 {
     uint64_t bits;
     float small;
     double real;
-    if (!take_number (self, width, &bits))
+    if (!unpack_number (self, width, &bits))
         return false;
     uint32_t low = (uint32_t)bits;
     memcpy (&small, &low, sizeof small);
@@ -160,11 +160,11 @@ static bool take_real (struct packed *self, size_t width, struct packed_item *re
     return true;
 }
 
-static bool take_integer (struct packed *self, uint8_t first, struct packed_item *ret)
+static bool unpack_integer (struct packed *self, uint8_t first, struct packed_item *ret)
 {
     static const size_t widths[] = {1, 2, 4, 8};
     uint64_t bits;
-    if (!take_number (self, widths[first & 3], &bits) || (first == 0xcf && bits > INT64_MAX))
+    if (!unpack_number (self, widths[first & 3], &bits) || (first == 0xcf && bits > INT64_MAX))
         return false;
     int64_t number = (int64_t)bits;
     if (first == 0xd0)
@@ -177,7 +177,7 @@ static bool take_integer (struct packed *self, uint8_t first, struct packed_item
     return true;
 }
 
-static bool take_item (struct packed *self, struct packed_item *ret)
+static bool unpack_item (struct packed *self, struct packed_item *ret)
 {
     if (self->at == self->end)
         return false;
@@ -187,19 +187,19 @@ static bool take_item (struct packed *self, struct packed_item *ret)
         return true;
     }
     if (first >= 0xa0 && first <= 0xbf)
-        return take_text (self, 0, first & 0x1f, ret);
+        return unpack_text (self, 0, first & 0x1f, ret);
     if (first >= 0xc4 && first <= 0xc6) // bin
-        return take_text (self, (size_t)1 << (first - 0xc4), 0, ret);
+        return unpack_text (self, (size_t)1 << (first - 0xc4), 0, ret);
     if (first >= 0xd9 && first <= 0xdb)
-        return take_text (self, (size_t)1 << (first - 0xd9), 0, ret);
+        return unpack_text (self, (size_t)1 << (first - 0xd9), 0, ret);
     if (first >= 0xca && first <= 0xcb)
-        return take_real (self, first == 0xca ? 4 : 8, ret);
-    return first >= 0xcc && first <= 0xd3 && take_integer (self, first, ret);
+        return unpack_real (self, first == 0xca ? 4 : 8, ret);
+    return first >= 0xcc && first <= 0xd3 && unpack_integer (self, first, ret);
 }
 
 // Read an array of at least `least` items, all texts or numbers. Returns their number, 0 = the
 // value is not valid.
-static size_t take_items (struct span value, size_t least, struct packed_item items[ITEMS_MAX])
+static size_t unpack_items (struct span value, size_t least, struct packed_item items[ITEMS_MAX])
 {
     struct packed packed = {value.data, value.data + value.size};
     if (!value.size || (value.data[0] & 0xf0) != 0x90)
@@ -208,7 +208,7 @@ static size_t take_items (struct span value, size_t least, struct packed_item it
     if (count < least || count > ITEMS_MAX)
         return 0;
     for (size_t i = 0; i < count; i++)
-        if (!take_item (&packed, &items[i]))
+        if (!unpack_item (&packed, &items[i]))
             return 0;
     return packed.at == packed.end ? count : 0;
 }
@@ -249,7 +249,7 @@ bool team_unpack_worker (struct span value, struct team_worker *ret)
         AFTER
     };
     struct packed_item items[ITEMS_MAX] = {0};
-    size_t count = take_items (value, RESULT + 1, items), state = 0;
+    size_t count = unpack_items (value, RESULT + 1, items), state = 0;
     struct team_worker worker = {0};
     while (state < WORKER_STATES && !span_is (items[STATE].text, worker_state_names[state]))
         state++;
@@ -277,7 +277,7 @@ bool team_unpack_head (struct span value, struct team *ret)
 {
     struct packed_item items[ITEMS_MAX];
     uint64_t since;
-    if (take_items (value, 3, items) != 3 || !items[0].is_text ||
+    if (unpack_items (value, 3, items) != 3 || !items[0].is_text ||
         items[0].text.size >= sizeof ret->round || !read_exec_id (&items[2], &since))
         return false;
     memset (ret->round, 0, sizeof ret->round);

@@ -85,8 +85,8 @@ bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t 
     return true;
 }
 
-void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
-                    enum dialect dialect)
+void ballot_restore (struct ballot *self, struct span name, const json_t *frames,
+                     enum dialect dialect)
 {
     struct voter *voter = voter_for (self, name);
     uint8_t desc[64];

@@ -41,8 +41,8 @@ bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t 
 
 // Restore a voter from the store. `frames` is its answer, with the description first, in the status
 // numbers of its target; empty: it has not voted.
-void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
-                    enum dialect dialect);
+void ballot_restore (struct ballot *self, struct span name, const json_t *frames,
+                     enum dialect dialect);
 
 // Count the votes. `event`: the role of the present answer.
 struct vote_tally ballot_tally (const struct ballot *self, enum poll event);

@@ -104,7 +104,7 @@ struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit
 {
     int64_t *count = ending_retry_policy (plan) ? &plan->tries : &plan->error_count;
     *count += !plan->extra;
-    // misses_present () needs to know whether a run has failed, or none was taken.
+    // misses_skip_late () needs to know whether a run has failed, or none was taken.
     if (plan->policy && count != &plan->tries && status != ZERO_STATUS_RECV_ERROR_ID)
         plan->tries += !plan->extra;
     plan->last_state = status;

@@ -65,7 +65,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
                    struct misses *ret_misses, struct reason *reason)
 {
     struct occurrence first;
-    if (misses_first (plan, zone, now, ret_misses, &first)) {
+    if (misses_find_first (plan, zone, now, ret_misses, &first)) {
         plan->plan_time = first.time;
         plan->skip_num = first.used;
         plan->missed = ret_misses->missed.count;
@@ -205,7 +205,7 @@ static bool skip_if_late (struct plan *plan, const struct due *due, struct decis
     struct occurrence next;
     bool ended = true, rest = !plan->extra && misses_after_end (plan, due->zone, due->now, &misses);
     if (!rest && (plan->extra || due->earlier_may_answer ||
-                  !misses_present (plan, due->zone, due->now, &misses, &next, &ended)))
+                  !misses_skip_late (plan, due->zone, due->now, &misses, &next, &ended)))
         return false;
     reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,
                 misses.missed.more ? " or more" : "",
@@ -258,24 +258,24 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 
 // -- failures of the transport
 
-struct decision engine_not_sent (struct plan *plan)
+struct decision engine_handle_not_sent (struct plan *plan)
 {
     enum plan_state was = plan->state;
     return ending_finish (plan, was,
                           ending_not_taken (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY));
 }
 
-struct decision engine_put_back (struct plan *plan)
+struct decision engine_requeue (struct plan *plan)
 {
     return ending_requeue_or_park (plan, REQUEUE_SOON_MS);
 }
 
-struct decision engine_hold (struct plan *plan)
+struct decision engine_requeue_later (struct plan *plan)
 {
     return ending_requeue_or_park (plan, REQUEUE_LATER_MS);
 }
 
-struct decision engine_no_status (struct plan *plan)
+struct decision engine_handle_no_status (struct plan *plan)
 {
     enum plan_state was = plan->state;
     return ending_finish (plan, was,
@@ -283,7 +283,7 @@ struct decision engine_no_status (struct plan *plan)
 }
 
 // The first commit after a claim of many plans also writes the message, which the claim did not.
-struct decision engine_kept (struct plan *plan)
+struct decision engine_keep_run (struct plan *plan)
 {
     enum plan_state was = plan->state;
     return ending_finish (

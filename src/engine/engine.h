@@ -118,21 +118,21 @@ bool engine_reports_lost (const struct plan *plan, const struct due *due);
 struct decision engine_revoke (struct plan *plan);
 
 // The run could not be sent to its target.
-struct decision engine_not_sent (struct plan *plan);
+struct decision engine_handle_not_sent (struct plan *plan);
 
 // The run was not sent, as its target has as many runs without a status as it may have: it is
 // queued again, due soon. This does not count as a failure.
-struct decision engine_put_back (struct plan *plan);
+struct decision engine_requeue (struct plan *plan);
 
-// As engine_put_back, but due later: what the run waits for may take a while, such as room for a
+// As engine_requeue, but due later: what the run waits for may take a while, such as room for a
 // callback.
-struct decision engine_hold (struct plan *plan);
+struct decision engine_requeue_later (struct plan *plan);
 
 // The target sent no status for the run in time.
-struct decision engine_no_status (struct plan *plan);
+struct decision engine_handle_no_status (struct plan *plan);
 
 // The target is unresponsive: the run stays in flight until it answers. Only its lease is renewed.
-struct decision engine_kept (struct plan *plan);
+struct decision engine_keep_run (struct plan *plan);
 
 // The run exceeded the plan's timeout.
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now);
@@ -141,7 +141,7 @@ struct decision engine_timeout (struct plan *plan, const struct zone *zone, int6
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
 
 // Whether an answer is not one of this run: it is late, or forged.
-bool engine_is_late (const struct run *run, const struct answer *answer);
+bool engine_answer_is_late (const struct run *run, const struct answer *answer);
 
 // Whether a status ends a run, that is, is not a heartbeat.
 bool engine_is_result (uint8_t status);

@@ -227,7 +227,7 @@ bool engine_is_result (uint8_t status)
 
 // Proto 7.3. A worker of an earlier run may still answer; without a LOCAL_ID its answer must not be
 // taken for one of this run.
-bool engine_is_late (const struct run *run, const struct answer *answer)
+bool engine_answer_is_late (const struct run *run, const struct answer *answer)
 {
     if (answer->has_exec_id)
         return answer->exec_id != run->exec_id;
@@ -249,7 +249,7 @@ struct decision engine_answer (struct plan *plan, struct run *run, const struct 
                                const struct zone *zone, int64_t now)
 {
     enum answer_class class = class_of_answer (answer);
-    if (engine_is_late (run, answer))
+    if (engine_answer_is_late (run, answer))
         return (struct decision){.commit = COMMIT_NONE};
     if (answer->advice.kind == ADVICE_RELEASE)
         return ending_requeue_or_park (plan, answer->advice.after_s * 1000);

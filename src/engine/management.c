@@ -291,8 +291,8 @@ static const struct plan_command {
     [MANAGE_DONE] = {"done", STOPPED, done_plan},
 };
 
-int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
-                   struct reason *reason)
+int engine_handle_command (struct plan *plan, const struct manage_request *request,
+                           enum requeue *ret, struct reason *reason)
 {
     const struct plan_command *command = &commands[request->command];
     if (!(command->states & IN (plan->state))) {

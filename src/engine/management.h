@@ -41,5 +41,5 @@ enum requeue {
 
 // Change the plan, and return its place in the queue. 0; or ZPLAN_EARGUMENT with a reason, if its
 // state or the arguments do not allow it.
-int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
-                   struct reason *reason);
+int engine_handle_command (struct plan *plan, const struct manage_request *request,
+                           enum requeue *ret, struct reason *reason);

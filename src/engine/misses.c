@@ -47,9 +47,9 @@ static void misses_add (struct misses *self, const struct missed *more, const ch
 }
 
 // Occurrences whose nominal time is before the receipt are missed; the jitter makes none too late
-// for the misfire window, as in misses_present.
-bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
-                   struct misses *ret_misses, struct occurrence *ret)
+// for the misfire window, as in misses_skip_late.
+bool misses_find_first (const struct plan *plan, const struct zone *zone, int64_t now,
+                        struct misses *ret_misses, struct occurrence *ret)
 {
     const struct schedule *schedule = &plan->schedule;
     struct catch_up misfires =
@@ -122,8 +122,8 @@ static bool may_have_run (const struct plan *plan)
     return plan->error_count > (retries ? 0 : plan->tries);
 }
 
-bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
-                     struct misses *ret_misses, struct occurrence *ret, bool *ret_ended)
+bool misses_skip_late (const struct plan *plan, const struct zone *zone, int64_t now,
+                       struct misses *ret_misses, struct occurrence *ret, bool *ret_ended)
 {
     const struct policy *policy = plan->policy;
     struct occurrence current = plan_occurrence (plan);

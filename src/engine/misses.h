@@ -17,8 +17,8 @@ struct moments {
 
 // The first occurrence of a plan that is submitted at `now`; earlier ones are skipped. False: there
 // is none.
-bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
-                   struct misses *ret_misses, struct occurrence *ret);
+bool misses_find_first (const struct plan *plan, const struct zone *zone, int64_t now,
+                        struct misses *ret_misses, struct occurrence *ret);
 
 // The occurrence after the present one, whose run has ended, and after those to be skipped. False:
 // there is none. The plan is not changed.
@@ -32,5 +32,5 @@ bool misses_after_end (const struct plan *plan, const struct zone *zone, int64_t
 
 // Whether the present occurrence is too late to run at `now`, and is skipped. `ret` is then the
 // next one to run; `ret_ended`: there is none.
-bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
-                     struct misses *ret_misses, struct occurrence *ret, bool *ret_ended);
+bool misses_skip_late (const struct plan *plan, const struct zone *zone, int64_t now,
+                       struct misses *ret_misses, struct occurrence *ret, bool *ret_ended);

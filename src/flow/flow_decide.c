@@ -3,7 +3,8 @@
 
 #include "flow_turn.h"
 
-bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t index)
+bool flow_continues_after_failure (const struct flow *flow, const struct flow_run *run,
+                                   uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
     return step->continues_on_error || (run->continues_on_error && !step->has_on_error);
@@ -24,7 +25,7 @@ enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_r
         break;
     case FLOW_FAILED:
         live = FLOW_ON_FAILED | FLOW_ON_CAUGHT | FLOW_ON_ENDED;
-        if (flow_goes_on (flow, run, index))
+        if (flow_continues_after_failure (flow, run, index))
             live |= FLOW_ON_FINISHED;
         else
             broken = FLOW_ON_FINISHED;
@@ -80,7 +81,7 @@ static void count_end_at_targets (struct flow_turn *turn, uint32_t index)
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_node *node = &turn->run->nodes[index];
     node->flags |= FLOW_END_COUNTED;
-    flow_touch (turn->run, index);
+    flow_mark_row (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
         struct flow_node *target = &turn->run->nodes[edge->step];
@@ -91,14 +92,14 @@ static void count_end_at_targets (struct flow_turn *turn, uint32_t index)
     }
 }
 
-void flow_uncount_end (struct flow_turn *turn, uint32_t index)
+void flow_retract_end (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_node *node = &turn->run->nodes[index];
     if (!(node->flags & FLOW_END_COUNTED))
         return;
     node->flags &= (uint16_t)~FLOW_END_COUNTED;
-    flow_touch (turn->run, index);
+    flow_mark_row (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
         --*edge_counter (&turn->run->nodes[edge->step],
@@ -122,7 +123,8 @@ void flow_end_step (struct flow_turn *turn, uint32_t index, enum flow_state stat
     flow_add_changed_step (turn, index);
     flow_heap_push (run->todo, FLOW_LANE_ENDS, index);
     if (state == FLOW_FAILED && turn->flow->fail_fast && !step->has_caught &&
-        !flow_goes_on (turn->flow, run, index) && !run->fast && run->phase == FLOW_ACTIVE) {
+        !flow_continues_after_failure (turn->flow, run, index) && !run->fast &&
+        run->phase == FLOW_ACTIVE) {
         run->fast = true;
         flow_stop_all_steps (turn);
     }
@@ -150,7 +152,7 @@ void flow_pass_join (struct flow_turn *turn, uint32_t index)
     }
     node->state = FLOW_NEW;
     flow_add_changed_step (turn, index);
-    flow_make_ready (turn, index);
+    flow_queue_ready (turn, index);
 }
 
 // The verdict about a node, if its join is still to be decided; else JOIN_OPEN.

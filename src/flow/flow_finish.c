@@ -57,8 +57,8 @@ json_t *flow_uncaught_steps (const struct flow *flow, const struct flow_run *run
     }
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_node *node = &run->nodes[i];
-        bool handled = node->state == FLOW_FAILED &&
-                       (flow_goes_on (flow, run, i) || failure_is_caught (flow, run, i));
+        bool handled = node->state == FLOW_FAILED && (flow_continues_after_failure (flow, run, i) ||
+                                                      failure_is_caught (flow, run, i));
         if (counts_as_failure (node) && stops[i] && !handled)
             json_array_append_new (names, json_string (flow->steps[i].name));
     }
@@ -294,7 +294,7 @@ void flow_advance_phases (struct flow_turn *turn)
             const struct flow_node *node = &run->nodes[turn->flow->final];
             assert (flow_node_is_decided (node));
             if (counts_as_failure (node) &&
-                !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
+                !flow_continues_after_failure (turn->flow, run, (uint32_t)turn->flow->final)) {
                 if (run->outcome == FLOW_WELL)
                     run->outcome = FLOW_BADLY;
                 run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;

@@ -38,7 +38,7 @@ static void end_with_value (struct flow_turn *turn, uint32_t index, json_t *valu
     if (value)
         data->not_kept = !flow_store_value (turn->run, &data->value, value,
                                             value_size_max (&turn->flow->steps[index]));
-    flow_touch_data (turn->run, index, FLOW_TOUCHED_ENTRY);
+    flow_mark_data (turn->run, index, FLOW_TOUCHED_ENTRY);
     flow_end_step (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason->text);
 }
 
@@ -128,7 +128,7 @@ void flow_continue_for_each (struct flow_turn *turn, uint32_t index)
     }
     if (more && !(node->flags & FLOW_STOPPING) &&
         (!step->parallel || items->in_flight < step->parallel))
-        flow_make_ready (turn, index);
+        flow_queue_ready (turn, index);
 }
 
 static uint8_t *call_timer (struct flow_run *run, uint32_t index, int64_t item)
@@ -142,8 +142,8 @@ bool flow_release_call_slot (struct flow_turn *turn, uint32_t index, int64_t ite
     turn->run->in_flight--;
     *timer = FLOW_TIMER_NONE;
     if (was == FLOW_TIMER_SET)
-        flow_effect (turn,
-                     (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = index, .item = item});
+        flow_add_effect (
+            turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = index, .item = item});
     return was == FLOW_TIMER_OVER;
 }
 
@@ -178,8 +178,8 @@ static void end_item_call (struct flow_turn *turn, const struct flow_event *even
             flow_set_item_error (run, event->step, (uint32_t)event->item, error);
         }
     }
-    flow_touch_item (run, event->step, (uint32_t)event->item,
-                     FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
+    flow_mark_item (run, event->step, (uint32_t)event->item,
+                    FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
     flow_add_changed_step (turn, event->step);
     flow_continue_for_each (turn, event->step);
 }
@@ -255,9 +255,9 @@ static void expire_total_timeout (struct flow_turn *turn, const struct flow_even
                       : run->nodes[index].flags & FLOW_STOPPING;
     *timer = stops ? FLOW_TIMER_NONE
                    : FLOW_TIMER_OVER; // a call that is being cancelled must not fail by its timeout
-    flow_touch (run, index);
+    flow_mark_row (run, index);
     if (item)
-        flow_touch_item (run, index, (uint32_t)event->item, FLOW_TOUCHED_STATE);
+        flow_mark_item (run, index, (uint32_t)event->item, FLOW_TOUCHED_STATE);
     if (stops)
         return;
     char text[REASON_MAX];
@@ -430,9 +430,9 @@ void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event)
     json_array_append_new (data->signals, signal);
     run->waiting_signals++;
     run->signals_size += flow_json_size (signal);
-    flow_touch (run, event->step);
+    flow_mark_row (run, event->step);
     if (node->state == FLOW_RUNNING && flow_end_if_signalled (turn, event->step) && data->at)
-        flow_effect (
+        flow_add_effect (
             turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = event->step, .item = -1});
 }
 
@@ -449,8 +449,9 @@ void flow_stop_item (struct flow_turn *turn, uint32_t index, uint32_t number)
     if (item->state != FLOW_NEW || cancel_was_requested (turn, index, item->stopping))
         return;
     item->stopping = true;
-    flow_touch_item (turn->run, index, number, FLOW_TOUCHED_STATE);
-    flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = number});
+    flow_mark_item (turn->run, index, number, FLOW_TOUCHED_STATE);
+    flow_add_effect (turn,
+                     (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = number});
 }
 
 void flow_stop_step (struct flow_turn *turn, uint32_t index)
@@ -462,18 +463,19 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
     bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
     if (node->flags & FLOW_PLACED &&
         !cancel_was_requested (turn, index, node->flags & FLOW_STOPPING))
-        flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
+        flow_add_effect (turn,
+                         (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
     if (timed && node->state == FLOW_RUNNING) {
         run->waiting--;
         if (data->at)
-            flow_effect (
+            flow_add_effect (
                 turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = index, .item = -1});
         node->state = FLOW_NONE;
     }
     for (uint32_t i = 0; data && data->items && i < data->items->count; i++)
         flow_stop_item (turn, index, i);
     node->flags &= (uint16_t)~FLOW_READY;
-    flow_touch (run, index);
+    flow_mark_row (run, index);
     if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0))
         node->flags |= FLOW_STOPPING;
 }

@@ -15,7 +15,7 @@ static uint8_t edge_on_of_name (const char *text)
 }
 
 // Read `on`, a word or a list of words, as a set of FLOW_ON_...
-static uint8_t read_edge_on (struct flow_reader *self, const json_t *on, const char *path)
+static uint8_t read_on_edge (struct flow_reader *self, const json_t *on, const char *path)
 {
     uint8_t set = 0;
     size_t index;
@@ -108,7 +108,7 @@ void flow_read_after (struct flow_reader *self, uint32_t target)
         const char *source = json_string_value (value);
         if (json_is_object (value)) {
             source = json_string_value (json_object_get (value, "step"));
-            on = read_edge_on (self, json_object_get (value, "on"), path);
+            on = read_on_edge (self, json_object_get (value, "on"), path);
             check_edge_fields (self, value, path, after_names);
         }
         if (source)
@@ -134,7 +134,7 @@ void flow_read_edges (struct flow_reader *self)
                    *name = json_string_value (json_object_get (value, "target"));
         int64_t target = name ? flow_find (self->flow, name) : -1;
         check_edge_fields (self, value, path, edge_names);
-        uint8_t on = read_edge_on (self, json_object_get (value, "on"), path);
+        uint8_t on = read_on_edge (self, json_object_get (value, "on"), path);
         if (!source || !name)
             flow_add_error (self, path,
                             "must be an object with names of steps as source and target");

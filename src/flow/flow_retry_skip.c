@@ -42,7 +42,7 @@ static void reset_items (struct flow_run *run, uint32_t index)
         struct flow_item *item = &items->item[i];
         bool done = item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED;
         if (item->stopping)
-            flow_touch_item (run, index, i, FLOW_TOUCHED_STATE);
+            flow_mark_item (run, index, i, FLOW_TOUCHED_STATE);
         item->stopping = false;
         if (reset_keeps_item (node, items, item)) {
             items->finished += done;
@@ -53,7 +53,7 @@ static void reset_items (struct flow_run *run, uint32_t index)
             item->generation++;
         if (item->generation >= generation)
             generation = item->generation;
-        flow_touch_item (run, index, i, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
+        flow_mark_item (run, index, i, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
         item->state = FLOW_NONE;
         item->dispatched = false;
         item->named = item->named && items->by_name && node->flags & FLOW_RESET_UNFINISHED;
@@ -99,8 +99,8 @@ static void reset_once_idle (struct flow_turn *turn, uint32_t index, unsigned fl
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[index];
     const struct flow_data *data = run->data[index];
-    flow_uncount_end (turn, index);
-    flow_touch (run, index);
+    flow_retract_end (turn, index);
+    flow_mark_row (run, index);
     node->flags &=
         (uint16_t) ~(FLOW_RESET_UNFINISHED | FLOW_RESET_EVALUATION | FLOW_RAISE_GENERATION);
     node->flags |= (uint16_t)flags;
@@ -203,15 +203,15 @@ static void mark_named_items (struct flow_turn *turn, const struct flow_event *e
                 if (items->item[i]
                         .named) { // named by an earlier retry, but cancelled before it ran
                     items->item[i].named = false;
-                    flow_touch_item (turn->run, step, i, FLOW_TOUCHED_STATE);
+                    flow_mark_item (turn->run, step, i, FLOW_TOUCHED_STATE);
                 }
             items->by_name = !whole;
             if (whole) {
-                flow_touch (turn->run, step);
+                flow_mark_row (turn->run, step);
                 continue;
             }
             items->item[item].named = true;
-            flow_touch_item (turn->run, step, (uint32_t)item, FLOW_TOUCHED_STATE);
+            flow_mark_item (turn->run, step, (uint32_t)item, FLOW_TOUCHED_STATE);
         }
 }
 
@@ -261,7 +261,7 @@ void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
         return;
     }
     uint8_t *marks = memory_new (flow->step_count + 1);
-    bool fits = !event->was || flow_same_steps_and_edges (turn, event->was);
+    bool fits = !event->was || flow_check_same_graph (turn, event->was);
     for (uint32_t i = 0; fits && i < flow->step_count; i++)
         if (event->restart || (event->was && flow_step_differs (flow, event->was, i)))
             marks[i] = DOWNSTREAM;
@@ -278,7 +278,7 @@ void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
         old.flow = event->was ? event->was : flow;
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i])
-                flow_uncount_end (&old, i);
+                flow_retract_end (&old, i);
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i])
                 reset_once_idle (turn, i, (marks[i] == ROOT ? FLOW_RESET_UNFINISHED : 0) | fresh);
@@ -304,7 +304,7 @@ static void redecide_downstream (struct flow_turn *turn, uint32_t index)
         if (!marks[at] || (at != index && !ruled && !open))
             continue;
         if (at != index && (ruled || node->flags & FLOW_BLOCKED)) {
-            flow_uncount_end (turn, at);
+            flow_retract_end (turn, at);
             node->flags |= FLOW_RESET_UNFINISHED; // skipped items stay skipped
             flow_reset_step (turn, at);
         }
@@ -339,15 +339,15 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
         return;
     }
     if (item->state == FLOW_NEW) {
-        flow_effect (turn, (struct flow_effect){
-                               .kind = FLOW_REMOVE, .step = event->step, .item = event->item});
+        flow_add_effect (turn, (struct flow_effect){
+                                   .kind = FLOW_REMOVE, .step = event->step, .item = event->item});
         items->in_flight--;
         flow_release_call_slot (turn, event->step, event->item);
     } else if (item->state != FLOW_NONE) {
         items->failed--;
     }
-    flow_touch_item (run, event->step, (uint32_t)event->item,
-                     FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
+    flow_mark_item (run, event->step, (uint32_t)event->item,
+                    FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
     flow_set_item_error (run, event->step, (uint32_t)event->item, NULL);
     item->state = FLOW_SKIPPED;
     item->named = false;
@@ -360,7 +360,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
         return;
     reopen_for_skip (turn, event->step);
     if (flow_node_is_decided (node)) {
-        flow_uncount_end (turn, event->step);
+        flow_retract_end (turn, event->step);
         redecide_downstream (turn, event->step);
         node->flags &= (uint16_t)~FLOW_BY_PERSON;
         flow_set_step_error (run, event->step,
@@ -397,14 +397,14 @@ void flow_skip_step (struct flow_turn *turn, const struct flow_event *event)
             flow_release_call_slot (turn, event->step, -1);
     }
     reopen_for_skip (turn, event->step);
-    flow_uncount_end (turn, event->step);
+    flow_retract_end (turn, event->step);
     redecide_downstream (turn, event->step);
     flow_set_step_error (run, event->step, NULL);
     node->flags &= (uint16_t)~FLOW_BLOCKED;
     node->flags |= FLOW_BY_PERSON;
     flow_store_value (run, &data->value, event->value ? json_incref (event->value) : NULL,
                       FLOW_VALUE_MAX);
-    flow_touch_data (run, event->step, FLOW_TOUCHED_ENTRY);
+    flow_mark_data (run, event->step, FLOW_TOUCHED_ENTRY);
     flow_end_step (turn, event->step, FLOW_SKIPPED, NULL);
     flow_rebuild_ready (turn->flow, run);
 }

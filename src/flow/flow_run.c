@@ -88,7 +88,7 @@ void flow_items_free (struct flow_run *run, uint32_t step)
     free (items->touched);
     free (items);
     data->items = NULL;
-    flow_touch_data (run, step, FLOW_TOUCHED_LIST);
+    flow_mark_data (run, step, FLOW_TOUCHED_LIST);
 }
 
 void flow_clear_data (struct flow_run *run, uint32_t step)
@@ -103,7 +103,7 @@ void flow_clear_data (struct flow_run *run, uint32_t step)
     flow_set_step_error (run, step, NULL);
     data->not_kept = false;
     flow_clear_signals (run, step);
-    flow_touch_data (run, step, FLOW_TOUCHED_ENTRY);
+    flow_mark_data (run, step, FLOW_TOUCHED_ENTRY);
 }
 
 size_t flow_signals_size (const struct flow_data *data)
@@ -134,7 +134,7 @@ void flow_set_step_error (struct flow_run *run, uint32_t step, const char *text)
     char *copy = text ? memory_text (text) : NULL;
     free (data->error);
     data->error = copy;
-    flow_touch_data (run, step, FLOW_TOUCHED_ERROR);
+    flow_mark_data (run, step, FLOW_TOUCHED_ERROR);
 }
 
 void flow_adopt_item_error (struct flow_run *run, struct flow_item *item, char *text)
@@ -149,7 +149,7 @@ void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t number, 
 {
     struct flow_item *item = &run->data[step]->items->item[number];
     flow_adopt_item_error (run, item, text ? memory_text (text) : NULL);
-    flow_touch_item (run, step, number, FLOW_TOUCHED_ENTRY);
+    flow_mark_item (run, step, number, FLOW_TOUCHED_ENTRY);
 }
 
 void flow_run_destroy (struct flow_run **self, const struct flow *flow)
@@ -188,7 +188,7 @@ void flow_set_run_error (struct flow_run *run, const char *text)
     run->touched_fields |= FLOW_TOUCHED_ERROR;
 }
 
-void flow_effect (struct flow_turn *turn, struct flow_effect effect)
+void flow_add_effect (struct flow_turn *turn, struct flow_effect effect)
 {
     struct flow_effects *effects = turn->effects;
     if (effects->count == effects->room) {
@@ -212,7 +212,7 @@ static void append_index (uint32_t **list, uint32_t *count, uint32_t value)
     (*list)[(*count)++] = value;
 }
 
-void flow_touch (struct flow_run *run, uint32_t step)
+void flow_mark_row (struct flow_run *run, uint32_t step)
 {
     if (run->nodes[step].flags & FLOW_TOUCHED)
         return;
@@ -220,26 +220,26 @@ void flow_touch (struct flow_run *run, uint32_t step)
     append_index (&run->touched, &run->touched_count, step);
 }
 
-void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what)
+void flow_mark_data (struct flow_run *run, uint32_t step, unsigned what)
 {
     run->data[step]->touched |= what;
-    flow_touch (run, step);
+    flow_mark_row (run, step);
 }
 
-void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t number, unsigned what)
+void flow_mark_item (struct flow_run *run, uint32_t step, uint32_t number, unsigned what)
 {
     struct flow_items *items = run->data[step]->items;
     struct flow_item *item = &items->item[number];
     if (!item->touched)
         append_index (&items->touched, &items->touched_count, number);
     item->touched |= (uint8_t)what;
-    flow_touch (run, step);
+    flow_mark_row (run, step);
 }
 
 void flow_add_changed_step (struct flow_turn *turn, uint32_t step)
 {
     struct flow_effects *effects = turn->effects;
-    flow_touch (turn->run, step);
+    flow_mark_row (turn->run, step);
     if (turn->run->nodes[step].flags & FLOW_CHANGED)
         return;
     turn->run->nodes[step].flags |= FLOW_CHANGED;
@@ -298,7 +298,7 @@ static void cancel_run (struct flow_turn *turn, const struct flow_event *event)
     turn->effects->run_changed = true;
     if (run->phase == FLOW_UNDOING && run->in_flight > 0) {
         const struct flow_undo *undo = &run->undos[run->undo_at];
-        flow_effect (
+        flow_add_effect (
             turn, (struct flow_effect){
                       .kind = FLOW_REMOVE, .step = undo->step, .item = undo->item, .undo = true});
     }

@@ -31,13 +31,13 @@ static void push_ready (const struct flow *flow, struct flow_run *run, uint32_t 
                     (uint64_t)passes_of_step (run, index) << 32 | index);
 }
 
-void flow_make_ready (struct flow_turn *turn, uint32_t index)
+void flow_queue_ready (struct flow_turn *turn, uint32_t index)
 {
     struct flow_node *node = &turn->run->nodes[index];
     if (node->flags & FLOW_READY)
         return;
     node->flags |= FLOW_READY;
-    flow_touch (turn->run, index);
+    flow_mark_row (turn->run, index);
     push_ready (turn->flow, turn->run, index);
 }
 
@@ -156,7 +156,7 @@ static void place_step_call (struct flow_turn *turn, uint32_t index, int64_t ite
         items->item[item].state = FLOW_FAILED;
         items->item[item].ended = ++run->sequence;
         items->failed++;
-        flow_touch_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
+        flow_mark_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
         flow_set_step_error (run, index, reason.text);
         flow_set_item_error (run, index, (uint32_t)item, reason.text);
         return;
@@ -166,13 +166,13 @@ static void place_step_call (struct flow_turn *turn, uint32_t index, int64_t ite
         return;
     }
     unsigned generation = items ? items->item[item].generation : node->generation;
-    flow_effect (turn, (struct flow_effect){.kind = FLOW_PLACE,
-                                            .step = index,
-                                            .item = item,
-                                            .generation = generation,
-                                            .inner = !!(node->flags & FLOW_RETRIED),
-                                            .call = &step->call,
-                                            .frames = frames});
+    flow_add_effect (turn, (struct flow_effect){.kind = FLOW_PLACE,
+                                                .step = index,
+                                                .item = item,
+                                                .generation = generation,
+                                                .inner = !!(node->flags & FLOW_RETRIED),
+                                                .call = &step->call,
+                                                .frames = frames});
     run->in_flight++;
     turn->effects->placed++;
     node->flags |= FLOW_DISPATCHED;
@@ -180,18 +180,18 @@ static void place_step_call (struct flow_turn *turn, uint32_t index, int64_t ite
         items->item[item].state = FLOW_NEW;
         items->item[item].dispatched = true;
         items->in_flight++;
-        flow_touch_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE);
+        flow_mark_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE);
         node->state = FLOW_RUNNING;
     } else {
         node->flags |= FLOW_PLACED;
     }
     if (step->call.total_timeout_s) {
         *(items ? &items->item[item].timer : &node->timer) = FLOW_TIMER_SET;
-        flow_effect (turn,
-                     (struct flow_effect){.kind = FLOW_TIMER,
-                                          .step = index,
-                                          .item = item,
-                                          .at = turn->now + step->call.total_timeout_s * 1000});
+        flow_add_effect (turn,
+                         (struct flow_effect){.kind = FLOW_TIMER,
+                                              .step = index,
+                                              .item = item,
+                                              .at = turn->now + step->call.total_timeout_s * 1000});
     }
     flow_add_changed_step (turn, index);
 }
@@ -220,7 +220,7 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
     }
     struct flow_data *data = flow_data_of (turn->run, index);
     data->items = flow_items_new ((uint32_t)count);
-    flow_touch_data (turn->run, index, FLOW_TOUCHED_LIST);
+    flow_mark_data (turn->run, index, FLOW_TOUCHED_LIST);
     for (int64_t i = 0; i < count; i++)
         data->items->item[i].generation = turn->run->nodes[index].generation;
     if (json_is_array (list))
@@ -230,7 +230,7 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
     if (count == 0)
         flow_continue_for_each (turn, index);
     else
-        flow_make_ready (turn, index);
+        flow_queue_ready (turn, index);
 }
 
 // Run a step without a call: its value is its output, or its lets.
@@ -266,7 +266,7 @@ static void compute_step (struct flow_turn *turn, uint32_t index)
     struct flow_data *data = flow_data_of (run, index);
     data->not_kept = !flow_store_value (
         run, &data->value, value, step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX);
-    flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
+    flow_mark_data (run, index, FLOW_TOUCHED_ENTRY);
     flow_end_step (turn, index, FLOW_FINISHED, NULL);
 }
 
@@ -305,7 +305,7 @@ static void start_wait (struct flow_turn *turn, uint32_t index)
     struct flow_run *run = turn->run;
     struct flow_data *data = flow_data_of (run, index);
     struct reason reason = {""};
-    flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
+    flow_mark_data (run, index, FLOW_TOUCHED_ENTRY);
     if (step->kind == FLOW_WAIT && !data->at)
         data->at = wait_end_ms (turn, index, &reason);
     else if (step->kind == FLOW_SIGNAL)
@@ -325,8 +325,8 @@ static void start_wait (struct flow_turn *turn, uint32_t index)
     if (step->kind == FLOW_SIGNAL && flow_end_if_signalled (turn, index))
         return;
     if (data->at)
-        flow_effect (turn, (struct flow_effect){
-                               .kind = FLOW_TIMER, .step = index, .item = -1, .at = data->at});
+        flow_add_effect (turn, (struct flow_effect){
+                                   .kind = FLOW_TIMER, .step = index, .item = -1, .at = data->at});
 }
 
 // Start a step that needs no free slot.
@@ -390,7 +390,7 @@ void flow_start_ready_steps (struct flow_turn *turn)
         // A stale entry: the step is no longer ready, or is in the heap twice.
         if (!(run->nodes[index].flags & FLOW_READY) || passes_of_step (run, index) != key >> 32)
             continue;
-        flow_touch (run, index);
+        flow_mark_row (run, index);
         run->nodes[index].flags &= (uint16_t)~FLOW_READY;
         run->nodes[index].flags |= FLOW_STARTED;
         effects->decisions++;
@@ -425,13 +425,14 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo)
         flow_set_run_error (run, reason.text);
         return;
     }
-    flow_effect (turn, (struct flow_effect){.kind = FLOW_PLACE,
-                                            .step = undo->step,
-                                            .item = undo->item,
-                                            .generation = generation,
-                                            .undo = true,
-                                            .inner = step->undo_inner,
-                                            .call = step->undo_inner ? &step->call : &step->undo,
-                                            .frames = frames});
+    flow_add_effect (turn,
+                     (struct flow_effect){.kind = FLOW_PLACE,
+                                          .step = undo->step,
+                                          .item = undo->item,
+                                          .generation = generation,
+                                          .undo = true,
+                                          .inner = step->undo_inner,
+                                          .call = step->undo_inner ? &step->call : &step->undo,
+                                          .frames = frames});
     run->in_flight++;
 }

@@ -19,11 +19,11 @@ struct flow_data *flow_data_of (struct flow_run *run, uint32_t step);
 void flow_add_changed_step (struct flow_turn *turn, uint32_t step);
 
 // Mark the row of a node to be written to Redis.
-void flow_touch (struct flow_run *run, uint32_t step);
+void flow_mark_row (struct flow_run *run, uint32_t step);
 // Mark parts of a step's data, FLOW_TOUCHED_..., and its row to be written.
-void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what);
+void flow_mark_data (struct flow_run *run, uint32_t step, unsigned what);
 // Mark parts of an item, FLOW_TOUCHED_..., and its step's row to be written.
-void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t item, unsigned what);
+void flow_mark_item (struct flow_run *run, uint32_t step, uint32_t item, unsigned what);
 
 // Set the error of a step to a copy of the text; NULL: no error.
 void flow_set_step_error (struct flow_run *run, uint32_t step, const char *text);
@@ -66,14 +66,15 @@ enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_r
 
 // Whether the run continues after a failure of the step: as its on_error or, if it has none, the
 // run's default says.
-bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t step);
+bool flow_continues_after_failure (const struct flow *flow, const struct flow_run *run,
+                                   uint32_t step);
 
 // End the step in this state, and queue the count of its end at its targets.
 void flow_end_step (struct flow_turn *turn, uint32_t step, enum flow_state state,
                     const char *error);
 
 // Remove the end of a step from the edge counters of its targets.
-void flow_uncount_end (struct flow_turn *turn, uint32_t step);
+void flow_retract_end (struct flow_turn *turn, uint32_t step);
 
 // Queue the decision about the join of a step.
 void flow_queue_join (struct flow_turn *turn, uint32_t step);
@@ -92,7 +93,7 @@ void flow_pass_join (struct flow_turn *turn, uint32_t step);
 // -- starts: flow_start.c
 
 // Put a step into run.ready, unless it is there.
-void flow_make_ready (struct flow_turn *turn, uint32_t step);
+void flow_queue_ready (struct flow_turn *turn, uint32_t step);
 // Recompute run.ready from the flags of the nodes.
 void flow_rebuild_ready (const struct flow *flow, struct flow_run *run);
 // Start ready steps within the limits of one call, each after all decisions that are due.
@@ -165,7 +166,7 @@ void flow_reset_step (struct flow_turn *turn, uint32_t step);
 
 // Whether the flow of this call has the same steps and edges as the former one. If not, the event
 // is rejected.
-bool flow_same_steps_and_edges (struct flow_turn *turn, const struct flow *was);
+bool flow_check_same_graph (struct flow_turn *turn, const struct flow *was);
 // Whether a step differs from that of the former version.
 bool flow_step_differs (const struct flow *flow, const struct flow *was, uint32_t step);
 
@@ -211,6 +212,6 @@ int flow_scope_test_condition (struct flow_scope *self, const struct expr *expr,
 const char *flow_outcome_name (enum flow_outcome outcome);
 
 // Append an effect; it takes over the frames.
-void flow_effect (struct flow_turn *turn, struct flow_effect effect);
+void flow_add_effect (struct flow_turn *turn, struct flow_effect effect);
 // Set the error of the run to a copy of the text.
 void flow_set_run_error (struct flow_run *run, const char *text);

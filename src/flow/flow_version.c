@@ -18,7 +18,7 @@ static bool is_same_step (const struct flow *flow, const struct flow *was, uint3
     return same;
 }
 
-bool flow_same_steps_and_edges (struct flow_turn *turn, const struct flow *was)
+bool flow_check_same_graph (struct flow_turn *turn, const struct flow *was)
 {
     const struct flow *flow = turn->flow;
     bool same = flow->step_count == was->step_count && flow->final == was->final;

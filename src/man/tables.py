@@ -65,7 +65,7 @@ def subcommands():
 
 def requests():
     """[(request, roles)] of what is no admin command."""
-    rows = rows_of("src/station/front.c", r"^\} commands\[\] = \{",
+    rows = rows_of("src/station/frontend.c", r"^\} commands\[\] = \{",
                    r"\{ZERO_BYTE_COMMAND_(\w+), ([A-Z_| ]+),", 4)
     return [(name, roles_in(roles)) for name, roles in rows]
 

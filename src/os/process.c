@@ -198,7 +198,7 @@ int private_folder_make (const char *path, struct reason *reason)
     return folder_check (path, reason);
 }
 
-int lock_take (const char *path, struct reason *reason)
+int lock_file_open (const char *path, struct reason *reason)
 {
     int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)

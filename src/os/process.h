@@ -57,4 +57,4 @@ int private_folder_make (const char *path, struct reason *reason);
 
 // Create and lock the file for the life of the returned descriptor (close-on-exec). -1 with a
 // reason: another process holds the lock, or the file cannot be opened.
-int lock_take (const char *path, struct reason *reason);
+int lock_file_open (const char *path, struct reason *reason);

@@ -2,7 +2,7 @@
 
 #include <sys/random.h>
 
-uint64_t random_anew (void)
+uint64_t random_from_kernel (void)
 {
     uint64_t number;
     while (getrandom (&number, sizeof number, 0) != sizeof number) {

@@ -4,4 +4,4 @@
 #include <stdint.h>
 
 // A random number, read from the kernel at each call.
-uint64_t random_anew (void);
+uint64_t random_from_kernel (void);

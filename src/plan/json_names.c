@@ -7,7 +7,7 @@
 #include "json.h"
 #include "json_members.h"
 #include "json_values.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "plan.h"
 #include "policy.h"
 
@@ -238,7 +238,7 @@ static void put_verdict (struct renaming *self, struct span value)
     json_t *verdict = json_value_tree (value);
     const char *name = json_verdict_name (verdict);
     if (name)
-        json_put_word (put_key (self, TOP, "verdict"), name);
+        json_put_string (put_key (self, TOP, "verdict"), name);
     json_decref (verdict);
 }
 
@@ -322,13 +322,13 @@ static void put_plan_derived (struct renaming *self)
             type = json_value_integer_or_0 (wire_get (self, "plan_type"));
     bool runs = number == PLAN_EXECUTE;
     if (number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE)
-        json_put_word (put_key (self, TOP, "next_at"), NULL);
+        json_put_string (put_key (self, TOP, "next_at"), NULL);
     else if (time.size)
         json_put_instant (put_key (self, TOP, "next_at"), time);
     if (last.size) {
         json_t *status = json_value_tree (last);
         bool ended = !state.size || json_status_ends (status, runs);
-        json_put_word (put_key (self, LAST, "status"), ended ? json_status_name (status) : NULL);
+        json_put_string (put_key (self, LAST, "status"), ended ? json_status_name (status) : NULL);
         json_decref (status);
     }
     if (!state.size)
@@ -338,7 +338,7 @@ static void put_plan_derived (struct renaming *self)
     uint64_t used = wire_count (self, "real_repet") + wire_count (self, "skip_num");
     uint64_t all = repeats ? wire_count (self, "plan_repet") : 1;
     if (repeat.size && repeats && json_value_begins (repeat, '-'))
-        json_put_word (put_key (self, COUNTS, "left"), NULL); // it repeats for ever
+        json_put_string (put_key (self, COUNTS, "left"), NULL); // it repeats for ever
     else if (repeat.size)
         json_put_tree (put_key (self, COUNTS, "left"),
                        json_integer (all > used ? (json_int_t)(all - used) : 0));
@@ -359,10 +359,10 @@ static int64_t put_run_status (struct renaming *self, struct span status, struct
         json_decref (word);
     }
     json_t *read = json_integer (number);
-    json_put_word (put_key (self, TOP, "status"), json_status_name (read));
+    json_put_string (put_key (self, TOP, "status"), json_status_name (read));
     json_decref (read);
     if (!json_status_has_name (number))
-        json_put_word (put_key (self, TOP, "code"), json_status_code ((uint8_t)number, text));
+        json_put_string (put_key (self, TOP, "code"), json_status_code ((uint8_t)number, text));
     return number;
 }
 
@@ -388,7 +388,7 @@ static void put_run_derived (struct renaming *self)
     else if (code.size)
         json_text_raw (put_key (self, TOP, "code"), code);
     if (fired.size && number == ZERO_STATUS_MISSED_ID) {
-        json_put_word (put_key (self, TOP, "started_at"), NULL); // there was no run
+        json_put_string (put_key (self, TOP, "started_at"), NULL); // there was no run
     } else if (fired.size) {
         json_put_instant (put_key (self, TOP, "started_at"), fired);
         if (status.size)

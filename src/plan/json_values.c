@@ -8,7 +8,7 @@
 #include "ident.h"
 #include "json.h"
 #include "json_scan.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "rfc3339.h"
 #include "schedule.h"
 
@@ -54,7 +54,7 @@ void json_put_tree (struct json_text *text, json_t *value)
     json_decref (value);
 }
 
-void json_put_word (struct json_text *text, const char *word)
+void json_put_string (struct json_text *text, const char *word)
 {
     if (word)
         json_text_frame (text, span_text (word));
@@ -67,7 +67,7 @@ void json_put_id (struct json_text *text, struct span id)
     char digits[IDENT_SIZE];
     int64_t number;
     if (json_value_integer (id, &number))
-        json_put_word (text, number > 0 ? ident_text ((uint64_t)number, digits) : NULL);
+        json_put_string (text, number > 0 ? ident_text ((uint64_t)number, digits) : NULL);
     else
         json_text_raw (text, id);
 }
@@ -100,7 +100,7 @@ json_t *json_instant_ms (int64_t time_ms)
 static void put_instant_ms (struct json_text *text, int64_t time_ms)
 {
     char out[INSTANT_SIZE];
-    json_put_word (text, instant_text (time_ms, out));
+    json_put_string (text, instant_text (time_ms, out));
 }
 
 void json_put_instant (struct json_text *text, struct span value)
@@ -164,7 +164,7 @@ void json_put_us_as_seconds (struct json_text *text, struct span value)
 void json_put_state (struct json_text *text, struct span value)
 {
     json_t *state = json_value_tree (value);
-    json_put_word (text, json_state_name (state));
+    json_put_string (text, json_state_name (state));
     json_decref (state);
 }
 
@@ -172,7 +172,7 @@ void json_put_plan_type (struct json_text *text, struct span value)
 {
     int64_t number;
     if (json_value_integer (value, &number) && number >= 0 && number < SCHEDULE_TYPES)
-        json_put_word (text, schedule_type_name ((enum schedule_type)number));
+        json_put_string (text, schedule_type_name ((enum schedule_type)number));
     else
         json_text_raw (text, value);
 }

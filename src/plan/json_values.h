@@ -26,7 +26,7 @@ json_t *json_instant_ms (int64_t time_ms);
 // ---- append a value
 
 // Append a string; null for NULL.
-void json_put_word (struct json_text *text, const char *word);
+void json_put_string (struct json_text *text, const char *word);
 
 // Append a tree and release it.
 void json_put_tree (struct json_text *text, json_t *value);
@@ -48,7 +48,7 @@ void json_put_ms_as_seconds (struct json_text *text, struct span value);
 // Append a duration, given in microseconds, as json_put_ms_as_seconds does.
 void json_put_us_as_seconds (struct json_text *text, struct span value);
 
-// Append the word for a plan's state (json_words.h); null if it is unknown.
+// Append the word for a plan's state (status_names.h); null if it is unknown.
 void json_put_state (struct json_text *text, struct span value);
 
 // Append the name of a plan's type; an unknown type is unchanged.

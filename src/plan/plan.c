@@ -125,7 +125,7 @@ int64_t plan_due_time (const struct plan *self)
 {
     if (!self->policy || !self->policy->jitter_s)
         return self->plan_time;
-    return self->plan_time + (int64_t)spread (self->id, (uint64_t)self->policy->jitter_s);
+    return self->plan_time + (int64_t)spread_offset (self->id, (uint64_t)self->policy->jitter_s);
 }
 
 // Replace a text by a copy of `text`, of at most `max` bytes; NULL if it is empty. Bytes that are

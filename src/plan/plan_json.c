@@ -133,7 +133,7 @@ static void write_run_place (const struct plan *self, int64_t ahead, struct json
     int64_t cycle = policy_cycle (self->policy);
     if (!cycle)
         return;
-    struct run_place place = policy_place (plan_occurrence (self).used + ahead, cycle);
+    struct run_place place = policy_run_place (plan_occurrence (self).used + ahead, cycle);
     write_number_member (text, "current_iteration", place.iteration);
     write_number_member (text, "current_cycle", place.cycle);
 }

@@ -23,7 +23,7 @@ static void set_iteration_place (json_t *object)
     if (!cycle || !json_get_integer (object, "real_repet", 0, INT64_MAX / 4, &runs) ||
         !json_get_integer (object, "skip_num", 0, INT64_MAX / 4, &skips))
         return;
-    struct run_place place = policy_place (runs + skips, cycle);
+    struct run_place place = policy_run_place (runs + skips, cycle);
     json_object_set_new (object, "current_iteration", json_integer (place.iteration));
     json_object_set_new (object, "current_cycle", json_integer (place.cycle));
 }
@@ -121,7 +121,7 @@ static void write_public_tree (json_t *stored, struct json_text *text)
     size_t written = 0;
     replace_stored_step (stored);
     json_object_del (stored, plan_record[FIELD_MESSAGES].name);
-    policy_show (stored);
+    policy_restore_objects (stored);
     plan_mask_stored (stored);
     set_iteration_place (stored);
     json_text_item (text);

@@ -50,8 +50,8 @@ int64_t response_credit (const struct response *self, int64_t most)
 
 // Targets send statuses in the order of the runs. If a later run got its status, this one is lost;
 // if the last status came recently, this one may still come.
-enum no_status response_judge (const struct response *self, uint64_t number, int64_t timeout_us,
-                               int64_t now_us, int64_t *ret_until_us)
+enum no_status response_find_cause (const struct response *self, uint64_t number,
+                                    int64_t timeout_us, int64_t now_us, int64_t *ret_until_us)
 {
     if (self->answered > number)
         return NO_STATUS_RETRY;

@@ -49,5 +49,5 @@ enum no_status {
 
 // Find out why the run with this number, sent on the present connection, has no status after
 // `timeout_us`. NO_STATUS_WAIT: wait until `ret_until_us`.
-enum no_status response_judge (const struct response *self, uint64_t number, int64_t timeout_us,
-                               int64_t now_us, int64_t *ret_until_us);
+enum no_status response_find_cause (const struct response *self, uint64_t number,
+                                    int64_t timeout_us, int64_t now_us, int64_t *ret_until_us);

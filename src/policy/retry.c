@@ -36,5 +36,5 @@ int64_t retry_delay_ms (const struct retry_policy *self, int64_t failures, uint6
     if (self->strategy == RETRY_PACED)
         return pacing_delay_ms (failures);
     return policy_delay_s (self, failures) * SECOND_MS +
-           (int64_t)spread (run, (uint64_t)self->jitter_s * SECOND_MS);
+           (int64_t)spread_offset (run, (uint64_t)self->jitter_s * SECOND_MS);
 }

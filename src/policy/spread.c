@@ -9,7 +9,7 @@ static uint64_t splitmix64 (uint64_t x)
     return x ^ (x >> 31);
 }
 
-uint64_t spread (uint64_t seed, uint64_t most)
+uint64_t spread_offset (uint64_t seed, uint64_t most)
 {
     return most == UINT64_MAX ? splitmix64 (seed) : splitmix64 (seed) % (most + 1);
 }

@@ -4,4 +4,4 @@
 #include <stdint.h>
 
 // A number in 0..most, always the same one for the same seed.
-uint64_t spread (uint64_t seed, uint64_t most);
+uint64_t spread_offset (uint64_t seed, uint64_t most);

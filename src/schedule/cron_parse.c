@@ -68,7 +68,7 @@ static bool next_char_is (const struct parser *self, char wanted)
     return self->at < self->end && to_upper (*self->at) == (uint8_t)wanted;
 }
 
-static bool take_char (struct parser *self, char wanted)
+static bool parse_char (struct parser *self, char wanted)
 {
     bool found = next_char_is (self, wanted);
     self->at += found;
@@ -93,7 +93,7 @@ static bool reject_cron_item (const struct parser *self, const uint8_t *at, cons
 }
 
 // Read a decimal number. Of one that is too large for any field only some digits are computed.
-static bool take_number (struct parser *self, int *ret)
+static bool parse_number (struct parser *self, int *ret)
 {
     const uint8_t *start = self->at;
     int number = 0;
@@ -107,10 +107,10 @@ static bool take_number (struct parser *self, int *ret)
 }
 
 // Read a number within min..max.
-static bool take_range (struct parser *self, int min, int max, const char *wanted, int *ret)
+static bool parse_range (struct parser *self, int min, int max, const char *wanted, int *ret)
 {
     const uint8_t *start = self->at;
-    if (!take_number (self, ret))
+    if (!parse_number (self, ret))
         return reject_cron_item (self, start, wanted);
     if (*ret >= min && *ret <= max)
         return true;
@@ -125,7 +125,7 @@ static bool take_range (struct parser *self, int min, int max, const char *wante
 }
 
 // Read a name of three letters; the caller checks what follows it.
-static bool take_name (struct parser *self, const struct cron_field *field, int *ret)
+static bool parse_name (struct parser *self, const struct cron_field *field, int *ret)
 {
     if (self->end - self->at < NAME_SIZE)
         return false;
@@ -140,11 +140,11 @@ static bool take_name (struct parser *self, const struct cron_field *field, int 
 }
 
 // Read a value of a field: a name or a number.
-static bool take_value (struct parser *self, int number, int *ret)
+static bool parse_value (struct parser *self, int number, int *ret)
 {
     const struct cron_field *field = &fields[number];
     int max = number == WEEKDAY ? 7 : field->max;
-    return take_name (self, field, ret) || take_range (self, field->min, max, field->wanted, ret);
+    return parse_name (self, field, ret) || parse_range (self, field->min, max, field->wanted, ret);
 }
 
 // Add every step-th value from low to high to the set of a field. If high is below low, the range
@@ -160,55 +160,55 @@ static void add_values (struct parser *self, int number, int low, int high, int 
 }
 
 // Read "/n", if present.
-static bool take_step (struct parser *self, int number, int *ret)
+static bool parse_step (struct parser *self, int number, int *ret)
 {
     static const char *const wanted[FIELDS] = {
         [SECOND] = "a step of 1..60", [MINUTE] = "a step of 1..60", [HOUR] = "a step of 1..24",
         [DAY] = "a step of 1..31",    [MONTH] = "a step of 1..12",  [WEEKDAY] = "a step of 1..7",
     };
     *ret = 1;
-    if (!take_char (self, '/'))
+    if (!parse_char (self, '/'))
         return true;
     int max = fields[number].max - fields[number].min + 1;
-    return take_range (self, 1, max, wanted[number], ret);
+    return parse_range (self, 1, max, wanted[number], ret);
 }
 
 // Read L, LW or L-n, which only the day field has. False: the text is none of these, and nothing
 // was consumed. `ret_ok`: the item is valid.
-static bool take_last_day (struct parser *self, bool *ret_ok)
+static bool parse_last_day (struct parser *self, bool *ret_ok)
 {
     int before = 0;
     *ret_ok = true;
-    if (!take_char (self, 'L'))
+    if (!parse_char (self, 'L'))
         return false;
-    if (take_char (self, 'W')) {
+    if (parse_char (self, 'W')) {
         self->rule->last_weekday = true;
         return true;
     }
-    if (take_char (self, '-'))
-        *ret_ok = take_range (self, 0, 30, "0..30 days", &before);
+    if (parse_char (self, '-'))
+        *ret_ok = parse_range (self, 0, 30, "0..30 days", &before);
     if (*ret_ok)
         self->rule->days_before_last |= UINT32_C (1) << before;
     return true;
 }
 
 // Read W after a day, or L or #n after a weekday. False: there is none. `ret_ok`: it is valid.
-static bool take_suffix (struct parser *self, int number, int value, bool *ret_ok)
+static bool parse_suffix (struct parser *self, int number, int value, bool *ret_ok)
 {
     int nth = 0;
     *ret_ok = true;
-    if (number == DAY && take_char (self, 'W')) {
+    if (number == DAY && parse_char (self, 'W')) {
         self->rule->nearest_weekdays |= UINT32_C (1) << value;
         return true;
     }
     uint8_t weekday = (uint8_t)(1 << value % 7);
-    if (number == WEEKDAY && take_char (self, 'L')) {
+    if (number == WEEKDAY && parse_char (self, 'L')) {
         self->rule->last |= weekday;
         return true;
     }
-    if (number != WEEKDAY || !take_char (self, '#'))
+    if (number != WEEKDAY || !parse_char (self, '#'))
         return false;
-    *ret_ok = take_range (self, 1, CRON_NTH_MAX, "1..5", &nth);
+    *ret_ok = parse_range (self, 1, CRON_NTH_MAX, "1..5", &nth);
     if (*ret_ok)
         self->rule->nth[nth - 1] |= weekday;
     return true;
@@ -221,19 +221,19 @@ static bool parse_values (struct parser *self, int number)
     int low, high, step;
     bool ok;
     bool of_day = number == DAY || number == WEEKDAY;
-    bool all = take_char (self, '*') || (of_day && take_char (self, '?'));
+    bool all = parse_char (self, '*') || (of_day && parse_char (self, '?'));
     if (all) {
         low = field->min;
         high = field->max;
     } else {
-        if (!take_value (self, number, &low))
+        if (!parse_value (self, number, &low))
             return false;
-        if (take_suffix (self, number, low, &ok))
+        if (parse_suffix (self, number, low, &ok))
             return ok;
         high = low;
     }
-    bool range = !all && take_char (self, '-');
-    if (range && !take_value (self, number, &high))
+    bool range = !all && parse_char (self, '-');
+    if (range && !parse_value (self, number, &high))
         return false;
     bool to_end = !all && !range && next_char_is (self, '/');
     // Sunday has two numbers. As the start of a range, 7 is read as 0.
@@ -241,7 +241,7 @@ static bool parse_values (struct parser *self, int number)
         low = 0;
         high %= 7;
     }
-    if (!take_step (self, number, &step))
+    if (!parse_step (self, number, &step))
         return false;
     add_values (self, number, low, to_end ? field->max : high, step);
     return true;
@@ -250,7 +250,7 @@ static bool parse_values (struct parser *self, int number)
 static bool parse_field (struct parser *self, int number)
 {
     if (number == WEEKDAY)
-        self->both = take_char (self, '+');
+        self->both = parse_char (self, '+');
     bool all = next_char_is (self, '*') || next_char_is (self, '?');
     if (number == DAY)
         self->all_days = all;
@@ -258,13 +258,13 @@ static bool parse_field (struct parser *self, int number)
         self->all_weekdays = all;
     do {
         bool ok;
-        if (number == DAY && take_last_day (self, &ok)) {
+        if (number == DAY && parse_last_day (self, &ok)) {
             if (!ok)
                 return false;
         } else if (!parse_values (self, number)) {
             return false;
         }
-    } while (take_char (self, ','));
+    } while (parse_char (self, ','));
     return at_field_end (self) || reject_cron_item (self, self->at, "a comma or a blank");
 }
 

@@ -18,7 +18,7 @@ struct cursor {
     const uint8_t *at, *end;
 };
 
-static bool take_char (struct cursor *self, char wanted)
+static bool parse_char (struct cursor *self, char wanted)
 {
     if (self->at == self->end || *self->at != (uint8_t)wanted)
         return false;
@@ -37,7 +37,7 @@ static bool is_letter (uint8_t byte)
 }
 
 // Read a number of one to three digits within min..max.
-static bool take_number (struct cursor *self, int min, int max, int *ret)
+static bool parse_number (struct cursor *self, int min, int max, int *ret)
 {
     const uint8_t *start = self->at;
     int number = 0;
@@ -50,9 +50,9 @@ static bool take_number (struct cursor *self, int min, int max, int *ret)
 }
 
 // Read an abbreviation, which is not used.
-static bool take_name (struct cursor *self)
+static bool parse_name (struct cursor *self)
 {
-    bool in_brackets = take_char (self, '<');
+    bool in_brackets = parse_char (self, '<');
     const uint8_t *start = self->at;
     while (self->at < self->end) {
         uint8_t byte = *self->at;
@@ -61,22 +61,22 @@ static bool take_name (struct cursor *self)
             break;
         self->at++;
     }
-    return self->at - start >= NAME_MIN && (!in_brackets || take_char (self, '>'));
+    return self->at - start >= NAME_MIN && (!in_brackets || parse_char (self, '>'));
 }
 
 // Read [+-]hh[:mm[:ss]], as seconds.
-static bool take_time (struct cursor *self, int hours_max, int32_t *ret)
+static bool parse_time (struct cursor *self, int hours_max, int32_t *ret)
 {
-    bool negative = take_char (self, '-');
+    bool negative = parse_char (self, '-');
     if (!negative)
-        take_char (self, '+');
+        parse_char (self, '+');
     int hours, minutes = 0, seconds = 0;
-    if (!take_number (self, 0, hours_max, &hours))
+    if (!parse_number (self, 0, hours_max, &hours))
         return false;
-    if (take_char (self, ':')) {
-        if (!take_number (self, 0, 59, &minutes))
+    if (parse_char (self, ':')) {
+        if (!parse_number (self, 0, 59, &minutes))
             return false;
-        if (take_char (self, ':') && !take_number (self, 0, 59, &seconds))
+        if (parse_char (self, ':') && !parse_number (self, 0, 59, &seconds))
             return false;
     }
     int32_t time = hours * HOUR + minutes * 60 + seconds;
@@ -84,43 +84,43 @@ static bool take_time (struct cursor *self, int hours_max, int32_t *ret)
     return true;
 }
 
-static bool take_day (struct cursor *self, struct tzrule_date *ret)
+static bool parse_day (struct cursor *self, struct tzrule_date *ret)
 {
-    if (take_char (self, 'M')) {
+    if (parse_char (self, 'M')) {
         ret->form = TZRULE_MONTH;
-        return take_number (self, 1, 12, &ret->month) && take_char (self, '.') &&
-               take_number (self, 1, 5, &ret->week) && take_char (self, '.') &&
-               take_number (self, 0, 6, &ret->day);
+        return parse_number (self, 1, 12, &ret->month) && parse_char (self, '.') &&
+               parse_number (self, 1, 5, &ret->week) && parse_char (self, '.') &&
+               parse_number (self, 0, 6, &ret->day);
     }
-    if (take_char (self, 'J')) {
+    if (parse_char (self, 'J')) {
         ret->form = TZRULE_JULIAN;
-        return take_number (self, 1, 365, &ret->day);
+        return parse_number (self, 1, 365, &ret->day);
     }
     ret->form = TZRULE_ORDINAL;
-    return take_number (self, 0, 365, &ret->day);
+    return parse_number (self, 0, 365, &ret->day);
 }
 
-static bool take_date (struct cursor *self, struct tzrule_date *ret)
+static bool parse_date (struct cursor *self, struct tzrule_date *ret)
 {
-    if (!take_char (self, ',') || !take_day (self, ret))
+    if (!parse_char (self, ',') || !parse_day (self, ret))
         return false;
     ret->time = 2 * HOUR;
-    return !take_char (self, '/') || take_time (self, TIME_HOURS_MAX, &ret->time);
+    return !parse_char (self, '/') || parse_time (self, TIME_HOURS_MAX, &ret->time);
 }
 
 // Read the part about daylight saving time, which follows the standard offset.
-static bool take_daylight (struct cursor *self, struct tzrule *rule)
+static bool parse_daylight (struct cursor *self, struct tzrule *rule)
 {
-    if (!take_name (self))
+    if (!parse_name (self))
         return false;
     rule->has_daylight = true;
     rule->daylight = rule->standard + HOUR;
     if (self->at < self->end && *self->at != ',') {
-        if (!take_time (self, OFFSET_HOURS_MAX, &rule->daylight))
+        if (!parse_time (self, OFFSET_HOURS_MAX, &rule->daylight))
             return false;
         rule->daylight = -rule->daylight; // POSIX counts offsets west of UTC
     }
-    return take_date (self, &rule->start) && take_date (self, &rule->end);
+    return parse_date (self, &rule->start) && parse_date (self, &rule->end);
 }
 
 bool tzrule_parse (struct span text, struct tzrule *ret_rule)
@@ -129,10 +129,10 @@ bool tzrule_parse (struct span text, struct tzrule *ret_rule)
         return false;
     struct cursor cursor = {text.data, text.data + text.size};
     struct tzrule rule = {0};
-    if (!take_name (&cursor) || !take_time (&cursor, OFFSET_HOURS_MAX, &rule.standard))
+    if (!parse_name (&cursor) || !parse_time (&cursor, OFFSET_HOURS_MAX, &rule.standard))
         return false;
     rule.standard = -rule.standard;
-    if (cursor.at < cursor.end && !take_daylight (&cursor, &rule))
+    if (cursor.at < cursor.end && !parse_daylight (&cursor, &rule))
         return false;
     if (cursor.at < cursor.end)
         return false;

@@ -128,7 +128,7 @@ static void pass_page_to_core (struct sim_station *self, const struct core_curso
                                               .score_us = plan_page.plans[count]->due_us,
                                               .class = span_text (classes[count])};
     }
-    core_page (self->core, members, count, count, self->now * 1000);
+    core_load_page (self->core, members, count, count, self->now * 1000);
     free (plan_page.plans);
     free (members);
     free (classes);
@@ -139,8 +139,8 @@ static void write_core_rows (struct sim_station *self)
 {
     if (!core_has_rows (self->core))
         return;
-    sim_teams_write (self, core_take_rows (self->core));
-    core_acked (self->core, self->now * 1000);
+    sim_teams_write (self, core_close_batch (self->core));
+    core_batch_acked (self->core, self->now * 1000);
 }
 
 static size_t collect_free_slots (const struct sim_station *self, struct core_slots *out)
@@ -174,7 +174,7 @@ static void claim_choice (struct sim_station *self, const struct core_choice *ch
         core_found_run (choice, (struct span){0});
         free (text);
     }
-    if (core_take (self->core, choice, wish, self->now * 1000, &taken) == CORE_DONE)
+    if (core_begin_run (self->core, choice, wish, self->now * 1000, &taken) == CORE_DONE)
         sim_plan_claimed (plan, &taken);
 }
 

@@ -3,14 +3,14 @@
 #include <stdio.h>
 
 #include "prefetch.h"
-#include "attend.h"
+#include "presence.h"
 #include "callback_book.h"
 #include "clock.h"
 #include "due.h"
 #include "failpoint.h"
 #include "flow_book.h"
 #include "forward.h"
-#include "front.h"
+#include "frontend.h"
 #include "log.h"
 #include "notify.h"
 #include "redis_info.h"
@@ -26,7 +26,7 @@ void owning_serve (struct station *self)
     if (!sockets_bind_request (self))
         return; // the caller retries
     self->phase = PHASE_SERVING;
-    front_open (self);
+    frontend_open (self);
     due_wake (self);
     log_event (LEVEL_INFO, "station.ready", "request=%s publish=%s events=%s redis=%s fsync=%s",
                self->settings->request, self->settings->publish, self->settings->events,
@@ -86,7 +86,7 @@ static void on_owned (struct station *self)
         self->owned_us = store_now_us (self->store);
     }
     if (self->settings->schema == STORE_SCHEMA_FORMER) {
-        store_go_back (self->store, on_schema_converted, self);
+        store_downgrade (self->store, on_schema_converted, self);
         return;
     }
     targets_start (self);
@@ -115,7 +115,7 @@ static void on_fenced (struct station *self)
     reactor_stop (self->reactor);
 }
 
-void owning_on_store_state (void *owner, enum store_state state)
+void owning_handle_store_state (void *owner, enum store_state state)
 {
     struct station *self = owner;
     const char *trouble = link_trouble (store_link (self->store));
@@ -146,7 +146,7 @@ void station_targets_read (struct station *self)
 static void become_standby (struct station *self)
 {
     self->phase = PHASE_STANDBY;
-    front_close_socket (self);
+    frontend_close_socket (self);
     log_event (LEVEL_INFO, "station.standby", "publish=%s events=%s", self->settings->publish,
                self->settings->events);
     puts ("standby");

@@ -6,7 +6,7 @@
 #include "station_state.h"
 
 // Handle a changed state of the store.
-void owning_on_store_state (void *owner, enum store_state state);
+void owning_handle_store_state (void *owner, enum store_state state);
 
 // Bind the request socket and print `ready`. While the endpoint is in use nothing happens, and the
 // caller retries.

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "access_folder.h"
-#include "attend.h"
+#include "presence.h"
 #include "callback_book.h"
 #include "flow_live.h"
 #include "clock.h"
@@ -28,7 +28,7 @@
 #include "flow_cancel.h"
 #include "flow_sweep.h"
 #include "forward.h"
-#include "front.h"
+#include "frontend.h"
 #include "json_pool.h"
 #include "late.h"
 #include "log.h"
@@ -188,7 +188,7 @@ static bool has_stopped (struct station *self, int64_t now_us)
     if (self->phase != PHASE_STOPPING || !(settled || now_us > self->stop_us))
         return self->phase == PHASE_FAILED;
     if (!self->releasing_plans)
-        store_leave (self->store);
+        store_leave_presence (self->store);
     // Release the plans once, so that a standby or the next start takes over at once.
     bool free = self->embedded || !station_store_up (self) || self->releasing_plans;
     if (free)
@@ -278,7 +278,7 @@ static void create_store (struct station *self, const struct link_config *link)
         config.state_folder = state_folder_open (redis_data_folder (settings, folder));
     self->was_owner = self->yields;
     self->yields = false;
-    self->store = store_new (&config, &bounds, self->reactor, owning_on_store_state, self);
+    self->store = store_new (&config, &bounds, self->reactor, owning_handle_store_state, self);
 }
 
 static int start_station (struct station *self, const struct link_config *link,
@@ -383,7 +383,7 @@ void station_destroy (struct station **self_p)
     source_end (&self->signals);
     watch_end (&self->request_watch);
     if (self->request_socket) {
-        front_drain (self);
+        frontend_drain (self);
         zmq_close (self->request_socket);
     }
     publish_close (&self->results);

@@ -140,7 +140,7 @@ static void on_owner_change (void *owner, enum owner_change news)
         start_loading (self);
         break;
     case OWNER_ACKED:
-        core_acked (self->core, store_now_us (self));
+        core_batch_acked (self->core, store_now_us (self));
         if (self->invalid_batch && core_batch (self->core) > self->invalid_batch)
             self->invalid_batch = 0;
         store_report_next_due (self);

@@ -99,7 +99,7 @@ void store_hand_over (struct store *self);
 
 // Convert the data back to the former schema, and delete plan:owner. The station must stop
 // afterwards: it would take over and convert the data again.
-void store_go_back (struct store *self, store_done_fn *reply, void *owner);
+void store_downgrade (struct store *self, store_done_fn *reply, void *owner);
 
 // Whether nothing is left to be written or answered; true also if this station owns no plans.
 bool store_is_settled (const struct store *self);
@@ -199,7 +199,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
                   void *owner);
 
 // Call `reply` when all that earlier calls decided is written.
-void store_settle (struct store *self, store_done_fn *reply, void *owner);
+void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner);
 
 // How many plans of a target are ready: due, in memory, and waiting for their turn.
 int64_t store_ready (const struct store *self, const char *target);
@@ -278,7 +278,7 @@ void store_extend_lease (struct store *self, struct span key_station, uint64_t p
 
 // -- writes that follow from a decision, in the batch of this turn
 
-// What Redis may hold under the id of a plan before it is placed (store_place).
+// What Redis may hold under the id of a plan before it is placed (store_submit_internal).
 enum store_id {
     STORE_ID_MADE,  // nothing: the station has just generated the id
     STORE_ID_FIRST, // nothing: the id is a digest of an event that has not happened before
@@ -286,17 +286,17 @@ enum store_id {
 };
 
 // Store a new plan. Limits on the number of plans do not apply.
-void store_place (struct store *self, const struct plan *plan, enum store_id id);
+void store_submit_internal (struct store *self, const struct plan *plan, enum store_id id);
 
 // Delete a plan that has no run; `caller` is the caller stored in the plan.
-void store_take_back (struct store *self, struct span station, uint64_t plan_id,
-                      struct span caller);
+void store_delete_plan (struct store *self, struct span station, uint64_t plan_id,
+                        struct span caller);
 
 // The exec id of a plan's current run, 0 = none.
 uint64_t store_exec_id (const struct store *self, uint64_t plan_id);
 
 // Whether the plan exists in memory, but is not written yet.
-bool store_is_placing (const struct store *self, uint64_t plan_id);
+bool store_is_submitting (const struct store *self, uint64_t plan_id);
 
 // Wake the run of a flow plan at `due_us`: the plan is claimed, and its run continues.
 void store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);
@@ -310,7 +310,7 @@ void store_get (struct store *self, const struct span *words, size_t count, link
                 void *owner);
 
 // Call `reply` when everything decided in this turn is written.
-void store_when_written (struct store *self, store_done_fn *reply, void *owner);
+void store_call_when_written (struct store *self, store_done_fn *reply, void *owner);
 
 // The number of the batch that collects current writes. Batch N is in Redis when this number has
 // reached N + 2.
@@ -342,16 +342,16 @@ struct store_change {
 void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
                    void *owner);
 
-// Subtract runs in flight from counts of queue scores: core_take_off_leases.
-void store_take_off_leases (const struct store *self, int64_t from_s, int64_t step_s,
+// Subtract runs in flight from counts of queue scores: core_subtract_leases.
+void store_subtract_leases (const struct store *self, int64_t from_s, int64_t step_s,
                             int64_t *counts, size_t count);
 
 // -- upkeep
 
 // Call when a target has connected: makes at most `limit` plans that wait for it due at once. The
 // result is STORE_HELD when there may be more.
-void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
-                 void *owner);
+void store_wake_waiting (struct store *self, const char *station, int64_t limit,
+                         store_done_fn *reply, void *owner);
 
 // A stored plan that is not in the queue.
 struct store_outside {

@@ -202,5 +202,5 @@ void store_remove (struct store *self, uint64_t plan_id, const char *station,
     removal_call->decided = decided;
     removal_call->reply = reply;
     removal_call->owner = owner;
-    store_look_up (self, plan_id, (struct span){0}, on_plan_to_remove, removal_call);
+    store_find (self, plan_id, (struct span){0}, on_plan_to_remove, removal_call);
 }

@@ -102,7 +102,7 @@ static void start_chosen_runs (struct claim_call *self)
     for (size_t i = 0; i < self->count; i++) {
         const struct core_choice *choice = &self->choices[i];
         struct core_taken taken;
-        enum core_result result = core_take (store->core, choice, &self->wish, now_us, &taken);
+        enum core_result result = core_begin_run (store->core, choice, &self->wish, now_us, &taken);
         if (result == CORE_CHANGED && !self->answer.broken++) {
             plan_key_make (self->first_broken, KEY_MESSAGE, taken.target, taken.id);
             self->answer.first_broken = span_text (self->first_broken);
@@ -248,7 +248,7 @@ static void on_prefetched (void *owner, const redisReply *reply)
     if (--self->reads)
         return;
     for (size_t i = 0; current && i < self->count; i++)
-        core_prepared (self->store->core, &self->choices[i], !self->failed);
+        core_end_prefetch (self->store->core, &self->choices[i], !self->failed);
     free (self);
 }
 
@@ -257,7 +257,7 @@ static void prefetch_plans (struct store *self)
 {
     struct prefetch_plans *ahead = memory_resize (NULL, sizeof *ahead);
     *ahead = (struct prefetch_plans){.store = self, .resets = core_resets (self->core)};
-    ahead->count = core_look_ahead (self->core, ahead->choices, AHEAD_MAX);
+    ahead->count = core_choose_prefetch (self->core, ahead->choices, AHEAD_MAX);
     if (!ahead->count) {
         free (ahead);
         return;

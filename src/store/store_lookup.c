@@ -325,8 +325,8 @@ static void lookup_after_writes (struct store_lookup *self)
         read_index_entries (self);
 }
 
-void store_look_up (struct store *self, uint64_t plan_id, struct span station,
-                    store_loaded_fn *reply, void *owner)
+void store_find (struct store *self, uint64_t plan_id, struct span station, store_loaded_fn *reply,
+                 void *owner)
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     if (station.size)

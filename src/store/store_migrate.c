@@ -349,7 +349,7 @@ static void on_stations_present (void *owner, const redisReply *reply)
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
         struct span seen = reply_text (reply->element[i + 1]);
         bool new = value_is_schema_2 (seen);
-        int64_t age_s = attending_value_age_s (reply->element[i + 1], now_s);
+        int64_t age_s = presence_value_age_s (reply->element[i + 1], now_s);
         if (new || age_s > PRESENT_MAX_AGE_S || store->alone)
             continue;
         if (!self->logged)
@@ -480,7 +480,7 @@ static void on_other_stations (void *owner, const redisReply *reply)
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements && !store->alone;
          i += 2) {
         bool own = span_is (reply_text (reply->element[i]), store->instance);
-        bool here = attending_value_age_s (reply->element[i + 1], now_s) <= PRESENT_MAX_AGE_S;
+        bool here = presence_value_age_s (reply->element[i + 1], now_s) <= PRESENT_MAX_AGE_S;
         if (!own && here && value_is_schema_2 (reply_text (reply->element[i + 1]))) {
             end_back_conversion (self, STORE_ERROR,
                                  "another station is, or was a moment ago, on this Redis: stop it");
@@ -491,7 +491,7 @@ static void on_other_stations (void *owner, const redisReply *reply)
     write_next_offers (self, STORE_DONE, NULL);
 }
 
-void store_go_back (struct store *self, store_done_fn *reply, void *owner)
+void store_downgrade (struct store *self, store_done_fn *reply, void *owner)
 {
     struct back_conversion *back = memory_new (sizeof *back);
     *back = (struct back_conversion){.store = self, .reply = reply, .owner = owner};

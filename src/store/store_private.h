@@ -5,7 +5,7 @@
 #include "ident.h"
 #include "json_text.h"
 #include "redis_keys.h"
-#include "store_kept.h"
+#include "store_shared.h"
 #include "store_read.h"
 #include "stored_text.h"
 #include "writer.h"
@@ -38,7 +38,7 @@ struct store {
     struct json_text text;    // buffer for writing plans
     char wrong_key[96];       // a key of a wrong type that was replaced; "" = none
     char data[32];            // identity of the data (`store` in plan:meta); "" = not known yet
-    bool lost_tail, lost_all; // losses to be reported by store_attend
+    bool lost_tail, lost_all; // losses to be reported by store_enter_presence
 
     bool alone;                     // the database is private
     struct store_loading *loading;  // loading in progress; NULL = none
@@ -227,7 +227,7 @@ int64_t reply_number (const redisReply *reply);
 int64_t reply_counter (const redisReply *reply);
 
 // The age in seconds of a value of plan:attending: how long ago the station was last present.
-int64_t attending_value_age_s (const redisReply *seen, int64_t now_s);
+int64_t presence_value_age_s (const redisReply *seen, int64_t now_s);
 
 // A queue score in seconds as microseconds; -1: there is none.
 int64_t reply_score_us (const redisReply *reply);

@@ -59,7 +59,7 @@ static void answer_pull (struct pull_call *self, enum store_result result, const
     case OP_ALIVE:
         self->answer.alive.result = result;
         self->answer.alive.error = error;
-        ((store_alive_fn *)self->reply) (self->owner, &self->answer.alive);
+        ((store_report_worker_fn *)self->reply) (self->owner, &self->answer.alive);
         break;
     case OP_REPORT:
         self->answer.reported.result = result;
@@ -225,8 +225,8 @@ static void read_pull_plan (struct pull_call *self)
     bool offers = self->pull_op == OP_OFFER;
     self->found = (struct core_found){.score_us = -1, .report = -1};
     self->offer.found = self->worker.found = &self->found;
-    store_look_up (self->store, offers ? self->offer.id : self->worker.id,
-                   offers ? self->offer.target : (struct span){0}, on_pull_plan, self);
+    store_find (self->store, offers ? self->offer.id : self->worker.id,
+                offers ? self->offer.target : (struct span){0}, on_pull_plan, self);
 }
 
 // -- the store's calls
@@ -270,8 +270,8 @@ static void copy_take_members (struct pull_call *self, const struct store_take *
     }
 }
 
-void store_take (struct store *self, const struct store_take *take, store_taken_fn *reply,
-                 void *owner)
+void store_take_jobs (struct store *self, const struct store_take *take, store_taken_fn *reply,
+                      void *owner)
 {
     char limit[LIMIT_NAME_MAX + 1];
     struct pull_call *call =
@@ -319,8 +319,9 @@ static struct span copy_call_text (struct pull_call *self, int at, struct span t
     return span_of (self->texts[at], text.size);
 }
 
-void store_alive (struct store *self, const struct store_worker *worker,
-                  const struct store_heartbeat *heartbeat, store_alive_fn *reply, void *owner)
+void store_report_worker (struct store *self, const struct store_worker *worker,
+                          const struct store_heartbeat *heartbeat, store_report_worker_fn *reply,
+                          void *owner)
 {
     struct pull_call *call =
         worker_call_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);

@@ -53,8 +53,8 @@ typedef void store_taken_fn (void *owner, const struct store_taken *answer);
 
 // Give the worker the jobs it may have, in the order of the offers. At most 256 offers are
 // examined.
-void store_take (struct store *self, const struct store_take *take, store_taken_fn *reply,
-                 void *owner);
+void store_take_jobs (struct store *self, const struct store_take *take, store_taken_fn *reply,
+                      void *owner);
 
 // How many plans are offered for this target.
 int64_t store_offers (const struct store *self, const char *station);
@@ -75,7 +75,7 @@ struct store_alive {
     const char *error;
 };
 
-typedef void store_alive_fn (void *owner, const struct store_alive *answer);
+typedef void store_report_worker_fn (void *owner, const struct store_alive *answer);
 
 // A heartbeat or a release.
 struct store_heartbeat {
@@ -84,8 +84,9 @@ struct store_heartbeat {
 };
 
 // Process a heartbeat of a worker, or its release of the plan.
-void store_alive (struct store *self, const struct store_worker *worker,
-                  const struct store_heartbeat *heartbeat, store_alive_fn *reply, void *owner);
+void store_report_worker (struct store *self, const struct store_worker *worker,
+                          const struct store_heartbeat *heartbeat, store_report_worker_fn *reply,
+                          void *owner);
 
 struct store_reported {
     enum store_result result;

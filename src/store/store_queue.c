@@ -67,7 +67,7 @@ static void on_queue_page (void *owner, const redisReply *reply)
     if (read_is_current (sent_read) && reply_is_array (reply, 0)) {
         struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
         size_t count = parse_members (self, reply, members);
-        core_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
+        core_load_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
         free (members);
         store_report_next_due (self);
     } else if (read_is_current (sent_read)) {
@@ -131,7 +131,7 @@ static void on_plan_total (void *owner, const redisReply *reply)
 static void compare_plan_counts (struct store *self)
 {
     int64_t until_us;
-    int64_t expected = core_expects_due (self->core, store_now_us (self), &until_us);
+    int64_t expected = core_expected_due (self->core, store_now_us (self), &until_us);
     if (expected < 0)
         return;
     char until[40];

@@ -42,8 +42,8 @@ struct store_loaded {
 typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 
 // Find a plan by its id: in the index, and also under this target's name if that is not empty.
-void store_look_up (struct store *self, uint64_t plan_id, struct span station,
-                    store_loaded_fn *reply, void *owner);
+void store_find (struct store *self, uint64_t plan_id, struct span station, store_loaded_fn *reply,
+                 void *owner);
 
 // Check whether a plan with this id and target exists, without reading its message. A plan that was
 // removed a moment ago may still be found.

@@ -128,7 +128,7 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
 
 enum { PRESENT_AGE_MAX_S = 15, DELETE_AGE_S = 86400 };
 
-int64_t attending_value_age_s (const redisReply *seen, int64_t now_s)
+int64_t presence_value_age_s (const redisReply *seen, int64_t now_s)
 {
     int64_t seen_s = reply_number (seen);
     return seen_s > 0 && seen_s <= SCHEDULE_TIME_MAX ? llabs (now_s - seen_s) : now_s;
@@ -167,11 +167,11 @@ static void on_presence_read (void *owner, const redisReply *reply)
 {
     struct store_caller *ask = owner;
     struct store *self = ask->store;
-    struct store_attended answer = {.error = ""};
+    struct store_presence answer = {.error = ""};
     answer.result = reply_result (reply, &answer.error);
     int64_t now_s = store_now_us (self) / 1000000;
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
-        int64_t age_s = attending_value_age_s (reply->element[i + 1], now_s);
+        int64_t age_s = presence_value_age_s (reply->element[i + 1], now_s);
         answer.attending += age_s <= PRESENT_AGE_MAX_S;
         if (age_s > DELETE_AGE_S && store_is_serving (self))
             store_write (
@@ -181,7 +181,7 @@ static void on_presence_read (void *owner, const redisReply *reply)
     answer.replaced = self->lost_all;
     answer.wrong = span_text (self->wrong_key);
     answer.stations = self->stations_revision;
-    ((store_attended_fn *)ask->reply) (ask->owner, &answer);
+    ((store_presence_fn *)ask->reply) (ask->owner, &answer);
     if (answer.result == STORE_DONE) {
         self->lost_tail = self->lost_all = false;
         self->wrong_key[0] = '\0';
@@ -208,14 +208,14 @@ static void on_presence_written (void *owner, const redisReply *reply)
         store_replace_wrong_key (self, KEY_ATTENDING, reply);
 }
 
-void store_leave (struct store *self)
+void store_leave_presence (struct store *self)
 {
     store_send_command (self, LINK_ONCE,
                         WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), TEXT (self->instance)),
                         ignore_leave_reply, self);
 }
 
-void store_attend (struct store *self, store_attended_fn *reply, void *owner)
+void store_enter_presence (struct store *self, store_presence_fn *reply, void *owner)
 {
     char now[24];
     // The value is the time, a blank and the schema; former versions wrote only the time.
@@ -229,8 +229,8 @@ void store_attend (struct store *self, store_attended_fn *reply, void *owner)
                         on_presence_read, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
-void store_take_off_leases (const struct store *self, int64_t from_s, int64_t step_s,
+void store_subtract_leases (const struct store *self, int64_t from_s, int64_t step_s,
                             int64_t *counts, size_t count)
 {
-    core_take_off_leases (self->core, from_s, step_s, counts, count);
+    core_subtract_leases (self->core, from_s, step_s, counts, count);
 }

@@ -274,7 +274,7 @@ static void on_waiting_plans (void *owner, const redisReply *reply)
         return;
     }
     if (!reply->elements) {
-        core_none_waiting (self->store->core, span_text (self->target), self->number);
+        core_clear_waiting (self->store->core, span_text (self->target), self->number);
         answer_wake (self, STORE_DONE);
         return;
     }
@@ -297,8 +297,8 @@ static void on_waiting_plans (void *owner, const redisReply *reply)
     store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
 }
 
-void store_wake (struct store *self, const char *station, int64_t limit, store_done_fn *reply,
-                 void *owner)
+void store_wake_waiting (struct store *self, const char *station, int64_t limit,
+                         store_done_fn *reply, void *owner)
 {
     char most[24];
     uint64_t number;

@@ -82,7 +82,7 @@ void store_reply_at_turn_end (struct store *self, enum store_result result, cons
 
 void store_write (struct store *self, const struct span *words, size_t count)
 {
-    core_write (self->core, words, count);
+    core_add_command (self->core, words, count);
 }
 
 struct settle_call {
@@ -101,7 +101,7 @@ static void wait_after_turn (void *owner, enum store_result result, const char *
     free (settle_call);
 }
 
-void store_settle (struct store *self, store_done_fn *reply, void *owner)
+void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner)
 {
     struct settle_call *settle_call = memory_new (sizeof *settle_call);
     *settle_call = (struct settle_call){self, reply, owner};

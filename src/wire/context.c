@@ -41,12 +41,12 @@ static int lock_path (const char *endpoint, struct reason *reason)
     if (strncmp (endpoint, "ipc://", 6) != 0)
         return 0;
     snprintf (path, sizeof path, "%s.lock", endpoint + 6);
-    if (lock_take (path, &why) >= 0)
+    if (lock_file_open (path, &why) >= 0)
         return 0;
     return reason_set (reason, "%s: %s", endpoint, why.text);
 }
 
-int wire_bind_again (void *socket, const char *endpoint, struct reason *reason)
+int wire_rebind (void *socket, const char *endpoint, struct reason *reason)
 {
     if (zmq_bind (socket, endpoint) == 0)
         return 0;
@@ -57,5 +57,5 @@ int wire_bind (void *socket, const char *endpoint, struct reason *reason)
 {
     if (endpoint_check (endpoint, reason) || lock_path (endpoint, reason))
         return -1;
-    return wire_bind_again (socket, endpoint, reason);
+    return wire_rebind (socket, endpoint, reason);
 }

@@ -63,7 +63,7 @@ bool packet_recv (struct packet *self, void *socket, const struct packet_limits 
     return receive_packet (self, socket, limits, false);
 }
 
-bool packet_recv_of_user (struct packet *self, void *socket, const struct packet_limits *limits)
+bool packet_recv_with_user (struct packet *self, void *socket, const struct packet_limits *limits)
 {
     return receive_packet (self, socket, limits, true);
 }

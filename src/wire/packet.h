@@ -38,7 +38,7 @@ struct packet {
     struct span frames[PACKET_FRAMES_MAX];
     size_t count;
     enum packet_fault fault; // which limit was exceeded: all frames from there on were discarded
-    char user[PACKET_USER_SIZE]; // set by packet_recv_of_user; "" = none
+    char user[PACKET_USER_SIZE]; // set by packet_recv_with_user; "" = none
 };
 
 // Receive one whole message without waiting. True: there was one, and packet_clear must follow.
@@ -46,7 +46,7 @@ bool packet_recv (struct packet *self, void *socket, const struct packet_limits 
 
 // Receive one whole message from a peer of a ROUTER, as packet_recv, and store in `user` the name
 // that the ZAP handler gave the peer.
-bool packet_recv_of_user (struct packet *self, void *socket, const struct packet_limits *limits);
+bool packet_recv_with_user (struct packet *self, void *socket, const struct packet_limits *limits);
 
 // Receive one part without waiting. True: there was one, to be closed.
 bool packet_recv_part (zmq_msg_t *part, void *socket);

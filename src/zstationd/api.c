@@ -4,8 +4,8 @@
 #include "answer.h"
 #include "cancel.h"
 #include "codes.h"
-#include "front.h"
-#include "port.h"
+#include "frontend.h"
+#include "backend.h"
 
 // -- jobs
 
@@ -48,7 +48,7 @@ static void fail_if_stranded (struct target_server *station, const char *reason)
 static bool give_to_worker (struct target_server *station, struct job *job)
 {
     for (struct worker *worker; (worker = workers_next_for (station->workers, command_of (job)));)
-        if (port_give (station, worker, job))
+        if (backend_give_job (station, worker, job))
             return true;
     return false;
 }
@@ -62,7 +62,7 @@ static void serve_queue (struct target_server *station)
         next = job->next;
         if (deadline_past (job->deadline_s)) {
             job_queue_remove (&station->queue, job);
-            front_drop_late_run (station, job);
+            frontend_drop_late_run (station, job);
         } else if (give_to_worker (station, job)) {
             job_queue_remove (&station->queue, job);
         }
@@ -107,7 +107,7 @@ static void start_job (struct target_server *station, const struct target_reques
 {
     if (kind == JOB_RUN && renew_job (station, request))
         return;
-    struct job *job = front_job (station, request, kind);
+    struct job *job = frontend_make_job (station, request, kind);
     if (!job)
         return;
     if (kind == JOB_RUN && job->message.envelope == ENVELOPE_MAILBOX)
@@ -127,7 +127,7 @@ static void start_job (struct target_server *station, const struct target_reques
 
 static void handle_call (struct target_server *station, const struct target_request *request)
 {
-    if (!front_handle_admin_command (station, request))
+    if (!frontend_handle_admin_command (station, request))
         start_job (station, request, JOB_CALL);
 }
 
@@ -183,7 +183,7 @@ static void cancel_job (struct target_server *station, const struct target_reque
 static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, handle_call},
     {ZERO_BYTE_COMMAND_PROXY, handle_run},
-    {ZERO_BYTE_COMMAND_PING, front_ping},
+    {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_job},
 };
 
@@ -204,7 +204,7 @@ static void worker_answer (struct target_server *station, struct worker *worker,
             answer_pass (station, job, answer);
         return;
     }
-    workers_take_back (station->workers, worker, job);
+    workers_release_job (station->workers, worker, job);
     station->counts[COUNT_ANSWERS]++;
     log_event (LEVEL_DEBUG, "job.done", "worker=%s mailbox=%s status=%02x", worker->name,
                quoted (job->mailbox), answer->desc.code);
@@ -224,7 +224,7 @@ static void fail_job (struct target_server *station, struct worker *worker, stru
 
 static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
-    workers_take_back (station->workers, worker, job);
+    workers_release_job (station->workers, worker, job);
     fail_job (station, worker, job, "sent a malformed answer");
     serve_queue (station);
 }
@@ -260,8 +260,8 @@ const struct station_kind api_station = {
     .commands = {rows, sizeof rows / sizeof *rows},
     .answers_max = 1000,
     .workers = &workers,
-    .tick = port_tick,
+    .tick = backend_tick,
     .drain = drain_queue,
     .busy = api_busy,
-    .stop = port_stop,
+    .stop = backend_stop,
 };

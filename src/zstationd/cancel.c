@@ -104,7 +104,7 @@ void cancel_notify_worker (struct target_server *station, const struct target_re
     message.envelope = ENVELOPE_MAILBOX; // also for a call, whose mailbox starts with "+"
     message.sender = job->mailbox;
     // A worker that cannot be reached is lost at its timeout.
-    packet_send_message (station->port, span_of (worker->identity, worker->identity_size),
+    packet_send_message (station->backend, span_of (worker->identity, worker->identity_size),
                          &message);
 }
 

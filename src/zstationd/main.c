@@ -9,9 +9,9 @@
 #undef LEVEL_DEBUG
 
 #include "context.h"
-#include "front.h"
+#include "frontend.h"
 #include "notify.h"
-#include "port.h"
+#include "backend.h"
 #include "process.h"
 #include "subscribers.h"
 
@@ -30,7 +30,7 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
-    for (int i = 0; i < MESSAGES_A_WAKE && front_recv (arg); i++) {
+    for (int i = 0; i < MESSAGES_A_WAKE && frontend_recv (arg); i++) {
     }
     return 0;
 }
@@ -47,7 +47,7 @@ static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
-    for (int i = 0; i < MESSAGES_A_WAKE && port_recv (arg); i++) {
+    for (int i = 0; i < MESSAGES_A_WAKE && backend_recv (arg); i++) {
     }
     return zloop_result (arg);
 }
@@ -153,7 +153,7 @@ static void serve_requests (struct target_server *station, int signal_fd)
     watch_socket (loop, station, station->allow ? allow_socket (station->allow) : NULL,
                   on_zap_request);
     watch_socket (loop, station, station->request, on_request);
-    watch_socket (loop, station, station->port, on_port);
+    watch_socket (loop, station, station->backend, on_port);
     for (size_t i = 0; i < station->plan.endpoints.count; i++) {
         watch_socket (loop, station, station->plan.dealers.rows[i].socket, on_plan);
         watch_socket (loop, station, station->plan.dealers.rows[i].monitor, on_plan);

@@ -7,7 +7,7 @@
 #include "frames.h"
 #include "memory.h"
 #include "packet.h"
-#include "port.h"
+#include "backend.h"
 
 enum {
     WAITING_MAX = 1000,           // waiting answers

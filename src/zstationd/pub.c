@@ -2,7 +2,7 @@
 #include "answer.h"
 #include "cancel.h"
 #include "codes.h"
-#include "front.h"
+#include "frontend.h"
 #include "packet.h"
 
 // Publish [title][description][frames], the last two exactly as received. The send never blocks: a
@@ -42,7 +42,7 @@ static void handle_publish (struct target_server *station, const struct target_r
 static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, handle_publish},
     {ZERO_BYTE_COMMAND_PROXY, handle_publish},
-    {ZERO_BYTE_COMMAND_PING, front_ping},
+    {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_drop_stray}, // nothing is ever in progress
 };
 

@@ -108,7 +108,7 @@ int station_open (struct target_server *self, struct reason *reason)
     if (self->kind->workers) {
         self->ballots = ballots_new (self->options.voter_timeout * 1000);
         self->workers = workers_new (self->options.worker_timeout * 1000);
-        return open_router (self, &self->port, &workers, PORT_QUEUE_MAX, reason);
+        return open_router (self, &self->backend, &workers, PORT_QUEUE_MAX, reason);
     }
     if (open_socket (&self->publish, ZMQ_XPUB, reason))
         return -1;
@@ -141,7 +141,7 @@ void station_close (struct target_server *self)
     ballots_destroy (&self->ballots);
     close_socket (&self->request);
     plan_link_close (&self->plan, CLOSE_LINGER_MS);
-    close_socket (&self->port);
+    close_socket (&self->backend);
     close_socket (&self->publish);
     subscribers_destroy (&self->subscribers);
     table_free (&self->runs);

@@ -55,8 +55,8 @@ struct station_kind {
     int answers_max;                    // answers that may wait for one slow requester
     const struct worker_rules *workers; // NULL: no workers, and the functions below are NULL
     void (*tick) (struct target_server *station);
-    // The station is stopping, and front_job accepts no more requests: answer the jobs that no
-    // worker has received yet. NULL: there are none.
+    // The station is stopping, and frontend_make_job accepts no more requests: answer the jobs that
+    // no worker has received yet. NULL: there are none.
     void (*drain) (struct target_server *station);
     // Whether the stop must wait, as answers are outstanding. NULL: it never waits.
     bool (*busy) (const struct target_server *station);
@@ -74,7 +74,7 @@ struct target_server {
     struct allow *allow;             // with options.curve; else NULL
     void *request;                   // ROUTER: clients and stations (zpland)
     struct plan_link plan;           // with options.plan
-    void *port;                      // ROUTER: workers; api and vote
+    void *backend;                   // ROUTER: workers; api and vote
     void *publish;                   // XPUB; pub only
     struct subscribers *subscribers; // subscriptions at `publish`, which are limited
     struct workers *workers;         // api and vote

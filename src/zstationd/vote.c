@@ -6,9 +6,9 @@
 #include "answer.h"
 #include "cancel.h"
 #include "codes.h"
-#include "front.h"
+#include "frontend.h"
 #include "json.h"
-#include "port.h"
+#include "backend.h"
 
 // -- messages to the requester
 
@@ -93,7 +93,7 @@ static void serve_worker (struct target_server *station, struct worker *worker)
     while (worker->voters.head && worker->voters.head->ballot->cut)
         remove_voter (station, worker->voters.head);
     struct ballot_worker *voter = worker->voters.head;
-    if (voter && port_give (station, worker, voter->ballot->job))
+    if (voter && backend_give_job (station, worker, voter->ballot->job))
         voter_restart_timeout (station->ballots, voter);
 }
 
@@ -153,7 +153,7 @@ static void open_ballot (struct target_server *station, struct job *job)
 static void start_vote (struct target_server *station, const struct target_request *request,
                         enum job_kind kind)
 {
-    struct job *job = front_job (station, request, kind);
+    struct job *job = frontend_make_job (station, request, kind);
     if (!job)
         return;
     if (kind == JOB_RUN)
@@ -169,7 +169,7 @@ static void start_vote (struct target_server *station, const struct target_reque
 // its next request.
 static void handle_vote_call (struct target_server *station, const struct target_request *request)
 {
-    if (front_handle_admin_command (station, request))
+    if (frontend_handle_admin_command (station, request))
         return;
     if (request->message.envelope == ENVELOPE_REQ)
         answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
@@ -208,7 +208,7 @@ static void cancel_ballot (struct target_server *station, const struct target_re
 static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, handle_vote_call},
     {ZERO_BYTE_COMMAND_PROXY, handle_vote_run},
-    {ZERO_BYTE_COMMAND_PING, front_ping},
+    {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_ballot},
 };
 
@@ -217,7 +217,7 @@ static const struct target_command rows[] = {
 // Take the finished ballot back from the worker, and give it the next one.
 static void finish_vote (struct target_server *station, struct worker *worker)
 {
-    workers_take_back (station->workers, worker, worker->jobs[0]);
+    workers_release_job (station->workers, worker, worker->jobs[0]);
     remove_voter (station, worker->voters.head);
     serve_worker (station, worker);
 }
@@ -307,7 +307,7 @@ static const struct worker_rules workers = {serve_worker, worker_answer,  worker
 
 static void vote_tick (struct target_server *station)
 {
-    port_tick (station);
+    backend_tick (station);
     for (struct ballot_worker *voter; (voter = voter_overdue (station->ballots));) {
         if (!voter_has_ballot (voter)) {
             drop_voter (station, voter, "is busy for too long");
@@ -315,7 +315,7 @@ static void vote_tick (struct target_server *station)
         }
         // A worker cannot lose its ballot alone: it is removed, and may join again.
         station->counts[COUNT_WORKERS_GONE]++;
-        port_lose (station, voter->worker, "has not voted in time");
+        backend_lose_worker (station, voter->worker, "has not voted in time");
     }
 }
 
@@ -333,13 +333,13 @@ static void end_ballots (struct target_server *station)
         for (size_t i = 0; i < ballot->count; i++) {
             struct ballot_worker *voter = &ballot->voters[i];
             if (voter->worker && voter_has_ballot (voter))
-                workers_take_back (station->workers, voter->worker, ballot->job);
+                workers_release_job (station->workers, voter->worker, ballot->job);
             if (voter->worker)
                 voter_remove (station->ballots, voter);
         }
         end_ballot (station, ballot, "the station is stopped");
     }
-    port_stop (station);
+    backend_stop (station);
 }
 
 const struct station_kind vote_station = {

@@ -8,7 +8,7 @@
 #include "outcome.h"
 #include "plan_json.h"
 #include "reactor.h"
-#include "store_kept.h"
+#include "store_shared.h"
 #include "store_read.h"
 
 enum { ASKERS_MAX = 256, RUNS_MAX = 32, PLANS = 6, STEPS_MAX = 400 };
@@ -177,7 +177,7 @@ static void on_limits (void *owner, const struct store_limits *answer)
         HOLDS (i < answer->count);
 }
 
-static void on_attended (void *owner, const struct store_attended *answer)
+static void on_attended (void *owner, const struct store_presence *answer)
 {
     answered (owner, answer->result, answer->error);
     HOLDS (answer->attending >= 0);
@@ -294,7 +294,7 @@ static void look (uint8_t knob)
     struct asker *asker = asker_new ();
     switch (knob % 5) {
     case 0:
-        store_look_up (world.store, id, span_text (targets[id % 3]), on_loaded, asker);
+        store_find (world.store, id, span_text (targets[id % 3]), on_loaded, asker);
         break;
     case 1:
         store_load (world.store, id, knob & 64 ? LINK_REPEAT : LINK_ONCE, on_loaded, asker);
@@ -369,13 +369,13 @@ static void tend (uint8_t knob)
         .plan_id = 1, .station = "jobs", .ended_ms = 5, .record = span_text ("record")};
     switch (knob % 7) {
     case 0:
-        store_attend (world.store, on_attended, asker);
+        store_enter_presence (world.store, on_attended, asker);
         break;
     case 1:
         store_stats (world.store, on_stats, asker);
         break;
     case 2:
-        store_wake (world.store, "jobs", 1 + knob / 8, on_done, asker);
+        store_wake_waiting (world.store, "jobs", 1 + knob / 8, on_done, asker);
         break;
     case 3:
         store_sweep (world.store, knob & 128 ? 1 : 0, 1 + knob / 8, on_swept, asker);
@@ -388,9 +388,9 @@ static void tend (uint8_t knob)
         break;
     default:
         if (knob >= 240)
-            store_go_back (world.store, on_done, asker);
+            store_downgrade (world.store, on_done, asker);
         else
-            store_settle (world.store, on_done, asker);
+            store_call_when_settled (world.store, on_done, asker);
     }
 }
 

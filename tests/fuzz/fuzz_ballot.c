@@ -31,7 +31,7 @@ static void recall (struct ballot *ballot, struct span name, struct span text)
     struct reason reason;
     json_t *frames = json_read_array (text, &reason);
     if (frames)
-        ballot_recall (ballot, name, frames, (enum dialect) (text.size % DIALECTS));
+        ballot_restore (ballot, name, frames, (enum dialect) (text.size % DIALECTS));
     json_decref (frames);
 }
 

@@ -101,7 +101,7 @@ static void manage (struct story *self, uint8_t knob)
         request.count = 1 + (int64_t)(feed_number (self->feed) % INT32_MAX);
     if (request.command == MANAGE_UPDATE && !(request.fields = read_update (self)))
         return;
-    if (engine_manage (self->plan, &request, &requeue, &reason))
+    if (engine_handle_command (self->plan, &request, &requeue, &reason))
         check_reason (&reason);
 }
 
@@ -123,13 +123,13 @@ static void step (struct story *self)
         manage (self, knob);
         break;
     case 2:
-        decision = engine_no_status (self->plan);
+        decision = engine_handle_no_status (self->plan);
         break;
     case 3:
-        decision = engine_not_sent (self->plan);
+        decision = engine_handle_not_sent (self->plan);
         break;
     case 4:
-        decision = engine_put_back (self->plan);
+        decision = engine_requeue (self->plan);
         break;
     case 5:
         decision = (knob & 1 ? engine_timeout : engine_cancel) (self->plan, self->zone, self->now);

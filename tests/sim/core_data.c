@@ -309,7 +309,7 @@ void core_data_page (const struct core_data *self, struct core *core,
                                                 .id = queue[i]->id,
                                                 .score_us = queue[i]->score_us,
                                                 .class = span_text (queue[i]->class)};
-    core_page (core, members, count, count, now_us);
+    core_load_page (core, members, count, count, now_us);
     free (members);
     free (queue);
 }

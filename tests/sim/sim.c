@@ -92,7 +92,7 @@ static struct decision decide_once (struct sim *self, struct sim_plan *sim_plan,
     struct plan *plan = sim_plan->plan;
     switch (what) {
     case NO_STATUS:
-        return engine_no_status (plan);
+        return engine_handle_no_status (plan);
     case TIME_OVER:
         return engine_timeout (plan, self->zone, now_s (self));
     case CANCELLED:
@@ -181,7 +181,7 @@ static void fire (struct sim *self, struct sim_plan *sim_plan)
         return;
     }
     if (decision.send)
-        decision = engine_not_sent (plan);
+        decision = engine_handle_not_sent (plan);
     drop_run (sim_plan);
     apply (self, sim_plan, plan, exec_id, &decision);
     plan_destroy (&plan);
@@ -448,7 +448,7 @@ bool sim_manage (struct sim *self, struct sim_plan *sim_plan, enum manage_comman
                                            .count = count,
                                            .zone = self->zone,
                                            .now = now_s (self)};
-    bool done = engine_manage (plan, &request, &requeue, &reason) == 0;
+    bool done = engine_handle_command (plan, &request, &requeue, &reason) == 0;
     if (done) {
         store_change (self, sim_plan, plan, requeue);
         check_managed (self, sim_plan, plan, &request);

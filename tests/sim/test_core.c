@@ -119,7 +119,7 @@ static void take (struct world *world)
             core_found_score (&choices[i], plan->queued ? plan->score_us : -1);
             core_found_run (&choices[i], span_text (plan->run));
         }
-        if (core_take (world->core, &choices[i], &wish, world->now_us, &taken) != CORE_DONE)
+        if (core_begin_run (world->core, &choices[i], &wish, world->now_us, &taken) != CORE_DONE)
             continue;
         const struct known *known = &world->plans[taken.id];
         CHECK (world->name, known->submitted && !known->removed && !known->paused);
@@ -227,10 +227,10 @@ static void send (struct world *world)
     const char *why;
     if (world->flying || !core_has_rows (world->core))
         return;
-    world->batch = core_take_rows (world->core);
+    world->batch = core_close_batch (world->core);
     bool refused = chance (world, 100); // Redis has no memory for more plans
     if (refused)
-        world->batch = core_without_submissions (world->core);
+        world->batch = core_drop_submissions (world->core);
     if (!core_data_apply (world->data, world->batch, &why))
         fail_msg ("%s: %s", world->name, why);
     for (size_t i = 0; i < world->gathering_count; i++) {
@@ -248,10 +248,10 @@ static void acknowledge (struct world *world)
     if (!world->flying)
         return;
     settle (world);
-    core_acked (world->core, world->now_us);
+    core_batch_acked (world->core, world->now_us);
     world->flying = false;
     if (chance (world, 20))
-        core_trim (world->core);
+        core_release_memory (world->core);
 }
 
 // What was sent is applied, and heard of or not; what was not sent is gone.

@@ -132,7 +132,7 @@ static void claim (struct world *world)
             core_found_score (&choices[i], plan->queued ? plan->score_us : -1);
             core_found_run (&choices[i], span_text (plan->run));
         }
-        if (core_take (world->core, &choices[i], &wish, world->now_us, &taken) != CORE_DONE)
+        if (core_begin_run (world->core, &choices[i], &wish, world->now_us, &taken) != CORE_DONE)
             continue;
         CHECK (world->name, taken.lost == 0 || world->takeovers);
         world->plans[taken.id].exec_id = taken.exec_id;
@@ -298,10 +298,10 @@ static void acknowledge (struct world *world)
             if (world->plans[id].jobs[i].exec_id &&
                 world->plans[id].jobs[i].exec_id == world->written[id].jobs[i].exec_id)
                 world->plans[id].jobs[i].acknowledged = true;
-    core_acked (world->core, world->now_us);
+    core_batch_acked (world->core, world->now_us);
     world->flying = false;
     if (chance (world, 20))
-        core_trim (world->core);
+        core_release_memory (world->core);
 }
 
 static void send (struct world *world)
@@ -309,9 +309,9 @@ static void send (struct world *world)
     const char *why;
     if (world->flying || !core_has_rows (world->core))
         return;
-    const struct rows *rows = core_take_rows (world->core);
+    const struct rows *rows = core_close_batch (world->core);
     if (chance (world, 50)) // Redis has no memory: the rest goes
-        rows = core_without_submissions (world->core);
+        rows = core_drop_submissions (world->core);
     if (!core_data_apply (world->data, rows, &why))
         fail_msg ("%s: %s", world->name, why);
     memcpy (world->flown, world->plans, sizeof world->flown);

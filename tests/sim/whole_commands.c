@@ -332,7 +332,7 @@ void station_limit (struct station *station)
     snprintf (name, sizeof name, "g:g%d", (int)draw (world, 2)); // the third has none
     snprintf (value, sizeof value, "%" PRId64, limit.concurrency);
     core_set_limit (station->core, TEXT (name), &limit);
-    core_write (
+    core_add_command (
         station->core,
         (const struct span[]){TEXT ("HSET"), TEXT ("plan:limits"), TEXT (name), TEXT (value)}, 4);
     judge_limit (world->judge, name, limit.concurrency);
@@ -386,7 +386,7 @@ static void on_waiting (struct station *station, void *owner, redisReply *const 
             waking->count++;
     }
     if (!waking->count) {
-        core_none_waiting (station->core, TEXT (target_name (waking->target)), waking->number);
+        core_clear_waiting (station->core, TEXT (target_name (waking->target)), waking->number);
         free (waking);
         return;
     }

@@ -146,7 +146,8 @@ static void on_loaded (struct station *station, void *owner, redisReply *const *
     }
     for (size_t i = 0; i < count; i++)
         if (replies[i]->type == REDIS_REPLY_ERROR)
-            core_write (station->core, (const struct span[]){TEXT ("DEL"), TEXT (keys[i])}, 2);
+            core_add_command (station->core, (const struct span[]){TEXT ("DEL"), TEXT (keys[i])},
+                              2);
     const redisReply *counts = replies[4];
     for (size_t i = 0; counts->type == REDIS_REPLY_ARRAY && i + 1 < counts->elements; i += 2) {
         struct span field = text_of (counts->element[i]);
@@ -221,12 +222,12 @@ static void on_page (struct station *station, void *owner, redisReply *const *re
             member->target = TEXT (target_name (target));
             used++;
         } else {
-            core_write (
+            core_add_command (
                 station->core,
                 (const struct span[]){TEXT ("ZREM"), TEXT ("plan:time:set"), text_of (row[0])}, 3);
         }
     }
-    core_page (station->core, members, used, all, station_redis (station));
+    core_load_page (station->core, members, used, all, station_redis (station));
     station->world->events += used / 8;
     free (members);
 }
@@ -274,7 +275,7 @@ static void look_for_edits (struct station *station)
 {
     char until[48];
     int64_t until_us;
-    int64_t expected = core_expects_due (station->core, station_redis (station), &until_us);
+    int64_t expected = core_expected_due (station->core, station_redis (station), &until_us);
     if (expected < 0)
         return;
     struct asked *asked = asked_new (station);

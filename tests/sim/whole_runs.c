@@ -338,7 +338,7 @@ static void take_one (struct claim *claim, const struct core_choice *choice, int
     struct station *station = claim->station;
     struct core_taken taken;
     station->world->events++;
-    if (core_take (station->core, choice, &claim->wish, now_us, &taken) != CORE_DONE)
+    if (core_begin_run (station->core, choice, &claim->wish, now_us, &taken) != CORE_DONE)
         return;
     int target = target_of (taken.target);
     station->world->taken++;
@@ -444,7 +444,7 @@ static void on_read_ahead (struct station *station, void *owner, redisReply *con
         for (size_t i = 0; i < ahead->count; i++) {
             if (read)
                 found (&ahead->choices[i], replies, i, ahead->runs);
-            core_prepared (station->core, &ahead->choices[i], read);
+            core_end_prefetch (station->core, &ahead->choices[i], read);
         }
     free (ahead);
 }
@@ -454,7 +454,7 @@ static void read_ahead (struct station *station)
     struct read_ahead *ahead = memory_new (sizeof *ahead);
     ahead->resets = core_resets (station->core);
     ahead->runs = core_wants_runs (station->core);
-    ahead->count = core_look_ahead (station->core, ahead->choices, CHOICES);
+    ahead->count = core_choose_prefetch (station->core, ahead->choices, CHOICES);
     if (ahead->count)
         ask_plans (station, ahead->choices, NULL, ahead->count, ahead->runs, on_read_ahead, ahead);
     else

@@ -94,7 +94,7 @@ static void on_news (void *owner, enum owner_change news)
         break;
     }
     case OWNER_ACKED:
-        core_acked (station->core, station_redis (station));
+        core_batch_acked (station->core, station_redis (station));
         break;
     case OWNER_STANDBY:
         station->loads++;

@@ -216,7 +216,7 @@ static void on_state (void *owner, enum store_state state)
         self->served_us = clock_mono_us ();
         printf ("serving %.3f\n", (double)(self->served_us - self->started_us) / 1e6);
         fflush (stdout);
-        store_wake (self->store, "jobs", SLOTS, on_woken, self);
+        store_wake_waiting (self->store, "jobs", SLOTS, on_woken, self);
     }
     if (state == STORE_FENCED || state == STORE_REFUSED) {
         fprintf (stderr, "owned_driver: %s %s\n", state == STORE_FENCED ? "fenced" : "refused",

@@ -27,8 +27,8 @@ static inline void acked (void)
     const char *why;
     struct core_cursor cursor;
     if (core_has_rows (core)) {
-        assert_true (core_data_apply (data, core_take_rows (core), &why));
-        core_acked (core, now_us);
+        assert_true (core_data_apply (data, core_close_batch (core), &why));
+        core_batch_acked (core, now_us);
     }
     while (core_wants_page (core, now_us, &cursor))
         core_data_page (data, core, &cursor, now_us);
@@ -107,7 +107,7 @@ static inline const char *take_by (const struct core_wish *wish, struct core_tak
             core_found_score (&choices[i], plan->queued ? plan->score_us : -1);
             core_found_run (&choices[i], text (plan->run));
         }
-        if (core_take (core, &choices[i], wish, now_us, &taken) != CORE_DONE)
+        if (core_begin_run (core, &choices[i], wish, now_us, &taken) != CORE_DONE)
             continue;
         begun[taken.id] = true;
         if (ret)

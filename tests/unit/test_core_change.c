@@ -30,7 +30,7 @@ static void answer_page (struct core *core, const char *class)
     for (uint64_t i = 0; i < 2; i++)
         members[i] =
             (struct core_member){span_text ("jobs"), i + 1, SECOND + (int64_t)i, span_text (class)};
-    core_page (core, members, 2, 2, 0);
+    core_load_page (core, members, 2, 2, 0);
 }
 
 static void change (struct core *core, uint64_t id, uint64_t exec_id, const char *group)
@@ -48,8 +48,8 @@ static void change (struct core *core, uint64_t id, uint64_t exec_id, const char
 
 static void write_all (struct core *core, int64_t now_us)
 {
-    core_take_rows (core);
-    core_acked (core, now_us);
+    core_close_batch (core);
+    core_batch_acked (core, now_us);
 }
 
 static size_t choose (struct core *core, struct core_choice *out)
@@ -62,7 +62,7 @@ static uint64_t take (struct core *core, struct core_choice *choice)
     struct core_taken taken;
     core_found_message (choice, span_text ("{}"));
     core_found_score (choice, choice->due_us);
-    CHECK_INT ("take", core_take (core, choice, &wish, 2 * SECOND, &taken), CORE_DONE);
+    CHECK_INT ("take", core_begin_run (core, choice, &wish, 2 * SECOND, &taken), CORE_DONE);
     return taken.exec_id;
 }
 
@@ -73,9 +73,9 @@ static void a_page_places_what_is_being_changed (void **state)
     (void)state;
     ask_page (core);
     change (core, 2, 0, "");
-    core_take_rows (core);
+    core_close_batch (core);
     answer_page (core, "");
-    core_acked (core, 0);
+    core_batch_acked (core, 0);
     CHECK_INT ("both are due", choose (core, out), 2);
     core_destroy (&core);
 }

@@ -63,9 +63,9 @@ static void a_refused_submission_leaves_nothing (void **state)
     start (&(struct core_bounds){.plans = 1});
     assert_int_equal (try_submit (1, "jobs", "c:me", &refusal), CORE_DONE);
     const char *why;
-    core_take_rows (core);
-    assert_true (core_data_apply (data, core_without_submissions (core), &why));
-    core_acked (core, now_us);
+    core_close_batch (core);
+    assert_true (core_data_apply (data, core_drop_submissions (core), &why));
+    core_batch_acked (core, now_us);
     assert_true (!data->plans[1].message && !data->plans[1].queued && !data->plans[1].listed);
     assert_string_equal (take (NULL), "");
     assert_int_equal (try_submit (1, "jobs", "c:me", &refusal), CORE_DONE);
@@ -293,10 +293,10 @@ static void what_is_more_than_memory_holds_is_read_again (void **state)
             core_has_due (core, &wish, now_us);
         }
         CHECK_INT (row->name, core_unread (core, text ("jobs")) > 0, row->unread);
-        CHECK_INT (row->name, core_expects_due (core, now_us, &until_us), count);
+        CHECK_INT (row->name, core_expected_due (core, now_us, &until_us), count);
         CHECK_TEXT (row->name, taken_in_order (), row->order);
         CHECK_INT (row->name, core_unread (core, text ("jobs")), 0);
-        CHECK_INT (row->name, core_expects_due (core, now_us, &until_us), 0);
+        CHECK_INT (row->name, core_expected_due (core, now_us, &until_us), 0);
         finish ();
     }
 }

@@ -248,7 +248,7 @@ static void plans_that_wait_are_due_when_their_target_connects (void **state)
         core_wake (core, &(struct core_member){text ("jobs"), 1, score_us, text ("")}, now_us);
         acked ();
         CHECK_TEXT (rows[i].name, take (NULL), rows[i].is_due ? "1" : "");
-        core_none_waiting (core, text ("jobs"), number);
+        core_clear_waiting (core, text ("jobs"), number);
         CHECK (rows[i].name, !core_has_waiting (core, text ("jobs"), &later));
         finish ();
     }
@@ -270,7 +270,7 @@ static void a_plan_that_begins_to_wait_is_not_overlooked (void **state)
                                     .decided_on = -1,
                                     .waits = true};
     assert_int_equal (commit (&how, taken.exec_id, &committed), CORE_DONE);
-    core_none_waiting (core, text ("jobs"), number); // that was asked before
+    core_clear_waiting (core, text ("jobs"), number); // that was asked before
     assert_true (core_has_waiting (core, text ("jobs"), &later));
     core_wake (core, &(struct core_member){text ("jobs"), 1, how.due_us, text ("")}, now_us);
     acked ();
@@ -300,12 +300,12 @@ static void a_change_of_a_plan_that_is_run_in_the_same_batch_is_written (void **
     begin ();
     submit (1);
     change_message ("{\"revision\":2}", 2);
-    assert_true (core_data_apply (data, core_take_rows (core), &why));
+    assert_true (core_data_apply (data, core_close_batch (core), &why));
     change_message ("{\"revision\":3}", 3);
     assert_int_equal (core_choose (core, &wish, now_us, &choice, 1), 1);
     core_found_score (&choice, data->plans[1].score_us);
-    assert_int_equal (core_take (core, &choice, &wish, now_us, &taken), CORE_DONE);
-    core_acked (core, now_us);
+    assert_int_equal (core_begin_run (core, &choice, &wish, now_us, &taken), CORE_DONE);
+    core_batch_acked (core, now_us);
     acked ();
     CHECK_TEXT ("the last change", data->plans[1].message, "{\"revision\":3}");
     finish ();

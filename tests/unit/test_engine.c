@@ -459,11 +459,11 @@ static void transport_failures_are_retried (void **state)
 {
     (void)state;
     struct plan *plan = plan_in_hand ();
-    struct decision decision = engine_not_sent (plan);
+    struct decision decision = engine_handle_not_sent (plan);
     check_kind ("not sent", NO_WORKER, plan, &decision, ZERO_STATUS_SEND_ERROR_ID);
     plan_destroy (&plan);
     plan = plan_in_hand ();
-    decision = engine_no_status (plan);
+    decision = engine_handle_no_status (plan);
     // A status or result that comes before the retry was sent is still taken.
     assert_int_equal (decision.commit, COMMIT_DOUBT);
     decision.commit = COMMIT_RETRY;
@@ -504,9 +504,9 @@ static void every_failure_paces_and_success_starts_anew (void **state)
         for (size_t i = 0; i < ROWS (delays); i++) {
             struct decision decision;
             if (i % 4 == 0)
-                decision = engine_not_sent (plan);
+                decision = engine_handle_not_sent (plan);
             else if (i % 4 == 1)
-                decision = engine_no_status (plan);
+                decision = engine_handle_no_status (plan);
             else
                 decision = answer_now (plan, zone, i % 4 == 2 ? 0x88 : 0x81, i % 4 == 2, NOW);
             assert_int_equal (decision.delay_ms, delays[i]);

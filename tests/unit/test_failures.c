@@ -51,9 +51,9 @@ static struct decision happen (struct plan *plan, enum event event, uint8_t stat
     due.zone = utc;
     switch (event) {
     case NOT_SENT:
-        return engine_not_sent (plan);
+        return engine_handle_not_sent (plan);
     case NO_STATUS:
-        return engine_no_status (plan);
+        return engine_handle_no_status (plan);
     case TIME_OVER:
         return engine_timeout (plan, utc, NOW);
     case CANCEL:

@@ -177,7 +177,7 @@ static void take_step (const char *name, struct gap *gap, const struct step *ste
         gap_record_history (gap, &mark);
         break;
     case REACH:
-        gap_advance (gap, step->seq, step->epoch);
+        gap_skip_to (gap, step->seq, step->epoch);
         break;
     case END:
         break;

@@ -38,7 +38,7 @@ static int manage (const char *name, struct plan *plan, const struct manage_requ
     memcpy (before, plan, sizeof *plan);
     whole.zone = utc;
     reason->text[0] = '\0';
-    int rc = engine_manage (plan, &whole, &requeue, reason);
+    int rc = engine_handle_command (plan, &whole, &requeue, reason);
     if (rc) {
         CHECK_INT (name, rc, ZPLAN_EARGUMENT);
         CHECK (name, memcmp (before, plan, sizeof *plan) == 0);
@@ -538,11 +538,11 @@ static void what_a_run_is_given_goes_with_it (void **state)
             .command = MANAGE_RUN, .with = span_text ("{}"), .now = 1020, .zone = utc};
         struct reason reason;
         enum requeue requeue;
-        CHECK_INT (rows[i].name, engine_manage (plan, &request, &requeue, &reason), 0);
+        CHECK_INT (rows[i].name, engine_handle_command (plan, &request, &requeue, &reason), 0);
         CHECK_TEXT (rows[i].name, plan->run_with ? plan->run_with : "none", "{}");
         request = (struct manage_request){
             .command = rows[i].command, .running = rows[i].running, .now = 1021, .zone = utc};
-        CHECK_INT (rows[i].name, engine_manage (plan, &request, &requeue, &reason), 0);
+        CHECK_INT (rows[i].name, engine_handle_command (plan, &request, &requeue, &reason), 0);
         CHECK_TEXT (rows[i].name, plan->run_with ? plan->run_with : "none",
                     rows[i].left ? rows[i].left : "none");
         plan_destroy (&plan);

@@ -27,11 +27,11 @@ static struct decision happen (struct plan *plan, struct run *run, enum event ev
     struct reason reason = {""};
     struct answer answer = {.status = status, .on_connection = event == STATUS};
     if (event == NOT_SENT)
-        return engine_not_sent (plan);
+        return engine_handle_not_sent (plan);
     if (event == NO_STATUS)
-        return engine_no_status (plan);
+        return engine_handle_no_status (plan);
     if (event == KEPT)
-        return engine_kept (plan);
+        return engine_keep_run (plan);
     if (event == LEASE_OVER) {
         struct due due = due_now (EXEC_ID + 1);
         due.lost = true;
@@ -183,7 +183,7 @@ static void check_put_back (const struct put_back_row *row)
     plan->state = row->state;
     plan->extra = row->extra;
     plan->error_count = row->error_count;
-    struct decision decision = engine_put_back (plan);
+    struct decision decision = engine_requeue (plan);
     CHECK_INT (row->name, decision.commit, row->commit);
     if (row->commit == COMMIT_RETRY)
         CHECK_INT (row->name, decision.delay_ms, 1000);

@@ -1,5 +1,5 @@
 // Missed occurrences: each kind of schedule under each policy, found when a run ends (misses_next)
-// or when a plan is claimed late (misses_present, misses_after_end).
+// or when a plan is claimed late (misses_skip_late, misses_after_end).
 // Source: proto 6.3; features D004, D007.
 #include "misses.h"
 #include "plan_json.h"
@@ -83,7 +83,7 @@ static void at_the_submission (void **state)
         struct plan *plan = plan_of (row->name, row->fields, 0);
         struct misses misses;
         struct occurrence first = {0};
-        bool runs = misses_first (plan, zone, 1105, &misses, &first);
+        bool runs = misses_find_first (plan, zone, 1105, &misses, &first);
         CHECK_INT (row->name, runs, row->next != 0);
         CHECK_INT (row->name, first.time, row->next);
         CHECK_INT (row->name, first.used, row->used);
@@ -242,7 +242,7 @@ static void at_a_claim (void **state)
         struct misses misses;
         struct occurrence next = {0};
         bool ended;
-        bool passed = misses_present (plan, zone, row->now, &misses, &next, &ended);
+        bool passed = misses_skip_late (plan, zone, row->now, &misses, &next, &ended);
         CHECK_INT (row->name, passed, row->passed);
         if (passed) {
             CHECK_INT (row->name, ended, row->ended);
@@ -267,8 +267,8 @@ static void jitter_is_not_late (void **state)
         bool ended;
         plan->id = id;
         int64_t due = plan_due_time (plan);
-        assert_false (misses_present (plan, zone, due + 30, &misses, &next, &ended));
-        assert_true (misses_present (plan, zone, due + 31, &misses, &next, &ended));
+        assert_false (misses_skip_late (plan, zone, due + 30, &misses, &next, &ended));
+        assert_true (misses_skip_late (plan, zone, due + 31, &misses, &next, &ended));
         plan_destroy (&plan);
     }
     zone_destroy (&zone);
@@ -290,7 +290,7 @@ static void an_offset_longer_than_the_interval_loses_nothing (void **state)
             bool ended;
             plan->id = id;
             int64_t due = plan_due_time (plan);
-            CHECK (kinds[i], !misses_present (plan, zone, due, &misses, &next, &ended));
+            CHECK (kinds[i], !misses_skip_late (plan, zone, due, &misses, &next, &ended));
             // The run takes 9 s: nothing is missed. It takes 25 s: two are.
             CHECK (kinds[i],
                    misses_next (plan, zone, &(struct moments){due, due + 9}, &misses, &next));

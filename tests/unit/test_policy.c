@@ -515,7 +515,8 @@ static void a_run_has_a_place_among_iterations (void **state)
     for (size_t i = 0; i < ROWS (rows); i++) {
         struct policy *policy = policy_of (rows[i].fields);
         CHECK_INT (rows[i].fields, policy_cycle (policy), rows[i].cycle);
-        struct run_place place = policy_place (rows[i].count, rows[i].cycle ? rows[i].cycle : 1);
+        struct run_place place =
+            policy_run_place (rows[i].count, rows[i].cycle ? rows[i].cycle : 1);
         CHECK_INT (rows[i].fields, place.iteration, rows[i].iteration);
         CHECK_INT (rows[i].fields, place.cycle, rows[i].place);
         policy_destroy (&policy);

@@ -21,13 +21,13 @@ static const struct rows *flush (void)
     static struct rows none;
     if (!core_has_rows (core))
         return &none;
-    return core_take_rows (core);
+    return core_close_batch (core);
 }
 
 static void acked (void)
 {
     flush ();
-    core_acked (core, now_us);
+    core_batch_acked (core, now_us);
 }
 
 static void submit (uint64_t id, const char *message)
@@ -50,7 +50,7 @@ static void start (void)
     core = core_new (&(struct core_bounds){0});
     core_load_numbers (core, &(struct core_numbers){0});
     assert_true (core_wants_page (core, now_us, &cursor));
-    core_page (core, NULL, 0, 0, now_us);
+    core_load_page (core, NULL, 0, 0, now_us);
 }
 
 // Begin the next run, and offer it.
@@ -64,7 +64,7 @@ static struct core_offered offer (uint64_t *ret_exec_id)
     struct core_offered offered;
     assert_int_equal (core_choose (core, &wish, now_us, &choice, 1), 1);
     assert_false (choice.needs_read);
-    assert_int_equal (core_take (core, &choice, &wish, now_us, &taken), CORE_DONE);
+    assert_int_equal (core_begin_run (core, &choice, &wish, now_us, &taken), CORE_DONE);
     const struct core_offer given = {
         .target = jobs (),
         .id = taken.id,
@@ -331,14 +331,14 @@ static void what_a_batch_deletes_it_does_not_write (void **state)
     const struct rows *rows = flush ();
     assert_int_equal (count_rows (rows, "HSET", "plan:team:jobs:1f"), 1);
     assert_int_equal (count_rows (rows, "DEL", "plan:team:jobs:1f"), 0);
-    core_acked (core, now_us);
+    core_batch_acked (core, now_us);
     assert_true (report ("a", exec_id, "success").outcome.complete);
     assert_int_equal (end (exec_id, CORE_GONE, NULL), CORE_DONE);
     rows = flush ();
     assert_int_equal (count_rows (rows, "HSET", "plan:team:jobs:1f"), 0);
     assert_int_equal (count_rows (rows, "DEL", "plan:team:jobs:1f"), 1);
     assert_int_equal (count_rows (rows, "ZADD", "plan:reports"), 1);
-    core_acked (core, now_us);
+    core_batch_acked (core, now_us);
     core_destroy (&core);
 }
 
@@ -369,7 +369,7 @@ static void the_last_that_is_decided_on_a_message_is_written (void **state)
         const struct rows *rows = flush ();
         assert_int_equal (count_rows (rows, "SETRANGE", "plan:msg:jobs:1f"), changed == 0);
         assert_int_equal (count_rows (rows, "MSET", "plan:msg:jobs:1f"), changed == 1);
-        core_acked (core, now_us);
+        core_batch_acked (core, now_us);
         core_destroy (&core);
     }
 }
@@ -390,7 +390,7 @@ static void a_report_is_known_before_redis_has_it (void **state)
                              "the worker has reported another result of this run");
         flush ();
     }
-    core_acked (core, now_us);
+    core_batch_acked (core, now_us);
     struct core_worker of = worker_of ("a", exec_id);
     const struct core_report given = {.success = true, .reason = span_text ("a")};
     struct core_reported reported;

@@ -30,9 +30,10 @@ static void silence_is_judged_by_what_else_it_answers (void **state)
     for (size_t i = 0; i < ROWS (judge_rows); i++) {
         const struct judge_row *row = &judge_rows[i];
         int64_t until_us = 0;
-        CHECK_INT (row->name,
-                   response_judge (&row->response, row->number, TIMEOUT_US, row->now_us, &until_us),
-                   row->want);
+        CHECK_INT (
+            row->name,
+            response_find_cause (&row->response, row->number, TIMEOUT_US, row->now_us, &until_us),
+            row->want);
         CHECK_INT (row->name, until_us, row->until_us);
     }
 }

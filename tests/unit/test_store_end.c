@@ -106,15 +106,15 @@ static void who_waits_is_answered_when_the_store_ends (void **state)
         struct caller callers[9] = {{0}};
         serve ();
         store_restore (store, NULL, 0, on_done, &callers[0]);
-        store_settle (store, on_done, &callers[1]);
+        store_call_when_settled (store, on_done, &callers[1]);
         store_stations (store, "jobs", "text", LINK_REPEAT, on_stations, &callers[2]);
         store_restore (store, NULL, 0, on_done, &callers[3]);
         store_kinds (store, KIND_PUT, span_text ("k"), "{}", on_kinds, &callers[4]);
-        store_settle (store, on_done, &callers[5]);
+        store_call_when_settled (store, on_done, &callers[5]);
         store_load (store, 1, LINK_REPEAT, on_loaded, &callers[6]);
         store_claim (store, &(struct claim_wish){.limit = 9, .first_lease_s = 6}, on_claimed,
                      &callers[7]);
-        store_go_back (store, on_done, &callers[8]);
+        store_downgrade (store, on_done, &callers[8]);
         if (turns > 0)
             turn ();
         if (turns > 1)
@@ -134,7 +134,7 @@ static void going_back_leaves_the_key_of_another_owner (void **state)
     for (int other = 0; other < 2; other++) {
         struct caller caller = {0};
         serve ();
-        store_go_back (store, on_done, &caller);
+        store_downgrade (store, on_done, &caller);
         if (other)
             answers_befall (TAKEN_OVER);
         for (int i = 0; i < 4; i++) {

@@ -477,8 +477,8 @@ static void votes_from_redis_count_with_their_bytes (void **state)
     struct ballot *ballot = ballot_new ();
     json_t *text = json_loads ("[{\"b64\":\"AgFUQgA=\"},\"hello\",{\"b64\":\"/w==\"}]", 0, NULL);
     json_t *none = json_array ();
-    ballot_recall (ballot, span_text ("ann"), text, DIALECT_ZERONET);
-    ballot_recall (ballot, span_text ("bob"), none, DIALECT_ZERONET);
+    ballot_restore (ballot, span_text ("ann"), text, DIALECT_ZERONET);
+    ballot_restore (ballot, span_text ("bob"), none, DIALECT_ZERONET);
     assert_true (ballot->at[0].voted && ballot->at[0].in_favour && !ballot->at[1].voted);
     assert_int_equal (ballot->bytes, 6);
     assert_int_equal (ballot->at[0].bytes, 6);

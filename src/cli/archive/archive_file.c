@@ -101,7 +101,7 @@ static int compare_keys (const void *a, const void *b)
 
 static void add_key (struct archive *self, const struct outcome_key *key)
 {
-    self->keys = memory_room (self->keys, self->count, &self->room, sizeof *self->keys);
+    self->keys = memory_grow (self->keys, self->count, &self->room, sizeof *self->keys);
     self->keys[self->count++] = *key;
 }
 

@@ -47,7 +47,7 @@ static void report_broken (struct archive_reading *self, const char *name, int64
 
 static void add_place (struct places *places, const struct archive_place *place)
 {
-    places->rows = memory_room (places->rows, places->count, &places->room, sizeof *places->rows);
+    places->rows = memory_grow (places->rows, places->count, &places->room, sizeof *places->rows);
     places->rows[places->count++] = *place;
 }
 

@@ -74,7 +74,7 @@ static void skip_blanks (struct crontab_reader *self)
 }
 
 // Take the word that begins at the cursor, which moves past it.
-static struct span take_word (struct crontab_reader *self)
+static struct span parse_word (struct crontab_reader *self)
 {
     const char *from = self->at;
     while (self->at < self->end && !is_blank (*self->at))
@@ -94,7 +94,7 @@ static char *copy_text (const char *from, const char *end)
 
 // Take a text in single or double quotes; the cursor moves past it. NULL: there is no opening or no
 // closing quote.
-static char *take_quoted (struct crontab_reader *self)
+static char *parse_quoted (struct crontab_reader *self)
 {
     char quote = self->at < self->end ? *self->at : '\0';
     const char *close = quote == '"' || quote == '\''
@@ -162,10 +162,10 @@ static void set_variable (struct crontab_reader *self, const char *at, char *nam
 
 // Read "NAME = value", each possibly in quotes. False: not such a line, and the cursor is
 // unchanged.
-static bool take_variable (struct crontab_reader *self)
+static bool parse_variable (struct crontab_reader *self)
 {
     const char *from = self->at;
-    char *name = take_quoted (self);
+    char *name = parse_quoted (self);
     if (!name) {
         while (self->at < self->end && !is_blank (*self->at) && *self->at != '=')
             self->at++;
@@ -183,7 +183,7 @@ static bool take_variable (struct crontab_reader *self)
     while (end > self->at && is_blank (end[-1]))
         end--;
     const char *begin = self->at;
-    char *value = take_quoted (self);
+    char *value = parse_quoted (self);
     if (value)
         skip_blanks (self);
     if (value && self->at < end) {
@@ -290,7 +290,7 @@ static void job_digest (struct crontab_job *job)
 }
 
 // Take the five fields or the @word at the cursor, which moves past them. NULL: rejected.
-static char *take_times (struct crontab_reader *self)
+static char *parse_times (struct crontab_reader *self)
 {
     struct cron_rule rule;
     struct reason reason;
@@ -298,7 +298,7 @@ static char *take_times (struct crontab_reader *self)
     int fields = 0, wanted = *from == '@' ? 1 : TIME_FIELDS;
     char *times = memory_new ((size_t)(self->end - from) + 1), *out = times;
     for (; fields < wanted && self->at < self->end; fields++, skip_blanks (self)) {
-        struct span word = take_word (self);
+        struct span word = parse_word (self);
         if (fields)
             *out++ = ' ';
         memcpy (out, word.data, word.size);
@@ -320,16 +320,16 @@ static char *take_times (struct crontab_reader *self)
     return NULL;
 }
 
-static void take_job (struct crontab_reader *self)
+static void parse_job (struct crontab_reader *self)
 {
     struct crontab *crontab = self->crontab;
-    char *times = take_times (self);
+    char *times = parse_times (self);
     if (!times)
         return;
     skip_blanks (self);
     const char *user = self->at;
     if (self->format == CRONTAB_SYSTEM)
-        take_word (self);
+        parse_word (self);
     const char *user_end = self->at;
     skip_blanks (self);
     const char *missing = self->at < self->end             ? NULL
@@ -357,7 +357,7 @@ static void take_job (struct crontab_reader *self)
 
 // -- the crontab
 
-static void take_line (struct crontab_reader *self)
+static void parse_line (struct crontab_reader *self)
 {
     if (self->end > self->start && self->end[-1] == '\r')
         self->end--;
@@ -368,8 +368,8 @@ static void take_line (struct crontab_reader *self)
     struct span line = span_of (self->start, (size_t)(self->end - self->start));
     if (!utf8_is_text (line))
         reject_column (self, self->start + utf8_text_size (line), "want UTF-8 without NULs");
-    else if (!take_variable (self))
-        take_job (self);
+    else if (!parse_variable (self))
+        parse_job (self);
 }
 
 struct crontab *crontab_read (struct span text, enum crontab_format format)
@@ -387,7 +387,7 @@ struct crontab *crontab_read (struct span text, enum crontab_format format)
             crontab->cut = true;
             break;
         }
-        take_line (&reader);
+        parse_line (&reader);
         at = newline ? newline + 1 : end;
     }
     for (size_t i = 0; i < reader.variable_count; i++) {

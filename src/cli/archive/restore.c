@@ -16,11 +16,11 @@ static void restore_lines (struct restoring *self)
     char *text = NULL;
     size_t room = 0;
     self->line = 1;
-    restore_take_line (self, self->restore->first);
+    restore_line (self, self->restore->first);
     while (!self->stopped && !self->ended && getline (&text, &room, self->restore->file) >= 0) {
         self->line++;
         if (text[strspn (text, " \t\r\n")])
-            restore_take_line (self, text);
+            restore_line (self, text);
     }
     if (ferror (self->restore->file)) {
         complain (self->restore->name, span_text (strerror (errno)));

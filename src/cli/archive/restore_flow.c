@@ -103,7 +103,7 @@ static json_int_t add_version (struct restoring *self, json_t *flow, struct span
     return version;
 }
 
-void restore_take_flow (struct restoring *self, const json_t *record)
+void restore_flow_version (struct restoring *self, const json_t *record)
 {
     char text[REASON_MAX], number[NUMBER_SIZE];
     const char *name = json_string_value (json_object_get (record, "name"));

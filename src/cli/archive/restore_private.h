@@ -36,7 +36,7 @@ struct restoring {
 };
 
 // Restore one line, whose number is self->line.
-void restore_take_line (struct restoring *self, const char *text);
+void restore_line (struct restoring *self, const char *text);
 
 // Send the batched outcomes.
 void restore_send_outcomes (struct restoring *self);
@@ -49,7 +49,7 @@ json_t *restore_request (struct restoring *self, const char *const *words);
 void restore_count (struct restoring *self, enum restore_type type, bool existing);
 
 // Restore one version of a flow.
-void restore_take_flow (struct restoring *self, const json_t *record);
+void restore_flow_version (struct restoring *self, const json_t *record);
 
 // Report a rejected record on stderr, and count it; stop if --stop-on-error is given.
 void restore_refuse (struct restoring *self, int64_t line, struct span words);

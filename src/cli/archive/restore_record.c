@@ -92,7 +92,7 @@ static bool is_unused_default (struct restoring *self, const json_t *known)
 
 // Restore a target. Only targets that were added at run time are added here; those of the settings
 // or of a center must come from there.
-static void take_target (struct restoring *self, const json_t *record)
+static void restore_target (struct restoring *self, const json_t *record)
 {
     const char *name = json_string_value (json_object_get (record, "name"));
     const char *text = json_string_value (json_object_get (record, "text"));
@@ -130,8 +130,8 @@ static void take_target (struct restoring *self, const json_t *record)
 // -- kinds and limits
 
 // Restore a record that consists of a name and an object.
-static void take_named (struct restoring *self, const json_t *record, enum restore_type type,
-                        json_t *known, const char *const words[3])
+static void restore_named (struct restoring *self, const json_t *record, enum restore_type type,
+                           json_t *known, const char *const words[3])
 {
     const char *name = json_string_value (json_object_get (record, "name"));
     json_t *object = json_object_get (record, words[2]);
@@ -160,14 +160,14 @@ static void take_named (struct restoring *self, const json_t *record, enum resto
     json_decref (answer);
 }
 
-static void take_kind (struct restoring *self, const json_t *record)
+static void restore_kind (struct restoring *self, const json_t *record)
 {
-    take_named (self, record, KINDS, self->kinds, (const char *[]){"kind", "put", "fields"});
+    restore_named (self, record, KINDS, self->kinds, (const char *[]){"kind", "put", "fields"});
 }
 
-static void take_limit (struct restoring *self, const json_t *record)
+static void restore_limit (struct restoring *self, const json_t *record)
 {
-    take_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
+    restore_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
 }
 
 // -- outcomes
@@ -223,7 +223,7 @@ void restore_send_outcomes (struct restoring *self)
     self->runs_bytes = 0;
 }
 
-static void take_outcome (struct restoring *self, const json_t *record)
+static void restore_outcome (struct restoring *self, const json_t *record)
 {
     json_t *run = json_object_get (record, "run");
     if (!json_is_object (run)) {
@@ -338,7 +338,7 @@ static void check_plan_exists (struct restoring *self, json_int_t id)
         free (sent);
 }
 
-static void take_plan (struct restoring *self, const json_t *record)
+static void restore_plan (struct restoring *self, const json_t *record)
 {
     json_t *plan = json_object_get (record, "plan");
     const char *target = json_string_value (json_object_get (plan, "station"));
@@ -384,15 +384,15 @@ static void note_last_line (struct restoring *self, const json_t *record)
     self->ended = true;
 }
 
-void restore_take_line (struct restoring *self, const char *text)
+void restore_line (struct restoring *self, const char *text)
 {
     static const struct {
         const char *type;
         void (*take) (struct restoring *self, const json_t *record);
-    } rows[] = {{"everything", check_header}, {"target", take_target},
-                {"kind", take_kind},          {"limit", take_limit},
-                {"flow", restore_take_flow},  {"outcome", take_outcome},
-                {"plan", take_plan},          {"end", note_last_line}};
+    } rows[] = {{"everything", check_header},   {"target", restore_target},
+                {"kind", restore_kind},         {"limit", restore_limit},
+                {"flow", restore_flow_version}, {"outcome", restore_outcome},
+                {"plan", restore_plan},         {"end", note_last_line}};
     struct reason reason;
     self->text = text;
     json_t *record = json_read_object (span_text (text), &reason);

@@ -33,7 +33,7 @@ static int compare_sums (const void *a, const void *b)
 
 void seen_outcomes_add (struct seen_outcomes *self, const json_t *run)
 {
-    self->at = memory_room (self->at, self->count, &self->room, sizeof *self->at);
+    self->at = memory_grow (self->at, self->count, &self->room, sizeof *self->at);
     self->at[self->count++] = sums_of (run);
     self->sorted = false;
 }

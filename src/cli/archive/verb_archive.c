@@ -171,7 +171,7 @@ static bool add_to_batch (struct moving *self, const json_t *run, const struct o
 
 // -- the pages
 
-static bool take_run (struct moving *self, const json_t *run)
+static bool handle_run (struct moving *self, const json_t *run)
 {
     struct outcome_key key;
     if (!outcome_key_read (run, &key)) {
@@ -186,7 +186,7 @@ static bool take_run (struct moving *self, const json_t *run)
     return true;
 }
 
-static bool take_page (struct pages *pages, const json_t *page)
+static bool handle_page (struct pages *pages, const json_t *page)
 {
     struct moving *self = pages->owner;
     const char *epoch = json_string_value (json_object_get (page, "epoch"));
@@ -200,7 +200,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     json_array_foreach (json_object_get (page, "runs"), i, run)
     {
         bool more = !outcome_key_read (run, &key) || outcome_is_before (&key, &self->stop);
-        if (!more || !take_run (self, run))
+        if (!more || !handle_run (self, run))
             return false;
     }
     progress_share (&self->progress, (size_t)self->moved, (int64_t)key.seq - self->first,
@@ -332,7 +332,7 @@ static int move_outcomes (struct moving *self)
         return code;
     progress_start (&self->progress, "archive", PROGRESS_QUIET);
     self->progress.things = "outcomes";
-    code = read_pages (self, false, INT64_MAX, take_page, &left);
+    code = read_pages (self, false, INT64_MAX, handle_page, &left);
     if (code != EXIT_DONE || !move_batch (self))
         return code ? code : self->trouble;
     if (self->invalid == 0)

@@ -28,7 +28,7 @@ static void write_plan (json_t *plan)
     json_decref (plan);
 }
 
-static bool take_plan (void *owner, const json_t *plan)
+static bool handle_plan (void *owner, const json_t *plan)
 {
     return plan_export_add (owner, plan);
 }
@@ -39,9 +39,9 @@ static int export_plans (const struct cli *cli, const struct selection *selectio
     struct plan_export self = {0};
     struct zplan_client *client = call_open (cli, &code);
     if (client && plan_export_begin (&self, cli, write_plan, &code)) {
-        struct verdict verdict =
-            select_walk (cli, client, selection,
-                         &(struct selected){.take = take_plan, .owner = &self, .room = INT64_MAX});
+        struct verdict verdict = select_walk (
+            cli, client, selection,
+            &(struct selected){.take = handle_plan, .owner = &self, .room = INT64_MAX});
         if (self.trouble.code != EXIT_NO_ANSWER)
             plan_export_flush (&self);
         progress_clear (&self.progress);

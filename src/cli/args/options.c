@@ -166,7 +166,7 @@ static int take_option (const struct option *row, void *values, const char *join
 
 // -- the command line
 
-int options_take (const struct option_group *group, int argc, char **argv, struct reason *reason)
+int options_extract (const struct option_group *group, int argc, char **argv, struct reason *reason)
 {
     int kept = 1;
     int at = 1;
@@ -330,7 +330,7 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
     struct reason reason;
     int argc = cli->argc;
     for (const struct option_group *group = usage->groups; group->rows && argc > 0; group++)
-        argc = options_take (group, argc, cli->argv, &reason);
+        argc = options_extract (group, argc, cli->argv, &reason);
     if (has_help_option (cli->argv)) {
         *ret_exit = print_help (usage);
         return false;

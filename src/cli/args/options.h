@@ -103,7 +103,8 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
 
 // Remove the options of this group from argv, from [1] on up to "--"; all others stay in order.
 // Returns the new argc; -1 with a reason.
-int options_take (const struct option_group *group, int argc, char **argv, struct reason *reason);
+int options_extract (const struct option_group *group, int argc, char **argv,
+                     struct reason *reason);
 
 // Set the row's field in the group's `values`; a flag ignores `text`. 0, or -1 with a reason that
 // names the option as it was typed: `name`.

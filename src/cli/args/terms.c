@@ -8,7 +8,7 @@
 #include "duration.h"
 #include "instant.h"
 #include "policy.h"
-#include "retry_words.h"
+#include "retry_option.h"
 #include "settings.h"
 
 static const struct option rows[] = {

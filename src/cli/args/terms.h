@@ -21,7 +21,7 @@ enum term_value {
     TERM_SECONDS, // a duration
     TERM_INSTANT,
     TERM_OBJECT, // JSON
-    TERM_RETRY,  // retry_words.h
+    TERM_RETRY,  // retry_option.h
     TERM_CYCLE,  // "5" runs, or the waits "2,3,5"
     TERM_PART,   // handled together with other options
     TERM_VALUES

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "look.h"
+#include "display.h"
 
 static const struct verb verbs[] = {
     {"add", verb_add, "submit a plan", WORDS_NONE, NULL, NULL},
@@ -106,11 +106,11 @@ static const struct option shared_rows[] = {
                    .unit_ms = 1),
     TEXT_OPTION (struct cli, color, "--color", "WHEN",
                  "auto (on a terminal, unless NO_COLOR is set), always, never",
-                 .values = LOOK_COLOURS),
+                 .values = DISPLAY_COLOURS),
     TEXT_OPTION (struct cli, times, "--times", "STYLE",
                  "relative (in 3 min), absolute, both, unix; default auto:\n"
                  "relative or both on a terminal, else absolute",
-                 .values = LOOK_TIMES),
+                 .values = DISPLAY_TIMES),
     {.name = "--json",
      .type = OPTION_FORM,
      .offset = offsetof (struct cli, json),

@@ -247,7 +247,7 @@ bool when_first (const struct when *self, const struct zone *zone, struct occurr
     plan->schedule = self->rule;
     plan->policy = policy_keep (self->policy);
     plan->skip_set = self->skip;
-    bool runs = misses_first (plan, zone, self->rule.received, &ignored, ret);
+    bool runs = misses_find_first (plan, zone, self->rule.received, &ignored, ret);
     plan_destroy (&plan);
     return runs;
 }

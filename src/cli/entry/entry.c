@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "desc.h"
-#include "entry_kept.h"
+#include "entry_stored.h"
 #include "json.h"
 #include "nearest.h"
 #include "reason.h"
-#include "retry_words.h"
+#include "retry_option.h"
 #include "zonefile.h"
 
 // Fields of a line that are copied to the PLAN frame unchanged.
@@ -276,25 +276,25 @@ static int make_plan (struct entry_line *self, const struct zone *zone, int64_t 
         return reason_set (self->reason,
                            "%s and the fields of the PLAN frame: want one or the other",
                            given + strlen ("--"));
-    if (order_vote (&self->order, NULL, &vote, self->reason))
+    if (action_vote (&self->order, NULL, &vote, self->reason))
         return -1;
     int rc;
     if (self->has_rule) {
         const struct terms_reading reading = {.zone = zone, .step = 1};
         rc = terms_read (&self->order.words.terms, &reading, self->plan, self->reason);
-        order_add_fields (&self->order, vote, self->plan);
+        action_add_fields (&self->order, vote, self->plan);
     } else {
         rc = when_read (&self->order.words, zone, now_us, &when, self->reason);
-        json_t *rule = rc ? NULL : order_plan (&self->order, &when, vote);
+        json_t *rule = rc ? NULL : action_plan_frame (&self->order, &when, vote);
         json_object_update (self->plan, rule);
         json_decref (rule);
         if (rc == 0)
             when_clear (&when);
     }
     if (!self->order.flow)
-        retry_fill (self->plan, self->order.words.terms.retry);
-    rc = rc ? rc : order_target (&self->order, self->reason);
-    rc = rc ? rc : order_params (&self->order, self->plan, self->reason);
+        retry_add_default (self->plan, self->order.words.terms.retry);
+    rc = rc ? rc : action_set_target (&self->order, self->reason);
+    rc = rc ? rc : action_params (&self->order, self->plan, self->reason);
     json_decref (vote);
     return rc;
 }
@@ -305,7 +305,7 @@ static int read_option_line (json_t *object, struct entry_zone zone, int64_t now
     const char *field;
     json_t *value;
     struct entry_line line = {.plan = json_object (), .reason = reason};
-    line.groups[0] = order_options (&line.order);
+    line.groups[0] = action_option_group (&line.order);
     line.groups[1] = when_options (&line.order.words);
     line.groups[2] = terms_options (&line.order.words.terms);
     line.groups[3] = terms_names (&line.order.words.terms);
@@ -327,7 +327,7 @@ static int read_option_line (json_t *object, struct entry_zone zone, int64_t now
     if (rc == 0) {
         ret->plan = json_write (line.plan);
         ret->station = line.order.station;
-        ret->count = order_frames (&line.order, ret->frames);
+        ret->count = action_frames (&line.order, ret->frames);
     }
     json_decref (line.plan);
     return rc;
@@ -341,7 +341,7 @@ int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct e
     *ret = (struct entry){.object = json_incref (object)};
     int rc = read_id (object, ret, reason);
     if (rc == 0 && json_object_get (object, "messages"))
-        rc = entry_read_kept (object, zone.zone, now_us, ret, reason);
+        rc = entry_read_stored (object, zone.zone, now_us, ret, reason);
     else if (rc == 0 && entry_flatten (object, reason))
         rc = -1;
     else if (rc == 0)

@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "ident.h"
-#include "order.h"
+#include "action_frame.h"
 #include "zplan.h"
 
 enum entry_state {

@@ -179,7 +179,7 @@ static int draw_shown_run (const struct cli *cli, struct zplan_client *client, c
     const char *name = json_string_value (json_object_get (run, "flow"));
     snprintf (version, sizeof version, "%" JSON_INTEGER_FORMAT, field_number (run, "version"));
     json_t *flow =
-        flow_ask (cli, client, (const char *[]){"get", name, version, NULL}, name, &code);
+        flow_send_command (cli, client, (const char *[]){"get", name, version, NULL}, name, &code);
     if (flow)
         code = draw_definition (cli, json_object_get (flow, "definition"), run, form);
     json_decref (flow);
@@ -233,7 +233,8 @@ int flow_draw (const struct cli *cli, const struct flow_wish *wish)
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    json_t *answer = flow_ask_quietly (cli, client, (const char *[]){"get", text, NULL}, &verdict);
+    json_t *answer =
+        flow_send_command_quietly (cli, client, (const char *[]){"get", text, NULL}, &verdict);
     if (answer)
         code = draw_definition (cli, json_object_get (answer, "definition"), NULL, wish->form);
     else if (verdict.code != EXIT_NO_ANSWER &&

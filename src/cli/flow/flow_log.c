@@ -108,14 +108,15 @@ static json_t *read_run_and_log (struct log_follower *self)
     struct verdict verdict;
     const char *const show[] = {"show", self->run, "{\"limit\":1}", NULL};
     const char *const log[] = {"log", self->run, NULL};
-    json_t *run = flow_ask_quietly (self->cli, self->client, show, &verdict);
+    json_t *run = flow_send_command_quietly (self->cli, self->client, show, &verdict);
     json_int_t updated_ms = field_number (run, "updated_ms");
     self->unchanged = updated_ms == self->updated_ms ? self->unchanged + 1 : 0;
     self->updated_ms = updated_ms;
     // Read the log only after a change, and once more, as there may be two changes in a
     // millisecond.
     bool reads = run && (self->unchanged < 2 || flow_run_has_ended (run));
-    json_t *answer = reads ? flow_ask_quietly (self->cli, self->client, log, &verdict) : NULL;
+    json_t *answer =
+        reads ? flow_send_command_quietly (self->cli, self->client, log, &verdict) : NULL;
     json_t *page = json_object_get (answer, "log");
     if (!flow_wait_continues (&verdict, &self->answered_us))
         self->code = verdict_print (&verdict, self->run);
@@ -138,8 +139,8 @@ static json_t *read_run_and_log (struct log_follower *self)
     return run;
 }
 
-json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const char *run,
-                     int *ret_code)
+json_t *flow_run_follow (const struct cli *cli, struct zplan_client *client, const char *run,
+                         int *ret_code)
 {
     struct log_follower self = {.cli = cli, .client = client, .run = run, .code = EXIT_DONE};
     json_t *seen = NULL;
@@ -163,11 +164,11 @@ int flow_log (const struct cli *cli, const struct flow_wish *wish)
     json_t *answer = NULL;
     struct zplan_client *client = flow_run_open (cli, wish->words[0], wish->flow, run, &code);
     if (client && wish->follow) {
-        answer = flow_follow (cli, client, run, &code);
+        answer = flow_run_follow (cli, client, run, &code);
         if (answer && !cli->json)
             flow_run_print_state (answer);
     } else if (client) {
-        answer = flow_ask (cli, client, (const char *[]){"log", run, NULL}, run, &code);
+        answer = flow_send_command (cli, client, (const char *[]){"log", run, NULL}, run, &code);
         print_log_page (cli, NULL, json_object_get (answer, "log"));
     }
     json_decref (answer);

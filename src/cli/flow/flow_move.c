@@ -78,7 +78,7 @@ struct move {
 static void move_add (struct move *self, json_t *json, const char *text, size_t size)
 {
     const char *name = json_string_value (json_object_get (json, "flow"));
-    self->flows = memory_room (self->flows, self->count, &self->room, sizeof *self->flows);
+    self->flows = memory_grow (self->flows, self->count, &self->room, sizeof *self->flows);
     if (name)
         json_object_set_new (self->places, name, json_integer ((json_int_t)self->count));
     self->flows[self->count++] = (struct moved){
@@ -134,8 +134,8 @@ static void move_put (struct move *self, size_t place)
     flow_stored_targets (json, put_target, self);
     self->flows[place].mark = MOVED_DONE;
     const char *name = json_string_value (json_object_get (json, "flow"));
-    int code = flow_put_text (self->cli, self->client, self->flows[place].text, NULL,
-                              name ? name : self->file);
+    int code = flow_store_text (self->cli, self->client, self->flows[place].text, NULL,
+                                name ? name : self->file);
     self->code = code == EXIT_DONE ? self->code : code;
 }
 

@@ -18,7 +18,7 @@ const char *flow_moment_word (const json_t *ms, char *out)
 {
     json_t *seconds =
         json_integer_value (ms) ? json_integer (json_integer_value (ms) / 1000) : NULL;
-    const char *word = moment_word (seconds, out);
+    const char *word = time_line_text (seconds, out);
     json_decref (seconds);
     return word;
 }
@@ -115,7 +115,7 @@ json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const
     while (more) {
         char *text = json_write (filter);
         json_t *page =
-            flow_ask_quietly (cli, client, (const char *[]){"show", run, text, NULL}, ret);
+            flow_send_command_quietly (cli, client, (const char *[]){"show", run, text, NULL}, ret);
         free (text);
         more = flow_page_next (page, filter);
         if (page && whole)

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "flow_ask.h"
+#include "flow_send.h"
 #include "ident.h"
-#include "look.h"
+#include "display.h"
 
 // Read RUN as the user names it: a number in hex, or `last` for the newest run, of this flow if
 // `flow` is not NULL, else the newest one that is not a sub-flow's. Returns an exit code; errors
@@ -34,7 +34,7 @@ void flow_run_print_state (const json_t *run);
 bool flow_run_has_ended (const json_t *run);
 enum colour flow_state_colour (const json_t *state);
 
-// Format Unix milliseconds in the style of times_alone (look.h). Returns `out` or a constant.
+// Format Unix milliseconds in the style of times_alone (display.h). Returns `out` or a constant.
 const char *flow_moment_word (const json_t *ms, char *out);
 
 // Whether a command that waits continues after this verdict: for up to 60 s without an answer, as
@@ -44,5 +44,5 @@ bool flow_wait_continues (const struct verdict *verdict, int64_t *answered_us);
 
 // Print the log of a run, and follow it until the run has ended. Returns the run, owned by the
 // caller. NULL: the error was printed, and `ret_code` is the exit code.
-json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const char *run,
-                     int *ret_code);
+json_t *flow_run_follow (const struct cli *cli, struct zplan_client *client, const char *run,
+                         int *ret_code);

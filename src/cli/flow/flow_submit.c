@@ -15,7 +15,7 @@
 #include "instant.h"
 #include "json.h"
 #include "memory.h"
-#include "order.h"
+#include "action_frame.h"
 #include "plan_ref.h"
 #include "print.h"
 #include "rfc3339.h"
@@ -90,7 +90,7 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
     }
     if (!cli->json)
         printf ("run %s of flow %s\n", name, flow);
-    json_t *run = flow_follow (cli, client, name, &code);
+    json_t *run = flow_run_follow (cli, client, name, &code);
     if (run && cli->json) {
         flow_run_print_json (cli, run);
     } else if (run) {
@@ -180,7 +180,7 @@ static int starting_begin (struct starting *self)
     self->params = json_object ();
     code = EXIT_DONE;
     for (size_t i = 0; code == EXIT_DONE && i < wish->params.count; i++)
-        if (order_param (self->params, declared, wish->params.texts[i], &reason))
+        if (action_add_param (self->params, declared, wish->params.texts[i], &reason))
             code = usage_error (self->cli->argv[0], &reason);
     json_decref (declared);
     return code;

@@ -120,7 +120,7 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
         if (rows[i].status == number)
             return rows[i].words;
     if (number <= 0 || number > UINT8_MAX)
-        return number == 0 ? "-" : number_word (status, out);
+        return number == 0 ? "-" : number_cell_text (status, out);
     return outcome_word ((int)number);
 }
 

@@ -37,7 +37,7 @@ static const char *next_word (const json_t *plan, char out[WORD_SIZE])
     json_int_t state = field_number (plan, "plan_state");
     if (state == PLAN_ERROR || state == PLAN_CLOSE)
         return "never";
-    return time_word (json_object_get (plan, "plan_time"), out);
+    return time_cell_text (json_object_get (plan, "plan_time"), out);
 }
 
 static void print_status (const json_t *status)
@@ -50,8 +50,8 @@ static void print_status (const json_t *status)
 static void print_line (const struct zplan_result *result, const json_t *plan)
 {
     char now[RFC3339_SIZE], nominal[WORD_SIZE];
-    look_refresh (); // times are relative to now
-    rfc3339_format (look_now ()->now, now);
+    display_refresh (); // times are relative to now
+    rfc3339_format (display_get ()->now, now);
     printf ("%s ", now);
     print_bytes (span_of (result->id, result->id_size));
     print_between (" \"", span_of (result->title, result->title_size), "\" ");
@@ -123,10 +123,10 @@ static void print_run_line (const json_t *run)
 {
     char ended[WORD_SIZE];
     const json_t *when = json_object_get (run, "ended");
-    look_refresh ();
+    display_refresh ();
     if (!json_is_number (when))
         when = json_object_get (run, "fired");
-    printf ("%s ", time_word (when, ended));
+    printf ("%s ", time_cell_text (when, ended));
     print_between ("", field_text (run, "plan"), " \"");
     write_frame (stdout, json_object_get (run, "title"));
     printf ("\" ");

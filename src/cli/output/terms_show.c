@@ -11,7 +11,7 @@
 #include "plan.h"
 #include "policy.h"
 #include "print.h"
-#include "retry_words.h"
+#include "retry_option.h"
 #include "schedule_text.h"
 #include "terms.h"
 
@@ -28,7 +28,7 @@ static void write_text (FILE *out, const json_t *value)
     if (json_is_string (value))
         write_argument (out, text_of (value));
     else
-        fputs (number_word (value, number), out);
+        fputs (number_cell_text (value, number), out);
 }
 
 static void write_duration (FILE *out, const json_t *value)
@@ -43,7 +43,7 @@ static void write_instant (FILE *out, const json_t *value)
     if (json_is_string (value))
         write_text (out, value);
     else
-        fputs (instant_word (value, word), out);
+        fputs (time_rfc3339_text (value, word), out);
 }
 
 // Read an object that the station sends as an object or as its JSON text.
@@ -181,7 +181,7 @@ static void print_iteration (const json_t *plan, const struct policy *policy)
     int64_t used = field_number (plan, "real_repet") + field_number (plan, "skip_num");
     if (cycle < 1)
         return;
-    struct run_place place = policy_place (used, cycle);
+    struct run_place place = policy_run_place (used, cycle);
     terms_label ("iteration");
     printf ("%" PRId64, place.iteration);
     if (policy->iteration)

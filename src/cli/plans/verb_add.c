@@ -9,9 +9,9 @@
 #include "json.h"
 #include "load.h"
 #include "only.h"
-#include "order.h"
+#include "action_frame.h"
 #include "print.h"
-#include "retry_words.h"
+#include "retry_option.h"
 #include "rfc3339.h"
 #include "zonefile.h"
 
@@ -80,12 +80,12 @@ static int check_order (const struct action_options *order, char id[PLAN_ID_SIZE
 static int submit_plan (struct zplan_client *client, const struct action_options *order,
                         const char *plan, const char *id, struct zplan_reply *ret)
 {
-    struct zplan_frame frames[ORDER_FRAMES_MAX];
+    struct zplan_frame frames[ACTION_FRAMES_MAX];
     struct zplan_submission submission = {.station = order->station,
                                           .plan = plan,
                                           .id = id,
                                           .frames = frames,
-                                          .count = order_frames (order, frames)};
+                                          .count = action_frames (order, frames)};
     return zplan_client_submit (client, &submission, ret);
 }
 
@@ -180,7 +180,7 @@ static int add_one_plan (const struct cli *cli, const struct action_options *ord
     struct reason reason;
     struct when when = {0};
     json_t *vote;
-    if (order_vote (order, NULL, &vote, &reason))
+    if (action_vote (order, NULL, &vote, &reason))
         return usage_error (cli->argv[0], &reason);
     if (when_read (&order->words, zone, clock_wall_us (), &when, &reason)) {
         json_decref (vote);
@@ -188,15 +188,15 @@ static int add_one_plan (const struct cli *cli, const struct action_options *ord
     }
     int code = EXIT_DONE;
     struct zplan_reply reply;
-    json_t *plan = order_plan (order, &when, vote);
-    if (order_params (order, plan, &reason)) {
+    json_t *plan = action_plan_frame (order, &when, vote);
+    if (action_params (order, plan, &reason)) {
         json_decref (plan);
         json_decref (vote);
         when_clear (&when);
         return usage_error (cli->argv[0], &reason);
     }
     if (!order->flow) // a flow plan is not retried, its steps are
-        retry_fill (plan, order->words.terms.retry);
+        retry_add_default (plan, order->words.terms.retry);
     char *text = json_write (plan);
     warn_of_pace (&when, zone);
     struct zplan_client *client = call_open (cli, &code);
@@ -238,7 +238,7 @@ static int add_from_file (const struct cli *cli, struct action_options *order, s
     struct reason reason;
     load->timezone = order->words.timezone;
     order->words.timezone = NULL;
-    const struct option_group groups[] = {order_options (order), when_options (&order->words),
+    const struct option_group groups[] = {action_option_group (order), when_options (&order->words),
                                           terms_options (&order->words.terms),
                                           terms_names (&order->words.terms)};
     const char *given = NULL;
@@ -258,7 +258,7 @@ int verb_add (const struct cli *cli)
         .synopsis = "zplan add [--target NAME] --command WORD [--arg TEXT]... [TIME]  |  "
                     "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",
         .about = about,
-        .groups = {order_options (&order), when_options (&order.words),
+        .groups = {action_option_group (&order), when_options (&order.words),
                    terms_options (&order.words.terms), terms_names (&order.words.terms),
                    OPTION_GROUP ("Many plans", from_rows, &load)},
     };
@@ -270,7 +270,7 @@ int verb_add (const struct cli *cli)
         return add_from_file (cli, &order, &load);
     struct reason reason;
     char id[PLAN_ID_SIZE];
-    if (order_target (&order, &reason) || check_order (&order, id, &reason))
+    if (action_set_target (&order, &reason) || check_order (&order, id, &reason))
         return usage_error (cli->argv[0], &reason);
     const char *name = order.words.timezone ? order.words.timezone : "UTC";
     struct zone *zone = zonefile_load (name, &reason);

@@ -14,7 +14,7 @@
 #include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
-#include "run_words.h"
+#include "run_cells.h"
 #include "settings.h"
 #include "text_table.h"
 
@@ -87,7 +87,7 @@ static bool is_missed (const json_t *run)
 static void write_started (FILE *out, const json_t *run)
 {
     char word[WORD_SIZE];
-    fputs (is_missed (run) ? "-" : time_word (json_object_get (run, "fired"), word), out);
+    fputs (is_missed (run) ? "-" : time_cell_text (json_object_get (run, "fired"), word), out);
 }
 
 static void write_duration_cell (FILE *out, const json_t *run)
@@ -96,7 +96,8 @@ static void write_duration_cell (FILE *out, const json_t *run)
     if (is_missed (run))
         fputs ("-", out);
     else
-        fputs (took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), word),
+        fputs (duration_between_text (json_object_get (run, "fired"),
+                                      json_object_get (run, "ended"), word),
                out);
 }
 
@@ -113,9 +114,9 @@ static void write_reason_cell (FILE *out, const json_t *run)
     const json_t *last = json_object_get (run, "missed_last");
     write_run_reason (out, run);
     if (first && json_equal (first, last))
-        fprintf (out, ", %s", time_word (first, from));
+        fprintf (out, ", %s", time_cell_text (first, from));
     else if (first)
-        fprintf (out, ", %s to %s", time_word (first, from), time_word (last, to));
+        fprintf (out, ", %s to %s", time_cell_text (first, from), time_cell_text (last, to));
 }
 
 // The first column is omitted if all runs are of one plan.
@@ -174,14 +175,14 @@ static void report_missed (struct printing *self, const json_t *page)
                   span_text ("the station counts its results anew: this is all that is kept"));
     else if (field_number (page, "last") < self->asked->since)
         fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
-                 self->asked->since, number_word (json_object_get (page, "last"), last));
+                 self->asked->since, number_cell_text (json_object_get (page, "last"), last));
     else if (field_number (page, "first") <= self->asked->since + 1 &&
              field_number (page, "first") > 0)
         fprintf (stderr, "zplan: some outcomes after %" PRId64 " were moved into an archive\n",
                  self->asked->since);
     else
         fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
-                 self->asked->since, number_word (json_object_get (page, "first"), first));
+                 self->asked->since, number_cell_text (json_object_get (page, "first"), first));
     self->missed_reported = true;
 }
 
@@ -206,7 +207,7 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
         table_add_row (self->table, run);
 }
 
-static bool take_page (struct pages *pages, const json_t *page)
+static bool handle_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
     if (field_is_true (page, "missed") && !self->missed_reported)
@@ -274,7 +275,7 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
                              printing->states->given ? outcome_statuses (printing->states) : NULL),
         .room = asked->count,
         .size = output ? OUTPUTS_PAGE : 0,
-        .take = take_page,
+        .take = handle_page,
         .owner = printing};
     printing->found = false;
     struct verdict verdict = pages_read (printing->cli, client, &pages);
@@ -392,7 +393,7 @@ static int print_history (const struct cli *cli, const struct history_options *a
 // Read --since, a number of an outcome or a time, and --until, a time.
 static int read_times (struct history_options *asked, struct reason *reason)
 {
-    int64_t now = look_now ()->now;
+    int64_t now = display_get ()->now;
     const char *text = asked->since_text;
     bool number = text && number_parse (text, &asked->since) && asked->since >= 0;
     if (text && !number && !instant_since (text, now, &asked->since_s))

@@ -1,8 +1,8 @@
 // zplan list: the plans of the station, page by page.
 #include <stdio.h>
 
-#include "json_words.h"
-#include "plan_words.h"
+#include "status_names.h"
+#include "plan_cells.h"
 #include "print.h"
 #include "select.h"
 #include "text_table.h"
@@ -42,7 +42,7 @@ static const char about[] =
 static void write_state (FILE *out, const json_t *state)
 {
     char word[WORD_SIZE];
-    fputs (plain_state (state, word), out);
+    fputs (state_plain_text (state, word), out);
 }
 
 static enum colour last_run_colour (const json_t *plan)
@@ -68,7 +68,7 @@ static const struct column columns[] = {
     COLUMN ("TITLE", 0, .rule = COLUMN_REST, .least = 10, .write = write_title),
 };
 
-static bool take_plan (void *owner, const json_t *plan)
+static bool handle_plan (void *owner, const json_t *plan)
 {
     const struct list_wanted *self = owner;
     if (self->cli->json)
@@ -101,7 +101,7 @@ int verb_list (const struct cli *cli)
         self.table = table_new (columns, sizeof columns / sizeof *columns, stdout);
     struct verdict verdict =
         select_walk (cli, client, &selection,
-                     &(struct selected){.take = take_plan, .owner = &self, .room = self.limit});
+                     &(struct selected){.take = handle_plan, .owner = &self, .room = self.limit});
     code = verdict_print (&verdict, NULL);
     if (code == EXIT_DONE)
         table_end (&self.table);

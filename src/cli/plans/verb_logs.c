@@ -8,13 +8,13 @@
 #include "call.h"
 #include "codes.h"
 #include "json.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "options.h"
 #include "output_runs.h"
 #include "plan.h"
 #include "plan_ref.h"
 #include "print.h"
-#include "run_words.h"
+#include "run_cells.h"
 #include "settings.h"
 
 enum { RUNS_MAX = 50 }; // runs on a page with outputs
@@ -92,7 +92,7 @@ static bool has_number (const json_t *run, const char *wanted)
     char word[WORD_SIZE];
     const json_t *seq = json_object_get (run, "seq");
     return span_is (field_text (run, "entry"), wanted) ||
-           (json_integer_value (seq) && strcmp (number_word (seq, word), wanted) == 0);
+           (json_integer_value (seq) && strcmp (number_cell_text (seq, word), wanted) == 0);
 }
 
 // -- printing

@@ -12,7 +12,7 @@
 #include "flow_stored.h"
 #include "json.h"
 #include "memory.h"
-#include "order.h"
+#include "action_frame.h"
 #include "plan.h"
 #include "print.h"
 
@@ -46,21 +46,24 @@ static const struct option run_rows[] = {
 // -- the argument after the id
 
 // Makes the argument, which the caller frees; NULL: none.
-typedef char *argument_fn (struct acting *acting, const struct manage_wish *wish, const char *id);
+typedef char *argument_fn (struct plan_command *plan_command, const struct manage_wish *wish,
+                           const char *id);
 
-static char *count_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
+static char *count_argument (struct plan_command *plan_command, const struct manage_wish *wish,
+                             const char *id)
 {
     char number[DECIMAL_SIZE];
-    (void)acting;
+    (void)plan_command;
     (void)id;
     decimal_text (wish->count, number);
     return memory_text (number);
 }
 
-static char *text_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
+static char *text_argument (struct plan_command *plan_command, const struct manage_wish *wish,
+                            const char *id)
 {
     const char *text = wish->reason ? wish->reason : wish->remark; // a verb has at most one
-    (void)acting;
+    (void)plan_command;
     (void)id;
     return text ? memory_text (text) : NULL;
 }
@@ -72,7 +75,7 @@ static json_t *read_params (const struct manage_wish *wish, const json_t *declar
 {
     json_t *params = json_object ();
     for (size_t i = 0; i < wish->params.count; i++)
-        if (order_param (params, declared, wish->params.texts[i], reason)) {
+        if (action_add_param (params, declared, wish->params.texts[i], reason)) {
             json_decref (params);
             return NULL;
         }
@@ -80,16 +83,17 @@ static json_t *read_params (const struct manage_wish *wish, const json_t *declar
 }
 
 // Make the batch and params of a manual run of a flow plan (proto/flows.md, 18.11).
-static char *run_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
+static char *run_argument (struct plan_command *plan_command, const struct manage_wish *wish,
+                           const char *id)
 {
     struct verdict ignored;
     struct reason reason;
     json_t *with = json_pack ("{s:s*}", "batch", wish->batch);
     if (wish->params.count) {
-        json_t *plan = call_command_quietly (acting->cli, acting->client,
+        json_t *plan = call_command_quietly (plan_command->cli, plan_command->client,
                                              (const char *[]){"message", id, NULL}, &ignored);
         const char *flow = json_string_value (json_object_get (plan, "station"));
-        json_t *declared = flow ? flow_stored_params (acting->client, flow) : NULL;
+        json_t *declared = flow ? flow_stored_params (plan_command->client, flow) : NULL;
         json_object_set_new (with, "params", read_params (wish, declared, &reason));
         json_decref (declared);
         json_decref (plan);
@@ -146,7 +150,7 @@ static const struct manage_verb {
     size_t row_count;
     argument_fn *argument;                        // the argument after the id; NULL: none
     void (*narrow) (struct selection *selection); // restricts the filter to suitable plans
-    void (*add_report) (const json_t *answer, json_t *object); // as in struct acting
+    void (*add_report) (const json_t *answer, json_t *object); // as in struct plan_command
     unsigned wanted;
     bool gone_is_wanted;
 } manage_verbs[] = {
@@ -265,11 +269,12 @@ struct managing {
     const struct manage_wish *wish;
 };
 
-static int manage_plan (struct acting *acting, const char *id)
+static int manage_plan (struct plan_command *plan_command, const char *id)
 {
-    const struct managing *self = acting->owner;
-    char *argument = self->verb->argument ? self->verb->argument (acting, self->wish, id) : NULL;
-    int code = act_command (acting, id, argument);
+    const struct managing *self = plan_command->owner;
+    char *argument =
+        self->verb->argument ? self->verb->argument (plan_command, self->wish, id) : NULL;
+    int code = plan_command_send (plan_command, id, argument);
     free (argument);
     return code;
 }
@@ -289,21 +294,21 @@ static int manage_plans (const struct cli *cli, const struct manage_verb *verb,
 {
     int code;
     struct managing managing = {verb, wish};
-    struct acting acting = {.cli = cli,
-                            .client = call_open (cli, &code),
-                            .name = verb->command ? verb->command : verb->name,
-                            .done = verb->done,
-                            .wanted = verb->wanted,
-                            .gone_is_wanted = verb->gone_is_wanted,
-                            .apply = manage_plan,
-                            .owner = &managing,
-                            .add_report = verb->add_report};
-    if (!acting.client)
+    struct plan_command plan_command = {.cli = cli,
+                                        .client = call_open (cli, &code),
+                                        .name = verb->command ? verb->command : verb->name,
+                                        .done = verb->done,
+                                        .wanted = verb->wanted,
+                                        .gone_is_wanted = verb->gone_is_wanted,
+                                        .apply = manage_plan,
+                                        .owner = &managing,
+                                        .add_report = verb->add_report};
+    if (!plan_command.client)
         return code;
-    code = bulk_apply (&acting, &wish->bulk, ids);
+    code = bulk_apply (&plan_command, &wish->bulk, ids);
     if (code == EXIT_REFUSED && verb->argument == text_argument && !wish->reason && !wish->remark)
         hint_text (verb, ids);
-    zplan_client_destroy (&acting.client);
+    zplan_client_destroy (&plan_command.client);
     return code;
 }
 

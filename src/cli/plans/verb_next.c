@@ -7,7 +7,7 @@
 #include "call.h"
 #include "clock.h"
 #include "instant.h"
-#include "order.h"
+#include "action_frame.h"
 #include "plan_ref.h"
 #include "json_values.h"
 #include "print.h"
@@ -63,10 +63,10 @@ static void print_list (const struct cli *cli, const json_t *times)
         char text[WORD_SIZE];
         if (cli->json)
             json_array_append_new (texts, strcmp (cli->json, "wire") == 0
-                                              ? json_string (instant_word (time, text))
+                                              ? json_string (time_rfc3339_text (time, text))
                                               : json_instant_ms (json_integer_value (time) * 1000));
         else
-            puts (moment_word (time, text));
+            puts (time_line_text (time, text));
     }
     if (cli->json)
         print_json (texts);
@@ -158,7 +158,7 @@ int verb_next (const struct cli *cli)
 {
     struct when_words words = {0};
     struct action_options ignored = {0};
-    struct option_group plan = order_options (&ignored), time = when_options (&words);
+    struct option_group plan = action_option_group (&ignored), time = when_options (&words);
     struct option_group policy = terms_options (&words.terms);
     plan.heading = "Plan, as add takes it; it changes nothing here";
     plan.count--; // omit --now, the last row

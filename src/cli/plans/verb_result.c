@@ -7,7 +7,7 @@
 #include "call.h"
 #include "codes.h"
 #include "json.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "options.h"
 #include "outcomes.h"
 #include "output_print.h"

@@ -6,16 +6,16 @@
 #include "codes.h"
 #include "json.h"
 #include "json_names.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "options.h"
 #include "outcomes.h"
 #include "plan.h"
 #include "plan_ref.h"
-#include "plan_words.h"
+#include "plan_cells.h"
 #include "policy.h"
 #include "print.h"
 #include "rfc3339.h"
-#include "run_words.h"
+#include "run_cells.h"
 #include "terms_show.h"
 
 static const char about[] =
@@ -48,7 +48,7 @@ static void show_id (const char *label, const json_t *id)
     if (!json_integer_value (id))
         return;
     terms_label (label);
-    printf ("%s\n", id_word (id, out));
+    printf ("%s\n", id_hex_text (id, out));
 }
 
 // Print a line for an instant, Unix seconds; NULL or 0: "-".
@@ -56,7 +56,7 @@ static void show_moment (const char *label, const json_t *seconds)
 {
     char out[WORD_SIZE];
     terms_label (label);
-    printf ("%s\n", moment_word (seconds, out));
+    printf ("%s\n", time_line_text (seconds, out));
 }
 
 // -- command
@@ -120,7 +120,7 @@ static void print_stopped_by (const json_t *stopped)
     snprintf (instant, sizeof instant, "%.*sZ", WITHOUT_MS, json_string_value (at));
     if (rfc3339_parse (span_text (instant), &seconds, &ignored) == 0) {
         json_t *number = json_integer (seconds);
-        printf (", %s", moment_word (number, out));
+        printf (", %s", time_line_text (number, out));
         json_decref (number);
     }
 }
@@ -144,11 +144,11 @@ static void show_state (const json_t *plan)
     const json_t *state = json_object_get (plan, "plan_state");
     terms_label ("state");
     colour_on (stdout, state_colour (state));
-    printf ("%s", plain_state (state, out));
+    printf ("%s", state_plain_text (state, out));
     printf ("%s", verdict_words (plan));
     colour_off (stdout, state_colour (state));
     if (state_of (plan) == PLAN_EXECUTE)
-        printf (" since %s", moment_word (json_object_get (plan, "exec_time"), out));
+        printf (" since %s", time_line_text (json_object_get (plan, "exec_time"), out));
     if (state_of (plan) == PLAN_PAUSE && field_number (plan, "held"))
         printf (" when it was submitted");
     if (state_of (plan) == PLAN_PAUSE || state_of (plan) == PLAN_CLOSE)
@@ -195,7 +195,7 @@ static void print_last_run (const json_t *plan)
     write_coloured (stdout, status_colour (status), span_text (outcome_text (status, out)));
     // In the state execute, exec_time is the time of the run in progress.
     if (state_of (plan) != PLAN_EXECUTE && field_number (plan, "exec_time"))
-        printf (", %s", moment_word (json_object_get (plan, "exec_time"), out));
+        printf (", %s", time_line_text (json_object_get (plan, "exec_time"), out));
     json_t *run =
         json_pack ("{sO sO*}", "status", status, "reason", json_object_get (plan, "error_info"));
     write_reason (stdout, ": ", run);
@@ -213,7 +213,7 @@ static void print_schedule (const json_t *plan)
     write_plan_schedule (stdout, plan);
     if (field_number (plan, "plan_type") == SCHEDULE_TIME &&
         !plan_waits (plan)) // otherwise the line `next` shows the time
-        printf (", %s", moment_word (json_object_get (plan, "plan_time"), out));
+        printf (", %s", time_line_text (json_object_get (plan, "plan_time"), out));
     putchar ('\n');
     if (!zone && field_number (plan, "plan_type") <= SCHEDULE_DAY)
         return; // without a zone of its own such a plan does not depend on one
@@ -259,8 +259,8 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
     show_text ("progress", plan_progress);
     if (plan_progress || state_of (plan) != PLAN_EXECUTE)
         return;
-    const char *const request_words[] = {"team", id_word (json_object_get (plan, "plan_id"), id),
-                                         NULL};
+    const char *const request_words[] = {"team",
+                                         id_hex_text (json_object_get (plan, "plan_id"), id), NULL};
     json_t *team = call_command_quietly (cli, client, request_words, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
@@ -288,8 +288,8 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
     // A manual run is not an occurrence: the next one is then still plan_time.
     bool manual = field_number (plan, "extra") > 0;
     json_int_t from = field_number (plan, "plan_time") + !manual;
-    const char *const request_words[] = {"next", id_word (json_object_get (plan, "plan_id"), id),
-                                         "2", NULL};
+    const char *const request_words[] = {
+        "next", id_hex_text (json_object_get (plan, "plan_id"), id), "2", NULL};
     json_t *answer = call_command_quietly (cli, client, request_words, &ignored);
     json_array_foreach (json_object_get (answer, "next"), i, time)
     {
@@ -340,7 +340,7 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     struct verdict ignored;
     char out[WORD_SIZE];
     json_t *filter =
-        json_pack ("{s:s, s:b, s:i}", "plan", id_word (json_object_get (plan, "plan_id"), out),
+        json_pack ("{s:s, s:b, s:i}", "plan", id_hex_text (json_object_get (plan, "plan_id"), out),
                    "newest", 1, "limit", 1);
     json_t *answer = call_with_filter (cli, client, "history", filter, &ignored);
     const json_t *run = json_array_get (json_object_get (answer, "runs"), 0);
@@ -348,7 +348,7 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     if (ended && json_equal (json_object_get (run, "exec_id"), json_object_get (plan, "exec_id"))) {
         json_t *at = json_real (json_number_value (ended) + (double)delay_ms / 1000);
         terms_label ("next try");
-        printf ("%s\n", moment_word (at, out));
+        printf ("%s\n", time_line_text (at, out));
         json_decref (at);
     }
     json_decref (answer);
@@ -363,7 +363,7 @@ static void print_failures (const json_t *plan)
     {
         char out[WORD_SIZE];
         terms_label (i == 0 ? "failures" : "");
-        printf ("%s  ", moment_word (json_object_get (run, "ended"), out));
+        printf ("%s  ", time_line_text (json_object_get (run, "ended"), out));
         printf ("%s  ", outcome_text (json_object_get (run, "status"), out));
         write_run_reason (stdout, run);
         putchar ('\n');

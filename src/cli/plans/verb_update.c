@@ -10,7 +10,7 @@
 #include "instant.h"
 #include "json.h"
 #include "memory.h"
-#include "order.h"
+#include "action_frame.h"
 #include "print.h"
 #include "zonefile.h"
 
@@ -272,7 +272,7 @@ static int add_frame (struct frame_list *self, uint8_t type, json_t *frame, stru
 
 // The frames from the command line, and which of their types were already added.
 struct frame_options {
-    struct zplan_frame frames[ORDER_FRAMES_MAX];
+    struct zplan_frame frames[ACTION_FRAMES_MAX];
     size_t count;
     bool added[UINT8_MAX + 1];
 };
@@ -323,7 +323,7 @@ static int update_messages (const struct action_options *order, const json_t *pl
 {
     struct frame_options given = {.count = 0};
     const json_t *messages = json_object_get (plan, "messages");
-    given.count = order_frames (order, given.frames);
+    given.count = action_frames (order, given.frames);
     if (given.count == 0)
         return 0;
     struct desc desc;
@@ -361,7 +361,7 @@ static json_t *update_fields (const struct update_options *self, const json_t *p
     if (self->order.title)
         json_object_set_new (fields, "description", json_string (self->order.title));
     good = good && set_times (self, plan, fields, reason) == 0 &&
-           order_vote (&self->order, json_object_get (plan, "vote"), &vote, reason) == 0 &&
+           action_vote (&self->order, json_object_get (plan, "vote"), &vote, reason) == 0 &&
            update_messages (&self->order, plan, fields, reason) == 0;
     if (vote)
         json_object_set_new (fields, "vote", vote);
@@ -371,21 +371,21 @@ static json_t *update_fields (const struct update_options *self, const json_t *p
     return NULL;
 }
 
-static int update_one_plan (struct acting *acting, const char *id)
+static int update_one_plan (struct plan_command *command, const char *id)
 {
     int code;
     struct reason reason;
-    json_t *plan = act_read_plan (acting, id, &code);
+    json_t *plan = plan_command_read_plan (command, id, &code);
     if (!plan)
         return code;
-    json_t *fields = update_fields (acting->owner, plan, &reason);
+    json_t *fields = update_fields (command->owner, plan, &reason);
     if (fields) {
         char *text = json_write (fields);
-        code = act_command (acting, id, text);
+        code = plan_command_send (command, id, text);
         free (text);
     } else {
         struct verdict verdict = verdict_refused (reason.text);
-        code = act_report_refused (acting, id, &verdict);
+        code = plan_command_report_rejection (command, id, &verdict);
     }
     json_decref (fields);
     json_decref (plan);
@@ -395,16 +395,16 @@ static int update_one_plan (struct acting *acting, const char *id)
 static int update_plans (const struct cli *cli, struct update_options *self, struct plan_ids *ids)
 {
     int code;
-    struct acting acting = {.cli = cli,
-                            .client = call_open (cli, &code),
-                            .name = "update",
-                            .done = "updated",
-                            .apply = update_one_plan,
-                            .owner = self};
-    if (!acting.client)
+    struct plan_command command = {.cli = cli,
+                                   .client = call_open (cli, &code),
+                                   .name = "update",
+                                   .done = "updated",
+                                   .apply = update_one_plan,
+                                   .owner = self};
+    if (!command.client)
         return code;
-    code = bulk_apply (&acting, &self->bulk, ids);
-    zplan_client_destroy (&acting.client);
+    code = bulk_apply (&command, &self->bulk, ids);
+    zplan_client_destroy (&command.client);
     return code;
 }
 
@@ -432,8 +432,8 @@ static int check_update_options (struct update_options *self, struct reason *rea
     json_t *vote = NULL, *nothing = json_object (), *fields = json_object ();
     if (!words->wall_clock)
         words->timezone = NULL; // on its own --timezone only says how other options are read
-    const struct option_group groups[] = {order_change_options (&trial.order), when_options (words),
-                                          terms_options (&words->terms),
+    const struct option_group groups[] = {action_change_options (&trial.order),
+                                          when_options (words), terms_options (&words->terms),
                                           terms_names_changed (&words->terms)};
     bool given = self->no_keep || self->no_wall_clock;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
@@ -452,7 +452,7 @@ static int check_update_options (struct update_options *self, struct reason *rea
     else if (!when_check_conflicts (&self->order.words, reason) &&
              !(with_stored && check_repeat_and_skip (&self->order.words, self->zone, reason)) &&
              !set_times_in_zone (&trial, self->zone, nothing, fields, reason))
-        rc = order_vote (&self->order, NULL, &vote, reason);
+        rc = action_vote (&self->order, NULL, &vote, reason);
     json_decref (vote);
     json_decref (nothing);
     json_decref (fields);
@@ -466,7 +466,7 @@ int verb_update (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan update ID... | --of-target NAME ... | --all  [--title TEXT] [TIME] ...",
         .about = about,
-        .groups = {order_change_options (&self.order), when_options (&self.order.words),
+        .groups = {action_change_options (&self.order), when_options (&self.order.words),
                    terms_options (&self.order.words.terms),
                    terms_names_changed (&self.order.words.terms),
                    OPTION_GROUP ("Besides", rows, &self), which, bulk_options (&self.bulk)},

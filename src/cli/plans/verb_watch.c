@@ -110,7 +110,7 @@ static bool has_watch_ended (struct event_watch *self)
 // -- the position file
 
 // Read the epoch and number of the last result; a missing file is not an error.
-static int place_read (struct watch_wanted *wanted, struct reason *reason)
+static int position_read (struct watch_wanted *wanted, struct reason *reason)
 {
     char rest;
     FILE *file = fopen (wanted->place, "r");
@@ -130,7 +130,7 @@ static int place_read (struct watch_wanted *wanted, struct reason *reason)
 }
 
 // Write the position to a new file and rename it, so that the file is always complete.
-static void place_write (struct event_watch *self, const char *epoch, int64_t seq)
+static void position_write (struct event_watch *self, const char *epoch, int64_t seq)
 {
     char other[PATH_MAX];
     int size = snprintf (other, sizeof other, "%s.new", self->place);
@@ -162,7 +162,7 @@ static void print_result (struct event_watch *self, const struct zplan_result *r
     }
     json_decref (object);
     if (done && self->place && result->seq && *result->epoch)
-        place_write (self, result->epoch, result->seq);
+        position_write (self, result->epoch, result->seq);
     if (wanted)
         count_line (self);
 }
@@ -182,7 +182,7 @@ static void report_no_answer (struct event_watch *self, const struct zplan_notic
     complain (NULL, span_text ("until that is answered, what does not come cannot be asked for"));
 }
 
-static void take_notice (void *context, const struct zplan_notice *notice)
+static void handle_notice (void *context, const struct zplan_notice *notice)
 {
     struct event_watch *self = context;
     if (has_watch_ended (self))
@@ -301,7 +301,7 @@ static int begin_watch (struct event_watch *self, const char *title,
                                       .epoch = wanted->epoch,
                                       .title = title,
                                       .timeout_ms = cli->timeout_ms,
-                                      .fn = take_notice,
+                                      .fn = handle_notice,
                                       .context = self};
     int error = zplan_subscriber_recover (self->subscriber, &recovery);
     if (!error)
@@ -315,7 +315,7 @@ static int begin_watch (struct event_watch *self, const char *title,
 
 // Create the position file at the first start, with the current position: so a restart loses
 // nothing even if no result was received before. Returns an exit code.
-static int place_create (struct event_watch *self, struct watch_wanted *wanted)
+static int position_create (struct event_watch *self, struct watch_wanted *wanted)
 {
     int code;
     const char *const request_words[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
@@ -327,7 +327,7 @@ static int place_create (struct event_watch *self, struct watch_wanted *wanted)
         snprintf (wanted->read_epoch, EPOCH_SIZE, "%s", text);
         wanted->epoch = wanted->read_epoch;
         wanted->since = last;
-        place_write (self, wanted->epoch, last);
+        position_write (self, wanted->epoch, last);
         code = self->code;
     }
     json_decref (answer);
@@ -341,7 +341,7 @@ static int watch_results (struct event_watch *self, const char *title, struct wa
     self->subscriber = open_subscriber (self->cli, &code);
     if (!self->subscriber)
         return code;
-    code = self->place && wanted->since < 0 ? place_create (self, wanted) : EXIT_DONE;
+    code = self->place && wanted->since < 0 ? position_create (self, wanted) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = begin_watch (self, title, wanted);
     return code == EXIT_DONE ? wait_and_print (self) : code;
@@ -377,7 +377,8 @@ int verb_watch (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (check_watch_options (&wanted, &reason) || (wanted.place && place_read (&wanted, &reason)))
+    if (check_watch_options (&wanted, &reason) ||
+        (wanted.place && position_read (&wanted, &reason)))
         return usage_error (cli->argv[0], &reason);
     if (wanted.program && hook_check (wanted.program, &reason))
         return complain (NULL, span_text (reason.text));

@@ -66,7 +66,7 @@ static void print_reason_time (struct span at)
     if (!at.size || rfc3339_parse (at, &seconds, &ignored))
         return;
     json_t *number = json_integer (seconds);
-    printf (", %s", moment_word (number, word));
+    printf (", %s", time_line_text (number, word));
     json_decref (number);
 }
 
@@ -91,7 +91,7 @@ static void print_reasons (const char *id, const json_t *answer)
     char word[WORD_SIZE];
     const json_t *state = json_object_get (answer, "plan_state");
     print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
-    write_coloured (stdout, state_colour (state), span_text (plain_state (state, word)));
+    write_coloured (stdout, state_colour (state), span_text (state_plain_text (state, word)));
     puts (field_is_true (answer, "running") ? ", a run is in progress" : "");
     why_print (json_object_get (answer, "reasons"));
 }
@@ -101,9 +101,10 @@ static void print_object (const struct cli *cli, const char *id, const json_t *a
     char word[WORD_SIZE];
     json_t *object = json_object ();
     const json_t *plan_id = json_object_get (answer, "plan_id");
-    json_object_set_new (object, "id", json_string (plan_id ? id_word (plan_id, word) : id));
-    json_object_set_new (object, "state",
-                         json_string (state_word (json_object_get (answer, "plan_state"), word)));
+    json_object_set_new (object, "id", json_string (plan_id ? id_hex_text (plan_id, word) : id));
+    json_object_set_new (
+        object, "state",
+        json_string (state_wire_text (json_object_get (answer, "plan_state"), word)));
     json_object_update (object, (json_t *)(uintptr_t)answer);
     print_answer_new (cli, JSON_ANSWER, object);
 }

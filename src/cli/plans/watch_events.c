@@ -60,7 +60,7 @@ static void print_plan_event (const struct zplan_event *event, const json_t *sta
     if (json_object_get (state, "description")) {
         printf (" \"");
         write_frame (stdout, json_object_get (state, "description"));
-        printf ("\" %s", plain_state (json_object_get (state, "plan_state"), word));
+        printf ("\" %s", state_plain_text (json_object_get (state, "plan_state"), word));
     }
     print_member (flow, "run");
     if (json_object_get (flow, "step"))
@@ -71,8 +71,8 @@ static void print_plan_event (const struct zplan_event *event, const json_t *sta
 static void print_line (const struct zplan_event *event, const json_t *state)
 {
     char now[RFC3339_SIZE];
-    look_refresh ();
-    rfc3339_format (look_now ()->now, now);
+    display_refresh ();
+    rfc3339_format (display_get ()->now, now);
     printf ("%s %s ", now, event_word (event->code));
     print_bytes (span_of (event->station, event->station_size));
     if (event->code == ZPLAN_EVENT_FLOW)

@@ -38,33 +38,33 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
 
 // -- with --dry-run
 
-static void preview_plan (const struct acting *acting, const char *id, const json_t *plan)
+static void preview_plan (const struct plan_command *command, const char *id, const json_t *plan)
 {
     char state[WORD_SIZE];
-    if (acting->cli->json) {
+    if (command->cli->json) {
         json_t *bare = plan_object (plan);
         json_object_del (bare, "messages");
-        print_answer_new (acting->cli, JSON_ANSWER,
+        print_answer_new (command->cli, JSON_ANSWER,
                           json_pack ("{s:s, s:s, s:o}", "id",
-                                     id_word (json_object_get (plan, "plan_id"), state), "would",
-                                     acting->name, "plan", bare));
+                                     id_hex_text (json_object_get (plan, "plan_id"), state),
+                                     "would", command->name, "plan", bare));
         return;
     }
     print_between ("plan ", span_text (plan_ref_shown (id)), "");
-    printf (" would be %s: target ", acting->done);
+    printf (" would be %s: target ", command->done);
     print_bytes (field_text (plan, "station"));
-    printf (", %s, title \"", plain_state (json_object_get (plan, "plan_state"), state));
+    printf (", %s, title \"", state_plain_text (json_object_get (plan, "plan_state"), state));
     write_frame (stdout, json_object_get (plan, "description"));
     printf ("\"\n");
 }
 
-static int preview_one_plan (struct acting *acting, const char *id)
+static int preview_one_plan (struct plan_command *command, const char *id)
 {
     int code;
-    json_t *plan = act_read_plan (acting, id, &code);
+    json_t *plan = plan_command_read_plan (command, id, &code);
     if (!plan)
         return code;
-    preview_plan (acting, id, plan);
+    preview_plan (command, id, plan);
     json_decref (plan);
     return EXIT_DONE;
 }
@@ -73,18 +73,18 @@ static int preview_one_plan (struct acting *acting, const char *id)
 
 // The plans that the filter selects, and what to do with them.
 struct collecting {
-    struct acting *acting;
+    struct plan_command *command;
     struct plan_ids *ids;
     bool dry_run;
 };
 
-static bool needs_no_change (const struct acting *acting, const json_t *plan)
+static bool needs_no_change (const struct plan_command *command, const json_t *plan)
 {
     int64_t state;
-    return json_get_integer (plan, "plan_state", 0, 31, &state) && acting->wanted >> state & 1;
+    return json_get_integer (plan, "plan_state", 0, 31, &state) && command->wanted >> state & 1;
 }
 
-static bool take_plan (void *owner, const json_t *plan)
+static bool handle_plan (void *owner, const json_t *plan)
 {
     struct collecting *self = owner;
     int64_t id;
@@ -94,56 +94,57 @@ static bool take_plan (void *owner, const json_t *plan)
         return true;
     }
     ident_text ((uint64_t)id, text);
-    if (needs_no_change (self->acting, plan)) {
-        act_note_unchanged (self->acting, text);
+    if (needs_no_change (self->command, plan)) {
+        plan_command_note_unchanged (self->command, text);
         return true;
     }
     plan_ids_add (self->ids, (uint64_t)id);
     if (self->dry_run)
-        preview_plan (self->acting, text, plan);
-    progress_step (&self->acting->progress, self->ids->count, 0);
+        preview_plan (self->command, text, plan);
+    progress_step (&self->command->progress, self->ids->count, 0);
     return true;
 }
 
-static void print_totals (const struct acting *acting)
+static void print_totals (const struct plan_command *command)
 {
-    if (acting->cli->json)
+    if (command->cli->json)
         return; // with --json each plan has its own object
-    printf ("%zu %s", acting->count, acting->done);
-    if (acting->already)
-        printf (", %zu already", acting->already);
-    if (acting->refused)
-        printf (", %zu refused", acting->refused);
+    printf ("%zu %s", command->count, command->done);
+    if (command->already)
+        printf (", %zu already", command->already);
+    if (command->refused)
+        printf (", %zu refused", command->refused);
     putchar ('\n');
 }
 
 // Apply the verb to the selected plans. All pages are read before any plan is changed, because a
 // change may shift the pages.
-static int apply_to_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
+static int apply_to_selected (struct plan_command *command, const struct bulk *self,
+                              struct plan_ids *ids)
 {
-    acting->selected = true;
-    struct collecting collecting = {acting, ids, self->dry_run};
-    progress_start (&acting->progress, acting->name,
+    command->selected = true;
+    struct collecting collecting = {command, ids, self->dry_run};
+    progress_start (&command->progress, command->name,
                     self->dry_run ? PROGRESS_LINES : PROGRESS_QUIET);
     struct verdict verdict = select_walk (
-        acting->cli, acting->client, &self->selection,
-        &(struct selected){.take = take_plan, .owner = &collecting, .room = INT64_MAX});
-    progress_clear (&acting->progress);
-    if (verdict.code == EXIT_DONE && ids->count == 0 && acting->already == 0)
+        command->cli, command->client, &self->selection,
+        &(struct selected){.take = handle_plan, .owner = &collecting, .room = INT64_MAX});
+    progress_clear (&command->progress);
+    if (verdict.code == EXIT_DONE && ids->count == 0 && command->already == 0)
         complain (NULL, span_text ("no plan matches"));
     if (verdict.code != EXIT_DONE || self->dry_run)
         return verdict_print (&verdict, NULL);
-    progress_start (&acting->progress, acting->name, PROGRESS_LINES);
-    int code = act_on_plans (acting, ids);
-    if (ids->count > 0 || acting->already > 0)
-        print_totals (acting);
+    progress_start (&command->progress, command->name, PROGRESS_LINES);
+    int code = plan_command_each (command, ids);
+    if (ids->count > 0 || command->already > 0)
+        print_totals (command);
     return code;
 }
 
-int bulk_apply (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
+int bulk_apply (struct plan_command *command, const struct bulk *self, struct plan_ids *ids)
 {
     if (self->dry_run)
-        acting->apply = preview_one_plan;
-    progress_start (&acting->progress, acting->name, PROGRESS_LINES);
-    return ids->count ? act_on_plans (acting, ids) : apply_to_selected (acting, self, ids);
+        command->apply = preview_one_plan;
+    progress_start (&command->progress, command->name, PROGRESS_LINES);
+    return ids->count ? plan_command_each (command, ids) : apply_to_selected (command, self, ids);
 }

@@ -2,7 +2,7 @@
 // (--dry-run).
 #pragma once
 
-#include "act.h"
+#include "plan_command.h"
 #include "select.h"
 
 struct bulk {
@@ -21,4 +21,4 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
 // Apply the verb to the plans with these ids, or, if there are none, to the selected ones; with
 // --dry-run only list them. Selected plans that are in no need of a change are skipped, and counted
 // in the summary, which is printed last. Returns an exit code.
-int bulk_apply (struct acting *acting, const struct bulk *self, struct plan_ids *ids);
+int bulk_apply (struct plan_command *command, const struct bulk *self, struct plan_ids *ids);

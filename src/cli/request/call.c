@@ -10,7 +10,7 @@
 #include "endpoints.h"
 #include "ident.h"
 #include "json.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "options.h"
 #include "outcomes.h"
 #include "plan_ref.h"
@@ -346,10 +346,10 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
     return verdict_print (&verdict, subject);
 }
 
-int call_for_each_word (const struct cli *cli, struct zplan_client *client, char *const *words,
-                        int count,
-                        int (*ask) (const struct cli *cli, struct zplan_client *client,
-                                    const char *word))
+int call_for_each_argument (const struct cli *cli, struct zplan_client *client, char *const *words,
+                            int count,
+                            int (*ask) (const struct cli *cli, struct zplan_client *client,
+                                        const char *word))
 {
     int code = EXIT_DONE;
     for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {

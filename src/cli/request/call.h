@@ -119,10 +119,10 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
 
 // Call `ask` for each word. Stops at EXIT_NO_ANSWER. Returns the last exit code that was not
 // EXIT_DONE.
-int call_for_each_word (const struct cli *cli, struct zplan_client *client, char *const *words,
-                        int count,
-                        int (*ask) (const struct cli *cli, struct zplan_client *client,
-                                    const char *word));
+int call_for_each_argument (const struct cli *cli, struct zplan_client *client, char *const *words,
+                            int count,
+                            int (*ask) (const struct cli *cli, struct zplan_client *client,
+                                        const char *word));
 
 // Run a verb that takes ids or names of plans (plan_ref.h) and no options: call `ask` for each.
 // Stops at EXIT_NO_ANSWER. Returns the last exit code that was not EXIT_DONE.

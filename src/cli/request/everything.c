@@ -37,7 +37,7 @@ static bool has_masked_callback (const json_t *fields)
     json_t *callback = json_object_get (fields, "callback");
     json_t *rule = json_is_string (callback) ? json_read_object (text_of (callback), &ignored)
                                              : json_incref (callback);
-    bool masked = callback && !callback_rule_judge (NULL, rule, &ignored);
+    bool masked = callback && !callback_rule_check (NULL, rule, &ignored);
     json_decref (rule);
     return masked;
 }
@@ -112,7 +112,7 @@ static int write_flows (struct everything_export *self)
 
 // -- history
 
-static bool take_runs (struct pages *pages, const json_t *page)
+static bool handle_runs (struct pages *pages, const json_t *page)
 {
     struct everything_export *self = pages->owner;
     size_t i;
@@ -138,7 +138,7 @@ static int write_history (struct everything_export *self)
         .word = "history",
         .filter = json_pack ("{sb ss*}", "output", 1, "after", *self->last ? self->last : NULL),
         .room = INT64_MAX,
-        .take = take_runs,
+        .take = handle_runs,
         .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     return verdict_print (&verdict, NULL);
@@ -234,7 +234,7 @@ static void write_plan (json_t *plan)
     write_record ("plan", json_pack ("{s:o}", "plan", plan));
 }
 
-static bool take_plans (struct pages *pages, const json_t *page)
+static bool handle_plans (struct pages *pages, const json_t *page)
 {
     struct everything_export *self = pages->owner;
     size_t i;
@@ -252,7 +252,7 @@ static int write_plans (struct everything_export *self)
     struct pages pages = {.word = "list",
                           .filter = json_object (),
                           .room = INT64_MAX,
-                          .take = take_plans,
+                          .take = handle_plans,
                           .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     if (verdict.code == EXIT_DONE && self->plans.trouble.code == EXIT_DONE)
@@ -274,7 +274,7 @@ static int write_head (struct everything_export *self)
     int64_t now_ms = field_number (stats, "now_ms");
     json_t *seconds = json_integer (now_ms / 1000);
     json_t *record = json_pack ("{s:i, s:s, s:s}", "format", EVERYTHING_FORMAT, "written",
-                                instant_word (seconds, now), "station", self->cli->connect);
+                                time_rfc3339_text (seconds, now), "station", self->cli->connect);
     json_object_set (record, "version", json_object_get (stats, "version"));
     write_record ("everything", record);
     json_decref (seconds);

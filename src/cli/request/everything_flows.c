@@ -77,7 +77,7 @@ static struct flow_version *read_flow_version (struct flow_export *self, const c
 {
     char number[WORD_SIZE];
     struct zplan_reply reply;
-    const char *const request_words[] = {"get", name, number_word (version, number)};
+    const char *const request_words[] = {"get", name, number_cell_text (version, number)};
     int outcome =
         zplan_client_manage (self->client, "flow", request_words, version ? 3 : 2, &reply);
     if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)

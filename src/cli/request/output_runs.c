@@ -6,7 +6,7 @@
 #include "pages.h"
 #include "plan_ref.h"
 
-static bool take_runs (struct pages *self, const json_t *page)
+static bool handle_runs (struct pages *self, const json_t *page)
 {
     json_t *found = self->owner;
     size_t i;
@@ -30,7 +30,7 @@ static json_t *request_output_runs (const struct cli *cli, struct zplan_client *
                           .filter =
                               json_pack ("{ss sb sb}", "plan", plan, "output", 1, "newest", 1),
                           .room = count,
-                          .take = take_runs,
+                          .take = handle_runs,
                           .owner = found};
     struct verdict verdict = pages_read (cli, client, &pages);
     *ret_code = verdict_print (&verdict, NULL);

@@ -118,13 +118,13 @@ struct selection_walk {
 static bool matches_filters (const struct selection *selection, const json_t *plan)
 {
     char out[WORD_SIZE];
-    const char *word = verdict_word (json_object_get (plan, "verdict"), out);
+    const char *word = verdict_name_text (json_object_get (plan, "verdict"), out);
     if (selection->dead)
         return strcmp (word, "failure") == 0 || strcmp (word, "pending") == 0;
     return !selection->verdict || strcmp (word, selection->verdict) == 0;
 }
 
-static bool take_page (struct pages *pages, const json_t *page)
+static bool handle_page (struct pages *pages, const json_t *page)
 {
     struct selection_walk *walk = pages->owner;
     struct selected *selected = &walk->selected;
@@ -149,7 +149,7 @@ struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
     struct pages pages = {.word = "list",
                           .filter = station_filter (selection),
                           .room = filters_on_client (selection) ? INT64_MAX : selected->room,
-                          .take = take_page,
+                          .take = handle_page,
                           .owner = &walk};
     struct verdict verdict = pages_read (cli, client, &pages);
     if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)

@@ -106,7 +106,7 @@ static bool report_idle_target (const struct cli *cli, struct zplan_client *clie
     if (fault.known && !waiting.plans)
         return true;
     snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
-              name, fault.is, moment_word (fault.since, since), waiting.plans,
+              name, fault.is, time_line_text (fault.since, since), waiting.plans,
               waiting.more && waiting.plans ? " or more" : "", waiting.plans == 1 ? "" : "s",
               waiting.plans == 1 ? "s" : "");
     doctor_add_finding (health, waiting.plans ? FOUND_PROBLEM : FOUND_WARNING, fault.advice, text);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan_words.h"
+#include "plan_cells.h"
 #include "print.h"
-#include "run_words.h"
+#include "run_cells.h"
 #include "text_table.h"
 #include "width.h"
 
@@ -20,7 +20,7 @@ static void print_cut (int used, const char *before, const char *text, const cha
 {
     char *safe = NULL;
     size_t size;
-    int columns = look_now ()->columns;
+    int columns = display_get ()->columns;
     FILE *memory = text_open (&safe, &size);
     write_bytes (memory, span_text (text));
     fclose (memory);

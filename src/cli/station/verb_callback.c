@@ -96,7 +96,7 @@ struct callback_listing {
     struct text_table *table;
 };
 
-static bool take_page (struct pages *pages, const json_t *page)
+static bool handle_page (struct pages *pages, const json_t *page)
 {
     const struct callback_listing *self = pages->owner;
     size_t i;
@@ -123,7 +123,7 @@ static int callback_list (const struct subcommand_call *request)
     struct pages pages = {.word = "list",
                           .filter = json_pack ("{s:s}", "station", target),
                           .room = INT64_MAX,
-                          .take = take_page,
+                          .take = handle_page,
                           .owner = &listing};
     struct verdict verdict = pages_read (cli, request->client, &pages);
     table_end (&listing.table);
@@ -149,8 +149,8 @@ static int redeliver_callback (const struct cli *cli, struct zplan_client *clien
 
 static int callback_redeliver (const struct subcommand_call *request)
 {
-    return call_for_each_word (request->cli, request->client, request->args, request->count,
-                               redeliver_callback);
+    return call_for_each_argument (request->cli, request->client, request->args, request->count,
+                                   redeliver_callback);
 }
 
 // -- test

@@ -112,10 +112,10 @@ static void print_targets (const json_t *stats)
         char since[WORD_SIZE];
         print_between ("      target ", field_text (target, "name"), "");
         printf (" is %s since %s", field_is_true (target, "connected") ? "connected" : "away",
-                moment_word (json_object_get (target, "since"), since));
+                time_line_text (json_object_get (target, "since"), since));
         const json_t *unresponsive = json_object_get (target, "unresponsive_since");
         if (unresponsive)
-            printf (", unresponsive since %s", moment_word (unresponsive, since));
+            printf (", unresponsive since %s", time_line_text (unresponsive, since));
         putchar ('\n');
     }
 }
@@ -144,7 +144,7 @@ static void report_health (const json_t *health, const json_t *stats, bool works
         print_between ("      ", text_of (owner), "");
         if (json_integer_value (owner_since) > 0)
             printf (" owns the plans since %s; %" PRId64 " standby%s\n",
-                    moment_word (owner_since, since), standbys, standbys == 1 ? "" : "s");
+                    time_line_text (owner_since, since), standbys, standbys == 1 ? "" : "s");
         else
             puts (" has not reached the plans yet");
     }

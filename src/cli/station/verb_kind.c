@@ -116,15 +116,15 @@ static int kind_change (const struct cli *cli, struct zplan_client *client, cons
                         quoted (change.name));
 }
 
-static int kind_remove_one (const struct cli *cli, struct zplan_client *client, const char *name)
+static int remove_kind (const struct cli *cli, struct zplan_client *client, const char *name)
 {
     return kind_change (cli, client, name, NULL);
 }
 
 static int kind_remove (const struct subcommand_call *request)
 {
-    return call_for_each_word (request->cli, request->client, request->args, request->count,
-                               kind_remove_one);
+    return call_for_each_argument (request->cli, request->client, request->args, request->count,
+                                   remove_kind);
 }
 
 // -- put

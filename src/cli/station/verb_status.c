@@ -13,7 +13,7 @@
 #include "outcomes.h"
 #include "pages.h"
 #include "plan.h"
-#include "plan_words.h"
+#include "plan_cells.h"
 #include "print.h"
 #include "status_screen.h"
 
@@ -69,7 +69,7 @@ static void add_running (struct status *status, json_t *plan)
         json_array_append (status->running, plan);
 }
 
-static bool take_plans (struct pages *pages, const json_t *page)
+static bool handle_plans (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
     struct status *status = &self->status;
@@ -91,7 +91,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
 }
 
 // Take the running plans of a page, also those beyond the plans that were counted.
-static bool take_running_page (struct pages *pages, const json_t *page)
+static bool handle_running_page (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
     size_t i;
@@ -102,7 +102,7 @@ static bool take_running_page (struct pages *pages, const json_t *page)
 
 // Take the plans that run next: they arrive in the order of their times. Plans being retried are
 // not listed.
-static bool take_next_plans (struct pages *pages, const json_t *page)
+static bool handle_next_plans (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
     size_t i;
@@ -141,8 +141,8 @@ static void add_progress (struct status_query *self, json_t *plan)
     struct verdict ignored;
     if (json_object_get (plan, "progress"))
         return;
-    const char *const request_words[] = {"team", id_word (json_object_get (plan, "plan_id"), id),
-                                         NULL};
+    const char *const request_words[] = {"team",
+                                         id_hex_text (json_object_get (plan, "plan_id"), id), NULL};
     json_t *team = call_command_quietly (self->cli, self->client, request_words, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
@@ -172,7 +172,7 @@ static struct verdict request_plans (struct status_query *self)
     size_t i;
     json_t *plan;
     struct status *status = &self->status;
-    struct verdict verdict = read_pages (self, NULL, NULL, PLANS_MAX, take_plans);
+    struct verdict verdict = read_pages (self, NULL, NULL, PLANS_MAX, handle_plans);
     if (verdict.code != EXIT_DONE) {
         status->plans = -1;
         return verdict;
@@ -180,12 +180,12 @@ static struct verdict request_plans (struct status_query *self)
     if (status->more) {
         json_array_clear (status->running);
         status->running_count = status->paused = status->dead = 0;
-        verdict = read_pages (self, "state", "execute", INT64_MAX, take_running_page);
+        verdict = read_pages (self, "state", "execute", INT64_MAX, handle_running_page);
         if (verdict.code == EXIT_DONE)
             verdict = read_pages (self, "order", "stopped", INT64_MAX, count_stopped_page);
     }
     if (verdict.code == EXIT_DONE)
-        verdict = read_pages (self, "order", "time", PLANS_MAX, take_next_plans);
+        verdict = read_pages (self, "order", "time", PLANS_MAX, handle_next_plans);
     json_array_foreach (status->running, i, plan) add_progress (self, plan);
     return verdict;
 }
@@ -221,7 +221,7 @@ static void count_run (struct status_query *self, json_t *run)
     }
 }
 
-static bool take_runs (struct pages *pages, const json_t *page)
+static bool handle_runs (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
     size_t i;
@@ -293,9 +293,9 @@ static struct verdict request_failed_runs (struct status_query *self)
                           .filter = json_pack ("{s:b}", "newest", 1),
                           .room = INT64_MAX,
                           .size = PAGE_LARGE,
-                          .take = take_runs,
+                          .take = handle_runs,
                           .owner = self};
-    instant_since ("yesterday", look_now ()->now, &since);
+    instant_since ("yesterday", display_get ()->now, &since);
     self->since_ms = since * 1000;
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     json_array_foreach (self->status.failed, i, run)

@@ -82,8 +82,8 @@ static int target_change (const struct cli *cli, struct zplan_client *client, co
 
 static int remove_targets (const struct subcommand_call *request)
 {
-    return call_for_each_word (request->cli, request->client, request->args, request->count,
-                               target_change);
+    return call_for_each_argument (request->cli, request->client, request->args, request->count,
+                                   target_change);
 }
 
 // Add the target of each line of standard input.
@@ -122,7 +122,7 @@ static int add_targets (const struct subcommand_call *request)
         scrub_keys (request->args[i]);
     }
     int code =
-        call_for_each_word (request->cli, request->client, texts, request->count, target_add);
+        call_for_each_argument (request->cli, request->client, texts, request->count, target_add);
     for (size_t i = 0; i < count; i++)
         free (texts[i]);
     free (texts);

@@ -173,8 +173,8 @@ static const struct column columns[] = {
 static void write_line (FILE *out, enum colour colour, const char *text)
 {
     struct span line = span_text (text);
-    if (look_now ()->columns)
-        line.size = text_fit (line, look_now ()->columns);
+    if (display_get ()->columns)
+        line.size = text_fit (line, display_get ()->columns);
     colour_on (out, colour);
     fwrite (line.data, 1, line.size, out);
     colour_off (out, colour);
@@ -239,7 +239,7 @@ static void draw_top (const struct top *self)
     size_t size, i;
     const json_t *target;
     FILE *out = text_open (&text, &size);
-    look_refresh ();
+    display_refresh ();
     write_heading (self, out);
     struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, out);
     json_array_foreach (json_object_get (self->view, "targets"), i, target)

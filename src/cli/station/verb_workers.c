@@ -120,7 +120,7 @@ static void report_drained (const struct cli *cli, const char *name,
                           json_pack ("{s:s, s:O?}", "drained", name, "workers", count));
     } else if (answer) {
         print_between ("worker ", span_text (name), "");
-        printf (" drains (%s)\n", number_word (count, word));
+        printf (" drains (%s)\n", number_cell_text (count, word));
     }
     json_decref (answer);
 }
@@ -150,7 +150,7 @@ int verb_drain (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &exit_code);
     if (!client)
         return exit_code;
-    exit_code = call_for_each_word (cli, client, cli->argv + 1, count, drain_worker);
+    exit_code = call_for_each_argument (cli, client, cli->argv + 1, count, drain_worker);
     zplan_client_destroy (&client);
     return exit_code;
 }

@@ -8,7 +8,7 @@
 #include "codes.h"
 #include "ident.h"
 #include "json.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "memory.h"
 #include "plan.h"
 #include "schedule.h"
@@ -264,7 +264,7 @@ void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire)
 
 // -- words
 
-const char *number_word (const json_t *number, char out[WORD_SIZE])
+const char *number_cell_text (const json_t *number, char out[WORD_SIZE])
 {
     if (json_is_integer (number))
         snprintf (out, WORD_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value (number));
@@ -284,28 +284,28 @@ static const char *styled_time (const json_t *seconds, enum moment_style style, 
     if (time == 0)
         snprintf (out, WORD_SIZE, "-");
     else if (time < 0 || time > SCHEDULE_TIME_MAX)
-        number_word (seconds, out);
+        number_cell_text (seconds, out);
     else
-        moment_text (time, look_now ()->now, style, out);
+        moment_text (time, display_get ()->now, style, out);
     return out;
 }
 
-const char *time_word (const json_t *seconds, char out[WORD_SIZE])
+const char *time_cell_text (const json_t *seconds, char out[WORD_SIZE])
 {
-    return styled_time (seconds, look_now ()->times, out);
+    return styled_time (seconds, display_get ()->times, out);
 }
 
-const char *moment_word (const json_t *seconds, char out[WORD_SIZE])
+const char *time_line_text (const json_t *seconds, char out[WORD_SIZE])
 {
-    return styled_time (seconds, look_now ()->times_alone, out);
+    return styled_time (seconds, display_get ()->times_alone, out);
 }
 
-const char *instant_word (const json_t *seconds, char out[WORD_SIZE])
+const char *time_rfc3339_text (const json_t *seconds, char out[WORD_SIZE])
 {
     return styled_time (seconds, MOMENT_ABSOLUTE, out);
 }
 
-const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE])
+const char *duration_between_text (const json_t *from, const json_t *to, char out[WORD_SIZE])
 {
     double took = json_number_value (to) - json_number_value (from);
     if (!json_is_number (from) || !json_is_number (to) || !(took >= 0 && took < 1e9))
@@ -315,11 +315,11 @@ const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE]
     return out;
 }
 
-const char *id_word (const json_t *id, char out[WORD_SIZE])
+const char *id_hex_text (const json_t *id, char out[WORD_SIZE])
 {
     json_int_t number = json_integer_value (id);
     if (number <= 0)
-        return number_word (NULL, out);
+        return number_cell_text (NULL, out);
     return ident_text ((uint64_t)number, out);
 }
 
@@ -327,7 +327,7 @@ const char *id_word (const json_t *id, char out[WORD_SIZE])
 static const char *table_word (const json_t *value, const char *word, char out[WORD_SIZE])
 {
     if (json_is_integer (value))
-        return word ? word : number_word (value, out);
+        return word ? word : number_cell_text (value, out);
     const char *text = json_string_value (value);
     bool safe = text && *text && strspn (text, "abcdefghijklmnopqrstuvwxyz_-+ ") == strlen (text);
     snprintf (out, WORD_SIZE, "%s", safe ? text : "-");
@@ -348,19 +348,19 @@ static enum plan_state state_of (const json_t *state)
     return number >= 0 && number < PLAN_STATES ? (enum plan_state)number : PLAN_STATES;
 }
 
-const char *state_word (const json_t *value, char out[WORD_SIZE])
+const char *state_wire_text (const json_t *value, char out[WORD_SIZE])
 {
     enum plan_state state = state_of (value);
     return table_word (value, state < PLAN_STATES ? plan_state_name (state) : NULL, out);
 }
 
-const char *plain_state (const json_t *value, char out[WORD_SIZE])
+const char *state_plain_text (const json_t *value, char out[WORD_SIZE])
 {
     enum plan_state state = state_of (value);
     return table_word (value, state < PLAN_STATES ? plan_state_word (state) : NULL, out);
 }
 
-const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
+const char *verdict_name_text (const json_t *verdict, char out[WORD_SIZE])
 {
     bool none = json_is_integer (verdict) && json_integer_value (verdict) == VERDICT_NONE;
     return none ? "-" : table_word (verdict, json_verdict_name (verdict), out);
@@ -405,9 +405,9 @@ json_t *plan_object (const json_t *plan)
     const json_t *type = json_object_get (plan, "plan_type");
     json_t *object = json_object ();
     if (json_integer_value (id) > 0)
-        json_object_set_new (object, "id", json_string (id_word (id, out)));
+        json_object_set_new (object, "id", json_string (id_hex_text (id, out)));
     if (state)
-        json_object_set_new (object, "state", json_string (state_word (state, out)));
+        json_object_set_new (object, "state", json_string (state_wire_text (state, out)));
     if (type)
         json_object_set_new (object, "type", json_string (type_word (type, out)));
     json_object_update_missing (object, (json_t *)(uintptr_t)plan);

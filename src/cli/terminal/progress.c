@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "look.h"
+#include "display.h"
 
 enum { PATIENCE_US = 2000000, PACE_US = 200000, BAR = 20 };
 
@@ -12,7 +12,7 @@ void progress_start (struct progress *self, const char *verb, enum progress_outp
 {
     *self = (struct progress){
         .verb = verb, .things = "plans", .next_us = clock_mono_us () + PATIENCE_US};
-    self->wanted = isatty (STDERR_FILENO) && look_now ()->obeys &&
+    self->wanted = isatty (STDERR_FILENO) && display_get ()->obeys &&
                    (output == PROGRESS_QUIET || !isatty (STDOUT_FILENO));
 }
 

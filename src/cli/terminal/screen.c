@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "look.h"
+#include "display.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
 
@@ -51,7 +51,7 @@ int screen_open (struct screen *self, bool wanted)
     if (self->signal_fd < 0 || self->any_fd < 0 ||
         epoll_ctl (self->any_fd, EPOLL_CTL_ADD, self->signal_fd, &readable))
         return -1;
-    self->shown = wanted && look_now ()->terminal && look_now ()->obeys;
+    self->shown = wanted && display_get ()->terminal && display_get ()->obeys;
     // A background process would be stopped for touching the terminal.
     self->keyed = self->shown && tcgetpgrp (STDIN_FILENO) == getpgrp () &&
                   tcgetattr (STDIN_FILENO, &self->before) == 0 &&
@@ -116,7 +116,7 @@ enum screen_event screen_wait (struct screen *self, int64_t until_us)
 
 void screen_draw (const struct screen *self, const char *lines)
 {
-    int rows = look_size ().rows;
+    int rows = display_size ().rows;
     if (!self->shown) {
         fputs (lines, stdout);
         fflush (stdout);

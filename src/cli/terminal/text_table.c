@@ -62,7 +62,7 @@ static int missing_columns (const struct text_table *self, const int *widths)
         if (!self->omitted[i])
             used += 1 + (self->columns[i].rule == COLUMN_REST ? least_width (&self->columns[i])
                                                               : widths[i]);
-    return used - look_now ()->columns;
+    return used - display_get ()->columns;
 }
 
 // Shrink the columns of a rule as far as necessary, down to their minimum widths. MAY_OMIT instead
@@ -135,7 +135,7 @@ static int write_cell (FILE *out, struct span text, int room, enum colour colour
 static void write_line (const struct text_table *self, const struct span *cells,
                         const enum colour *colours)
 {
-    int at = 0, start = 0, columns = look_now ()->columns;
+    int at = 0, start = 0, columns = display_get ()->columns;
     int widths[COLUMNS_MAX];
     bool first = true;
     line_widths (self, cells, widths);
@@ -184,12 +184,12 @@ static void choose_widths (struct text_table *self)
 {
     int natural[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < self->count; i++) {
-        int least = look_now ()->columns ? 0 : self->columns[i].width;
+        int least = display_get ()->columns ? 0 : self->columns[i].width;
         natural[i] = natural_width (self, i);
         natural[i] = natural[i] > least ? natural[i] : least;
     }
     memcpy (self->widths, natural, sizeof natural);
-    if (look_now ()->columns)
+    if (display_get ()->columns)
         fit_columns (self, natural);
     self->settled = true;
     write_heading (self);
@@ -205,13 +205,13 @@ static void choose_widths (struct text_table *self)
 void column_number (FILE *out, const json_t *value)
 {
     char word[WORD_SIZE];
-    fputs (number_word (value, word), out);
+    fputs (number_cell_text (value, word), out);
 }
 
 void column_time (FILE *out, const json_t *value)
 {
     char word[WORD_SIZE];
-    fputs (time_word (value, word), out);
+    fputs (time_cell_text (value, word), out);
 }
 
 void column_time_ms (FILE *out, const json_t *value)

@@ -15,7 +15,7 @@
 #include "codes.h"
 #include "environment.h"
 #include "json.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "memory.h"
 #include "plan.h"
 #include "print.h"

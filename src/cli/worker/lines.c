@@ -35,7 +35,7 @@ void lines_read (struct line_reader *self)
     }
 }
 
-const char *lines_take_last (struct line_reader *self)
+const char *lines_last_new (struct line_reader *self)
 {
     if (!self->fresh)
         return NULL;

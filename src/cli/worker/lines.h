@@ -19,4 +19,4 @@ struct line_reader {
 void lines_read (struct line_reader *self);
 
 // Take the last line that arrived since the previous call; NULL: none did.
-const char *lines_take_last (struct line_reader *self);
+const char *lines_last_new (struct line_reader *self);

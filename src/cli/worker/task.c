@@ -452,7 +452,7 @@ static bool has_command_ended (const struct worker_task *self)
 enum task_end task_serve (struct worker_task *self)
 {
     child_serve (&self->child);
-    const char *line = lines_take_last (&self->child.progress);
+    const char *line = lines_last_new (&self->child.progress);
     if (line)
         report_progress (self, line);
     if (!*self->why.text && child_has_ended (&self->child))

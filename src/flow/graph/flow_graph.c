@@ -132,7 +132,7 @@ static bool reject_definition (struct flow_graph *self, const char *rule, const 
 }
 
 // Write the `on` of an edge as "failed,ended". NULL: it is the default, finished.
-static const char *describe_edge_on (const json_t *on, char out[NODE_TEXT_SIZE])
+static const char *describe_on_edge (const json_t *on, char out[NODE_TEXT_SIZE])
 {
     size_t i, size = 0;
     const json_t *word;
@@ -167,7 +167,7 @@ static bool add_graph_edge (struct flow_graph *self, const json_t *places, const
         return reject_definition (self, "no such step", source);
     if (!find_step_position (places, target, &edge->target))
         return reject_definition (self, "no such step", target);
-    edge->on = describe_edge_on (on, self->edge_ons[self->graph.edge_count++]);
+    edge->on = describe_on_edge (on, self->edge_ons[self->graph.edge_count++]);
     return !edge->on || strspn (edge->on, "abcdefghijklmnopqrstuvwxyz,") == strlen (edge->on) ||
            reject_definition (self, "on: want finished, failed, caught, ended or skipped", target);
 }

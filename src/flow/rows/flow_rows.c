@@ -1,5 +1,5 @@
-// Writes a run as rows. The engine marks each part of a run that it changes (flow_touch); this file
-// writes rows for the marked parts, and clears the marks.
+// Writes a run as rows. The engine marks each part of a run that it changes (flow_mark_row); this
+// file writes rows for the marked parts, and clears the marks.
 #include "flow_rows.h"
 
 #include <stdlib.h>

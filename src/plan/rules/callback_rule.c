@@ -110,7 +110,7 @@ static const struct json_field fields[] = {
     {"headers", .read_with_reason = check_headers},
 };
 
-bool callback_rule_judge (void *none, const json_t *object, struct reason *reason)
+bool callback_rule_check (void *none, const json_t *object, struct reason *reason)
 {
     (void)none;
     if (json_object_get (object, "success") || json_object_get (object, "error"))

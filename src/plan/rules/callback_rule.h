@@ -11,10 +11,10 @@ enum { CALLBACK_TIMEOUT_MAX = 60 }; // seconds
 
 // Check {"success": {"url", "method"}, "error": {"url", "method"}, "secret", "form", "when",
 // "timeout", "retry", "headers"}. False: the reason names the field and the rule. `none` is unused.
-bool callback_rule_judge (void *none, const json_t *object, struct reason *reason);
+bool callback_rule_check (void *none, const json_t *object, struct reason *reason);
 
 // A copy of a callback rule for readers who may not know its URLs: they are masked
-// (callback_masked_url). callback_rule_judge rejects it, so that it is never stored by mistake.
+// (callback_masked_url). callback_rule_check rejects it, so that it is never stored by mistake.
 json_t *callback_rule_masked (const json_t *object);
 
 // A new string: a URL without its path and query; @NAME unchanged; "(masked)" for anything else.

@@ -45,7 +45,7 @@ static bool read_callback (void *policy, const json_t *value, struct reason *rea
     struct policy *self = policy;
     self->callback = value;
     // A stored rule may be masked.
-    return self->stored || callback_rule_judge (NULL, value, reason);
+    return self->stored || callback_rule_check (NULL, value, reason);
 }
 
 // Read a name that becomes a part of Redis keys. `allowed`: its characters.
@@ -221,7 +221,7 @@ bool policy_read_from (const json_t *object, struct policy **ret, struct reason 
         if (value)
             json_object_set (own, fields[i].field.name, value);
     }
-    policy_show (own);
+    policy_restore_objects (own);
     *ret = json_object_size (own) ? read_policy_fields (own, true, reason) : NULL;
     bool read = *ret || json_object_size (own) == 0;
     json_decref (own);
@@ -245,8 +245,8 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason)
     return policy_read (object, reason);
 }
 
-struct policy *policy_lay_over (const char *name, const json_t *kind, const struct policy *self,
-                                struct reason *reason)
+struct policy *policy_merge_kind (const char *name, const json_t *kind, const struct policy *self,
+                                  struct reason *reason)
 {
     struct policy *alone = policy_read_kind (kind, reason);
     if (!alone)
@@ -327,7 +327,7 @@ struct span policy_key (const struct policy *self)
     return self ? span_text (self->key) : (struct span){0};
 }
 
-struct run_place policy_place (int64_t count, int64_t cycle)
+struct run_place policy_run_place (int64_t count, int64_t cycle)
 {
     if (count < 1)
         return (struct run_place){0};

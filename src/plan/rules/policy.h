@@ -103,8 +103,8 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason);
 
 // A new policy with the fields of the kind called `name`; those of the plan's own policy `self`,
 // which may be NULL, override them. NULL: the reason names the field and the rule.
-struct policy *policy_lay_over (const char *name, const json_t *kind, const struct policy *self,
-                                struct reason *reason);
+struct policy *policy_merge_kind (const char *name, const json_t *kind, const struct policy *self,
+                                  struct reason *reason);
 
 // Add a reference: the policy lives until each owner has called policy_destroy. NULL returns NULL.
 struct policy *policy_keep (struct policy *self);
@@ -142,7 +142,7 @@ struct run_place {
 
 // The place of run number `count`, from 1 on; for 0, before the first run, both numbers are 0.
 // `cycle`: runs in an iteration (policy_cycle).
-struct run_place policy_place (int64_t count, int64_t cycle);
+struct run_place policy_run_place (int64_t count, int64_t cycle);
 
 // Append the fields as members of an object that has others already. In the stored text, objects
 // with names of a client's own, such as `ext`, are strings, so that no such name is mistaken for a
@@ -150,4 +150,4 @@ struct run_place policy_place (int64_t count, int64_t cycle);
 void policy_write (const struct policy *self, bool stored, struct json_text *text);
 
 // Convert the objects that policy_write stored as strings back to objects.
-void policy_show (json_t *stored);
+void policy_restore_objects (json_t *stored);

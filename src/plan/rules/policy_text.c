@@ -24,7 +24,7 @@ static bool is_stored_as_text (const char *name)
     return false;
 }
 
-void policy_show (json_t *stored)
+void policy_restore_objects (json_t *stored)
 {
     for (size_t i = 0; i < TEXTS; i++) {
         const json_t *text = json_object_get (stored, texts[i]);

@@ -9,7 +9,7 @@
 #include "prefetch.h"
 #include "callback_book.h"
 #include "callback_state.h"
-#include "attend.h"
+#include "presence.h"
 #include "codes.h"
 #include "manage_flow.h"
 #include "manage_flow_plan.h"
@@ -135,8 +135,8 @@ static void manage_remove (struct station *self, struct request *request,
     if (!inquiry)
         return;
     if (inquiry->plan.station[0])
-        store_look_up (self->store, inquiry->plan.id, span_text (inquiry->plan.station),
-                       on_remove_loaded, inquiry);
+        store_find (self->store, inquiry->plan.id, span_text (inquiry->plan.station),
+                    on_remove_loaded, inquiry);
     else
         reads_load (self, inquiry->peer, inquiry->plan.id, on_remove_loaded, inquiry);
 }

@@ -116,9 +116,9 @@ static void send_test_callback (struct station *self, struct request *request,
         return;
     }
     callback_test->peer = peer_keep (self, request);
-    store_place (self->store, callback_test->callback, STORE_ID_MADE);
+    store_submit_internal (self->store, callback_test->callback, STORE_ID_MADE);
     callback_book_add (self, callback_test->callback);
-    store_when_written (self->store, on_written, callback_test);
+    store_call_when_written (self->store, on_written, callback_test);
 }
 
 void manage_callback (struct station *self, struct request *request,

@@ -60,7 +60,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
             return;
         }
         free (inquiry);
-        active = results_recall (station, self->inquiry.plan.id, answer);
+        active = results_restore_run (station, self->inquiry.plan.id, answer);
     }
     if (active && active->run.exec_id == answer->exec_id) {
         const struct target *target = station_target (station, span_text (active->key_station));

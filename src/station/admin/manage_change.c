@@ -218,7 +218,7 @@ static int apply_change (struct plan_change *self, struct plan **plan,
         .count = self->count,
         .fields = &update.fields,
         .zone = zones_of (station, *plan),
-        .who = permit_speaker (station, self->inquiry.peer, who),
+        .who = permit_user_in_effect (station, self->inquiry.peer, who),
         .remark = self->text ? self->text->at[0] : (struct span){0},
         .with = self->text ? self->text->at[0] : (struct span){0},
         .now = station_now (station),
@@ -235,7 +235,7 @@ static int apply_change (struct plan_change *self, struct plan **plan,
     if (self->command == MANAGE_RUN && self->text)
         rc = read_batch_and_params (self, *plan, &with, reason);
     if (!rc)
-        rc = engine_manage (*plan, &request, &self->queue, reason);
+        rc = engine_handle_command (*plan, &request, &self->queue, reason);
     if (!rc && request.running && update.messages) {
         reason_set (reason, "messages: the plan is running");
         rc = ZPLAN_EARGUMENT;

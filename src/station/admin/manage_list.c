@@ -217,7 +217,7 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
 // -- the page
 
 // The place where the next page begins. Source: proto 9.3.
-static json_t *place_json (const struct store_filter *filter, const struct store_listed *last)
+static json_t *run_place_json (const struct store_filter *filter, const struct store_listed *last)
 {
     char id[IDENT_SIZE], place[PLACE_SIZE];
     ident_text (last->plan_id, id);
@@ -313,7 +313,7 @@ static char *page_json (const struct plan_listing *listing, const struct store_p
     }
     json_text_raw (&text, span_text ("]"));
     if (last.plan_id) {
-        json_t *place = place_json (&filter->store, &last);
+        json_t *place = run_place_json (&filter->store, &last);
         json_text_member (&text, "next", place);
         json_decref (place);
     }

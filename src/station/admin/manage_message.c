@@ -32,7 +32,7 @@ static bool find_iteration (uint64_t id, struct span message, struct run_place *
     struct plan *plan = plan_from_stored_json (id, message, &reason);
     int64_t cycle = plan ? policy_cycle (plan->policy) : 0;
     if (cycle)
-        *ret = policy_place (plan_occurrence (plan).used, cycle);
+        *ret = policy_run_place (plan_occurrence (plan).used, cycle);
     plan_destroy (&plan);
     return cycle != 0;
 }

@@ -93,7 +93,7 @@ static void preview_frame (struct station *self, struct request *request, struct
     plan->schedule.received = station_now (self);
     plan->skip_set = fields.skip_set;
     struct misses ignored;
-    bool runs = misses_first (plan, zone, plan->schedule.received, &ignored, &first);
+    bool runs = misses_find_first (plan, zone, plan->schedule.received, &ignored, &first);
     reply_times (self, &request->peer, 0,
                  runs ? occurrence_times (plan, zone, first, count) : json_array ());
     plan_destroy (&plan);

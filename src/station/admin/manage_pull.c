@@ -308,7 +308,7 @@ static void send_to_store (struct worker_request *self)
     if (self->reports)
         store_report (station->store, &worker, &report, on_reported, self);
     else
-        store_alive (station->store, &worker, &heartbeat, on_alive, self);
+        store_report_worker (station->store, &worker, &heartbeat, on_alive, self);
 }
 
 // Check that the plan belongs to a target of the key, which is bound to some.
@@ -319,7 +319,7 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     bool callback = answer->result == STORE_DONE &&
                     station_is_callbacks (self->inquiry.station, answer->station);
     enum store_result result = !callback ? inquiry_check (&self->inquiry, answer)
-                               : permits_work (self->inquiry.station, user, answer->station)
+                               : permit_work_silently (self->inquiry.station, user, answer->station)
                                    ? STORE_DONE
                                    : STORE_NONE;
     self->repeat = self->reports && result == STORE_NONE;

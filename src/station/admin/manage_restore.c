@@ -87,7 +87,7 @@ static int check_plan (struct station *self, const char *user, const struct plan
     if (!rc)
         rc = callback_check (self, user, plan->policy, reason);
     if (!rc && plan->policy && plan->policy->callback &&
-        !callback_rule_judge (NULL, plan->policy->callback, &why)) { // reading skips this check
+        !callback_rule_check (NULL, plan->policy->callback, &why)) { // reading skips this check
         reason_set (reason, "callback: %s", why.text);
         rc = ZPLAN_EPLAN;
     }

@@ -240,7 +240,7 @@ static void explain_misses (struct facts *self)
     bool ended;
     const struct zone *zone = zones_of (self->station, self->plan);
     if (is_due (self) &&
-        misses_present (self->plan, zone, self->now_us / 1000000, &misses, &next, &ended))
+        misses_skip_late (self->plan, zone, self->now_us / 1000000, &misses, &next, &ended))
         add_reason (self, "its current time has passed", ended ? "never" : "its next time",
                     ended ? 0 : next.time * 1000000);
 }

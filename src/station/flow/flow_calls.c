@@ -221,7 +221,7 @@ static struct plan_step plan_step_of_effect (const struct flow_live *live,
 static void store_call_plan (const struct flow_live *live, const struct plan *plan)
 {
     bool first = live->never_retried && live->run->phase != FLOW_UNDOING;
-    store_place (live->station->store, plan, first ? STORE_ID_FIRST : STORE_ID_AGAIN);
+    store_submit_internal (live->station->store, plan, first ? STORE_ID_FIRST : STORE_ID_AGAIN);
 }
 
 bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
@@ -240,7 +240,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
         plan->state = PLAN_RETRY;
     }
     store_call_plan (live, plan);
-    flow_news_placed (live, plan);
+    flow_events_plan_placed (live, plan);
     plan_destroy (&plan);
     FAILPOINT ("flow_placed");
     return true;
@@ -271,10 +271,10 @@ void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect
 {
     struct plan_step step = plan_step_of_effect (live, effect);
     step.kind = STEP_TIMER;
-    store_take_back (live->station->store, span_text (live->flow_name),
-                     id_of_call (live->id, step.step, step.item, step.generation,
-                                 part_of_plan_step (live, &step)),
-                     span_text (live->caller ? live->caller : ""));
+    store_delete_plan (live->station->store, span_text (live->flow_name),
+                       id_of_call (live->id, step.step, step.item, step.generation,
+                                   part_of_plan_step (live, &step)),
+                       span_text (live->caller ? live->caller : ""));
 }
 
 uint64_t flow_timer_call (const struct plan_step *step)
@@ -300,10 +300,10 @@ void flow_live_reopen (struct flow_live *live)
         return;
     plan->flow_run = live->id;
     plan->state = PLAN_RETRY;
-    store_place (live->station->store, plan, STORE_ID_MADE);
+    store_submit_internal (live->station->store, plan, STORE_ID_MADE);
     flow_live_await_plan (live, plan->id);
-    flow_news_placed (live, plan);
-    flow_news_send (live);
+    flow_events_plan_placed (live, plan);
+    flow_events_publish (live);
     plan_destroy (&plan);
 }
 
@@ -362,9 +362,9 @@ bool flow_call_withdraw (struct flow_live *live, const struct flow_effect *effec
     *ret_exec_id = store_exec_id (self->store, id);
     if (*ret_exec_id)
         return false;
-    store_take_back (self->store, span_text (target), id,
-                     span_text (live->caller ? live->caller : ""));
-    flow_news_taken_back (live, span_text (target), id);
+    store_delete_plan (self->store, span_text (target), id,
+                       span_text (live->caller ? live->caller : ""));
+    flow_events_plan_deleted (live, span_text (target), id);
     return true;
 }
 
@@ -399,7 +399,7 @@ static void on_plan_existence (void *owner, const struct store_loaded *answer)
     struct reason ignored;
     bool current = live && self->step.step < live->flow->step_count && is_current_call (live, self);
     bool lost =
-        answer->result == STORE_NONE && !store_is_placing (self->station->store, self->plan_id);
+        answer->result == STORE_NONE && !store_is_submitting (self->station->store, self->plan_id);
     uint64_t id, exec_id;
     if (current && !lost && answer->result == STORE_DONE && self->stopping)
         lost = flow_call_withdraw (live,
@@ -408,7 +408,7 @@ static void on_plan_existence (void *owner, const struct store_loaded *answer)
                                                          .generation = self->step.generation},
                                    &id, &exec_id);
     if (current && lost)
-        flow_live_carry (
+        flow_live_apply (
             live,
             &(struct flow_event){.kind = FLOW_CALL_ENDED,
                                  .step = self->step.step,
@@ -471,7 +471,7 @@ static void end_overdue_wait (struct flow_live *live, uint32_t step)
     bool overdue = live->run->nodes[step].state == FLOW_RUNNING && data && data->at &&
                    now_ms > data->at + LATE_MS;
     if (overdue)
-        flow_live_carry (
+        flow_live_apply (
             live, &(struct flow_event){.kind = FLOW_TIMER_DUE, .step = step, .item = -1}, &ignored);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
-#include "flow_judge.h"
+#include "flow_targets.h"
 #include "flow_resolve.h"
 #include "flow_uses.h"
 #include "json.h"

@@ -200,7 +200,7 @@ static void on_live_read (struct station *self, uint64_t run, struct flow_live *
     free (load);
 }
 
-void flow_runs_want (struct station *self, uint64_t run, flow_loaded_fn *call, void *owner)
+void flow_runs_load (struct station *self, uint64_t run, flow_loaded_fn *call, void *owner)
 {
     struct flow_runs *runs = current_runs (self);
     if (flow_live_find (self, run)) {

@@ -36,7 +36,7 @@ bool flow_runs_has (struct station *self, uint64_t run);
 // flow_runs_has.
 typedef void flow_loaded_fn (void *owner, bool found, const char *damage);
 // Load a run into memory if necessary, then call back, possibly at once.
-void flow_runs_want (struct station *self, uint64_t run, flow_loaded_fn *call, void *owner);
+void flow_runs_load (struct station *self, uint64_t run, flow_loaded_fn *call, void *owner);
 
 // Handle the end of the plan of a call. The run must be in memory, and this must be called in the
 // same turn as the decision about the plan.
@@ -44,5 +44,5 @@ void flow_runs_ended (struct station *self, const struct flow_call_end *end);
 
 // Apply an event to a run in memory. False: the run is not in memory, or rejected the event, with
 // the reason. The effects are part of this turn's batch.
-bool flow_runs_carry (struct station *self, uint64_t run, const struct flow_event *event,
+bool flow_runs_apply (struct station *self, uint64_t run, const struct flow_event *event,
                       struct reason *reason);

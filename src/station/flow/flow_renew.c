@@ -23,7 +23,7 @@ static bool check_same_targets (const struct flow_live *live, const struct flow 
     return true;
 }
 
-bool flow_live_carry_version (struct flow_live *live, const struct flow_event *event,
+bool flow_live_apply_version (struct flow_live *live, const struct flow_event *event,
                               const struct flow *flow, int version, struct reason *reason)
 {
     const struct flow *was = live->flow;
@@ -35,7 +35,7 @@ bool flow_live_carry_version (struct flow_live *live, const struct flow_event *e
     retry.version = version;
     live->flow = flow_book_hold (live->station, flow);
     live->version = version;
-    bool taken = flow_live_carry (live, &retry, reason);
+    bool taken = flow_live_apply (live, &retry, reason);
     if (taken) {
         flow_live_write_version (live);
     } else {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "flow.h"
-#include "flow_judge.h"
+#include "flow_targets.h"
 #include "json.h"
 #include "memory.h"
-#include "store_kept.h"
+#include "store_shared.h"
 
 struct kind_lookup {
     const struct flow *flow;

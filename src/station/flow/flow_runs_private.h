@@ -69,15 +69,15 @@ void flow_live_add (struct station *self, struct flow_live *live);
 void flow_live_forget (struct flow_live *live);
 void flow_live_update_size (struct flow_live *live); // Update the size of a run after a change.
 
-// -- events: flow_carry.c
+// -- events: flow_apply.c
 
 // Apply an event to the run. False: it was rejected, with the reason.
-bool flow_live_carry (struct flow_live *live, const struct flow_event *event,
+bool flow_live_apply (struct flow_live *live, const struct flow_event *event,
                       struct reason *reason);
 
-// Like flow_live_carry, for a retry that continues with `flow`, another version of the run's
+// Like flow_live_apply, for a retry that continues with `flow`, another version of the run's
 // definition.
-bool flow_live_carry_version (struct flow_live *live, const struct flow_event *event,
+bool flow_live_apply_version (struct flow_live *live, const struct flow_event *event,
                               const struct flow *flow, int version, struct reason *reason);
 
 // Continue a run that had ended: place a new flow plan, unless its own is still in progress.
@@ -154,19 +154,19 @@ uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t ite
 // Set the run of the sub-flow that the call started, and write it.
 void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run);
 
-// -- events for subscribers: flow_news.c
+// -- events for subscribers: flow_events.c
 
 // Queue the event that a plan of the run was placed.
-void flow_news_placed (struct flow_live *live, struct plan *plan);
+void flow_events_plan_placed (struct flow_live *live, struct plan *plan);
 // Queue the event that a plan of the run was taken back.
-void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t plan_id);
+void flow_events_plan_deleted (struct flow_live *live, struct span station, uint64_t plan_id);
 
 // Queue the events for the outcome of flow_step with this event.
-void flow_news_carried (struct flow_live *live, const struct flow_event *event,
-                        const struct flow_effects *effects, bool had_ended);
+void flow_events_applied (struct flow_live *live, const struct flow_event *event,
+                          const struct flow_effects *effects, bool had_ended);
 
 // Publish the queued events when the current batch is written. Call this after the last addition.
-void flow_news_send (struct flow_live *live);
+void flow_events_publish (struct flow_live *live);
 
 // -- rows: flow_stored.c
 

@@ -317,7 +317,7 @@ void forward_begin (struct station *station)
     self->end_us = clock_mono_us () + FORWARD_US;
 }
 
-void forward_keep (struct station *station, uint64_t plan_id, const struct message *message)
+void forward_add_answer (struct station *station, uint64_t plan_id, const struct message *message)
 {
     char mailbox[MAILBOX_SIZE];
     struct message copy = *message;
@@ -371,7 +371,7 @@ void forward_take_requests (struct station *station)
          forwards && i < DRAIN_MAX && clock_mono_us () < until_us &&
          zmq_poll (&(zmq_pollitem_t){.socket = station->request_socket, .events = ZMQ_POLLIN}, 1,
                    DRAIN_QUIET_MS) > 0 &&
-         packet_recv_of_user (&packet, station->request_socket, &station->limits);
+         packet_recv_with_user (&packet, station->request_socket, &station->limits);
          i++) {
         struct message message;
         struct reason reason;
@@ -381,7 +381,7 @@ void forward_take_requests (struct station *station)
         if (whole && message.envelope == ENVELOPE_MAILBOX && answer_plan (&message, &plan_id) &&
             may_forward (station, packet.user)) {
             message.desc.code = dialect_status_in (station->dialect, message.desc.code);
-            forward_keep (station, plan_id, &message);
+            forward_add_answer (station, plan_id, &message);
         } else if (whole && message.envelope != ENVELOPE_MAILBOX) {
             refuse_unread_request (station, packet.frames[0], &message);
         }

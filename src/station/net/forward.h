@@ -17,7 +17,7 @@ void forward_begin (struct station *station);
 
 // Forward an answer to a run of this plan that could not be written. `message` is borrowed, and has
 // its status in the station's own numbers.
-void forward_keep (struct station *station, uint64_t plan_id, const struct message *message);
+void forward_add_answer (struct station *station, uint64_t plan_id, const struct message *message);
 
 // The station is about to end and uses no target any more: take over their connections.
 void forward_take_targets (struct station *station);

@@ -43,7 +43,7 @@ void late_remember (struct station *self, uint64_t plan_id, uint64_t exec_id, co
     snprintf (run->station, sizeof run->station, "%s", station);
 }
 
-struct span late_station (const struct station *self, uint64_t plan_id, uint64_t exec_id)
+struct span late_find_station (const struct station *self, uint64_t plan_id, uint64_t exec_id)
 {
     for (size_t i = 0; self->late_runs && i < REMEMBERED; i++) {
         const struct late_run *run = &self->late_runs->at[i];

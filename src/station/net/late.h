@@ -19,6 +19,6 @@ void late_remember (struct station *self, uint64_t plan_id, uint64_t exec_id, co
 
 // The station of a remembered run of this plan; `exec_id` 0: of any run of the plan. Empty: not
 // found.
-struct span late_station (const struct station *self, uint64_t plan_id, uint64_t exec_id);
+struct span late_find_station (const struct station *self, uint64_t plan_id, uint64_t exec_id);
 
 void late_stop (struct station *self);

@@ -91,20 +91,20 @@ bool peers_full (const struct station *self, const struct peer_load *load)
 
 // -- unread replies
 
-size_t peers_unread_all_max (const struct station *self)
+size_t peers_unread_total_max (const struct station *self)
 {
     return (size_t)self->settings->limits.memory_mib * (1 << 20) / UNREAD_PART;
 }
 
 size_t peers_unread_max (const struct station *self)
 {
-    return peers_unread_all_max (self) / UNREAD_PEER_PART;
+    return peers_unread_total_max (self) / UNREAD_PEER_PART;
 }
 
 // The limit of the unread bytes of a peer, and also of the bytes of its waiting requests.
 static size_t peer_bytes_limit (const struct station *self)
 {
-    size_t all = peers_unread_all_max (self), most = peers_unread_max (self);
+    size_t all = peers_unread_total_max (self), most = peers_unread_max (self);
     if (atomic_load (&self->unread.bytes) + self->reading.waiting_bytes < all)
         return most;
     size_t share = all / zhashx_size (self->peers);

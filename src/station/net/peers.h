@@ -37,7 +37,7 @@ bool peers_wait_full (const struct station *self, const struct peer_load *load);
 // Limits of the bytes of unread replies: for all peers an eighth of max_memory, for one peer a
 // sixteenth of that. When the common limit is reached it is divided equally among the peers.
 size_t peers_unread_max (const struct station *self);
-size_t peers_unread_all_max (const struct station *self);
+size_t peers_unread_total_max (const struct station *self);
 
 // Send a reply. A large one is counted until libzmq has released it. False: the reply is dropped,
 // as the peer is gone, its queue is full, or it has too many unread bytes. The last does not apply

@@ -27,8 +27,8 @@ static struct span named_user (const struct station *self, const struct peer *pe
     return key && key->speaks && peer->has_requester ? peer->requester : (struct span){0};
 }
 
-struct span permit_speaker (const struct station *self, const struct peer *peer,
-                            char out[SPEAKER_SIZE])
+struct span permit_user_in_effect (const struct station *self, const struct peer *peer,
+                                   char out[SPEAKER_SIZE])
 {
     struct span key = permit_name (self, peer->user), user = named_user (self, peer);
     if (!user.size)
@@ -38,7 +38,7 @@ struct span permit_speaker (const struct station *self, const struct peer *peer,
     return span_text (out);
 }
 
-bool permit_speech (struct station *self, struct peer *peer)
+bool permit_check_named_user (struct station *self, struct peer *peer)
 {
     enum { USER_MAX = 64 };
     static const char allowed[] =
@@ -82,7 +82,7 @@ bool permits_plan (const struct station *self, const char *user, struct span sta
     return end && permits_station (self, user, span_of (at + 1, (size_t)(end - at - 1)));
 }
 
-bool permits_work (const struct station *self, const char *user, struct span station)
+bool permit_work_silently (const struct station *self, const char *user, struct span station)
 {
     bool named = !self->access || !permits_all_stations (self, user);
     return permits_station (self, user, station) &&
@@ -165,7 +165,7 @@ bool permit_work (struct station *self, struct peer *peer, struct span station)
     struct reason reason;
     if (!permit_station (self, peer, station))
         return false;
-    if (permits_work (self, peer->user, station))
+    if (permit_work_silently (self, peer->user, station))
         return true;
     reason_set (&reason, "station: the key %s has to name %s among its stations",
                 quoted (permit_name (self, peer->user)), quoted (station));

@@ -25,12 +25,12 @@ struct span permit_name (const struct station *self, const char *user);
 // The name of the peer, followed by the user that its key speaks for: "KEY/USER". The result may
 // point into `out`.
 enum { SPEAKER_SIZE = CURVE_NAME_SIZE + 65 };
-struct span permit_speaker (const struct station *self, const struct peer *peer,
-                            char out[SPEAKER_SIZE]);
+struct span permit_user_in_effect (const struct station *self, const struct peer *peer,
+                                   char out[SPEAKER_SIZE]);
 
 // Check the user that a request names if its key speaks for others; true if it names none. False:
 // the name is invalid, and the request was refused.
-bool permit_speech (struct station *self, struct peer *peer);
+bool permit_check_named_user (struct station *self, struct peer *peer);
 
 // permit_roles and permit_station without a reply; `user` is that of a packet or peer.
 bool permits_roles (const struct station *self, const char *user, unsigned roles);
@@ -46,7 +46,7 @@ bool permits_plan (const struct station *self, const char *user, struct span sta
 // request was refused.
 bool permit_work (struct station *self, struct peer *peer, struct span station);
 // permit_work without a reply.
-bool permits_work (const struct station *self, const char *user, struct span station);
+bool permit_work_silently (const struct station *self, const char *user, struct span station);
 
 // Returns ZPLAN_EDENY with its reason: only the station may create or change a callback.
 int permit_callback_denied (struct reason *reason);

@@ -53,7 +53,7 @@ static bool may_read (const struct station *self, const struct peer_load *load)
     if (load->gone)
         return true; // the request is dropped, not read
     size_t all = atomic_load (&self->unread.bytes), own = atomic_load (&load->unread.bytes);
-    size_t most = peers_unread_all_max (self);
+    size_t most = peers_unread_total_max (self);
     if (load->reads + COST_LARGE > COST_PEER_MAX || all >= 2 * most)
         return false;
     // Above the common limit, a peer that has read all its replies still gets one read at a time.

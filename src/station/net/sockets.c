@@ -43,7 +43,7 @@ static void *open_bound_socket (const struct station *self, int type, const char
         return NULL;
     }
     // A former owner, now a standby, already holds the locks of its paths.
-    int rc = self->yields ? wire_bind_again (socket, endpoint, reason)
+    int rc = self->yields ? wire_rebind (socket, endpoint, reason)
                           : wire_bind (socket, endpoint, reason);
     if (rc == 0)
         return socket;
@@ -71,7 +71,7 @@ bool sockets_bind_request (struct station *self)
 {
     struct reason reason;
     void *fresh = self->request_socket ? NULL : open_socket (self, ZMQ_ROUTER, "request");
-    if (fresh && wire_bind_again (fresh, self->settings->request, &reason) == 0)
+    if (fresh && wire_rebind (fresh, self->settings->request, &reason) == 0)
         self->request_socket = fresh;
     else if (fresh)
         zmq_close (fresh);
@@ -84,7 +84,7 @@ static void rebind_publisher (struct station *self, struct publisher *publisher,
 {
     struct reason reason;
     void *fresh = publisher->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
-    if (fresh && wire_bind_again (fresh, endpoint, &reason) == 0) {
+    if (fresh && wire_rebind (fresh, endpoint, &reason) == 0) {
         publisher->socket = fresh;
         publish_watch (self, publisher, endpoint);
     } else if (fresh)

@@ -108,7 +108,7 @@ static void write_consequences (void *owner)
     struct applying *self = owner;
     struct station *station = self->station;
     if (self->callback) {
-        store_place (station->store, self->callback, STORE_ID_MADE);
+        store_submit_internal (station->store, self->callback, STORE_ID_MADE);
         callback_book_add (station, self->callback);
         callback_drop_full (station, span_text (self->key_station));
     }
@@ -175,7 +175,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
     self->step = ends_step ? frames_copy (&plan->step, 1) : NULL;
     self->flow_run = plan->flow_run;
     if (ends_step && !flow_runs_has (station, step.run)) {
-        flow_runs_want (station, step.run, on_run_read, self);
+        flow_runs_load (station, step.run, on_run_read, self);
         return;
     }
     int64_t revision = plan->revision;
@@ -226,11 +226,11 @@ static struct decision decide_due (struct applying *self, struct plan *plan)
     struct due due = self->due;
     struct reason reason = {""};
     due.key_station = span_text (self->key_station);
-    due.way = target_way (target);
+    due.way = target_dispatch_way (target);
     due.zone = zones_of (self->station, plan);
     struct decision decision = engine_due (plan, &due, &reason);
     set_outcome_reason (self, reason.text);
-    return decision.send ? engine_put_back (plan) : decision;
+    return decision.send ? engine_requeue (plan) : decision;
 }
 
 // `outlived`: a target that has reported RUNING may still answer after the run's end.
@@ -253,15 +253,15 @@ static struct decision decide_outcome (struct applying *self, struct plan *plan)
         return engine_answer (plan, &self->run, &self->answer, zones_of (station, plan),
                               station_now (station));
     case CAUSE_NOT_SENT:
-        return engine_not_sent (plan);
+        return engine_handle_not_sent (plan);
     case CAUSE_NO_SLOT:
-        return engine_put_back (plan);
+        return engine_requeue (plan);
     case CAUSE_CALLBACKS_FULL:
-        return engine_hold (plan);
+        return engine_requeue_later (plan);
     case CAUSE_NO_STATUS:
-        return engine_no_status (plan);
+        return engine_handle_no_status (plan);
     case CAUSE_KEPT:
-        return engine_kept (plan);
+        return engine_keep_run (plan);
     case CAUSE_TIMEOUT:
         return decide_timeout (self, plan);
     case CAUSE_CANCEL:
@@ -273,7 +273,7 @@ static struct decision decide_outcome (struct applying *self, struct plan *plan)
 }
 
 // A command changed the plan in between: decide on its present state. False: nothing is written.
-static bool decide_again (struct applying *self, const struct store_committed *answer)
+static bool redecide (struct applying *self, const struct store_committed *answer)
 {
     struct reason reason;
     struct plan *plan = plan_from_stored_json (self->plan_id, answer->message, &reason);
@@ -298,7 +298,7 @@ static bool decide_again (struct applying *self, const struct store_committed *a
 // -- when it is written
 
 // The plan was loaded again: if its run is still in progress, decide again on the loaded state.
-static void on_loaded_again (void *owner, const struct store_loaded *loaded)
+static void on_plan_reloaded (void *owner, const struct store_loaded *loaded)
 {
     const struct applying *applying = owner;
     bool current = loaded->result == STORE_DONE && loaded->exec_id == applying->run.exec_id;
@@ -338,10 +338,10 @@ static void on_committed (void *owner, const struct store_committed *answer)
     struct applying *applying = owner;
     struct station *self = applying->station;
     if (answer->result == STORE_RESET) {
-        store_load (self->store, applying->plan_id, LINK_REPEAT, on_loaded_again, applying);
+        store_load (self->store, applying->plan_id, LINK_REPEAT, on_plan_reloaded, applying);
         return;
     }
-    if (answer->result == STORE_CHANGED && decide_again (applying, answer)) {
+    if (answer->result == STORE_CHANGED && redecide (applying, answer)) {
         station_resume (self);
         return;
     }

@@ -77,7 +77,7 @@ void applying_forward (const struct applying *self)
         return;
     for (size_t i = 0; i < self->desc.count; i++)
         message.frames[i] = self->frames->at[1 + i];
-    forward_keep (self->station, self->plan_id, &message);
+    forward_add_answer (self->station, self->plan_id, &message);
 }
 
 void applying_log_failure (const struct applying *self, const struct store_committed *answer)

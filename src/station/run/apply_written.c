@@ -48,8 +48,8 @@ struct span applying_reason (const struct applying *self)
 }
 
 // The history entry of the outcome; NULL: none. The caller frees it.
-static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
-                        size_t *ret_size)
+static char *make_outcome_record (const struct applying *self, const struct plan *plan,
+                                  int64_t nominal, size_t *ret_size)
 {
     if (applying_is_miss (self->cause, plan->last_state))
         return missed_record (plan, &self->decision.misses, applying_run (self), ret_size);
@@ -214,7 +214,7 @@ void applying_write (struct applying *self, const struct plan *plan, int64_t nom
     if (decision->open_poll || save)
         ret->participant_count = list_participants (self, save, &ret->participants);
     if (outcome || miss)
-        ret->record = record_of (self, plan, nominal, &ret->record_size);
+        ret->record = make_outcome_record (self, plan, nominal, &ret->record_size);
     if (ret->record && outcome)
         ret->output = make_output_record (self, plan, &ret->output_size);
     if (decision->exhausted && plan->policy && !self->keep_message)

@@ -11,7 +11,7 @@ bool cancel_notify (const struct active_run *active, const char *reason)
     if (!target || target_type (target) == TARGET_PULL || !target_connection (target))
         return false;
     struct message message;
-    bool by_identity = target_way (target)->by_identity;
+    bool by_identity = target_dispatch_way (target)->by_identity;
     struct span name = span_text (mailbox_text (active->plan_id, mailbox));
     ident_text (active->plan_id, plan_id);
     ident_text (active->run.exec_id, exec_id);

@@ -249,7 +249,7 @@ static void claim_plans (struct station *self)
     store_claim (self->store, &wish, on_claimed, self);
 }
 
-void due_turned (void *owner, struct target *target)
+void due_resume_target (void *owner, struct target *target)
 {
     struct station *self = owner;
     if (!self->claiming && has_ready_plans (self, target) &&

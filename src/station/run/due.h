@@ -30,4 +30,4 @@ void due_wake_at (void *owner, int64_t redis_us);
 void due_wake (struct station *self);
 
 // Claim plans at the end of a turn of messages if the target has free slots again.
-void due_turned (void *owner, struct target *target);
+void due_resume_target (void *owner, struct target *target);

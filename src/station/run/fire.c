@@ -33,7 +33,8 @@ static bool dispatch_run (struct station *self, struct target *target, const str
     int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
     if (end_us && end_us < deadline_us)
         deadline_us = end_us;
-    plan_dispatch_message (plan, target_way (target), deadline_us / 1000000, texts, &message);
+    plan_dispatch_message (plan, target_dispatch_way (target), deadline_us / 1000000, texts,
+                           &message);
     bool sent = target_send (target, &message);
     if (sent)
         publish_event (self,
@@ -142,7 +143,7 @@ static void read_claim (struct station *self, const struct store_claimed *claime
     ret->due = (struct due){.key_station = claimed->station,
                             .exec_id = claimed->exec_id,
                             .lost = claimed->lost,
-                            .way = target_way (target),
+                            .way = target_dispatch_way (target),
                             .zone = plan ? zones_of (self, plan) : self->zone,
                             .earlier_may_answer = claimed->earlier_may_answer,
                             .pull = resumes,

@@ -22,7 +22,7 @@ static void on_sub_run (void *owner, bool found, const char *damage)
     struct reason reason;
     (void)found, (void)damage;
     FAILPOINT ("flow_cancel_sub");
-    flow_runs_carry (
+    flow_runs_apply (
         self->station, self->run,
         &(struct flow_event){.kind = FLOW_CANCEL, .item = -1, .force = self->cancel.force},
         &reason);
@@ -42,10 +42,10 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     self->run = plan ? plan->flow_run : 0;
     plan_destroy (&plan);
     if (self->run) {
-        flow_runs_want (station, self->run, on_sub_run, self);
+        flow_runs_load (station, self->run, on_sub_run, self);
         return;
     }
-    struct active_run *active = runs ? results_recall (station, plan_id, answer) : NULL;
+    struct active_run *active = runs ? results_restore_run (station, plan_id, answer) : NULL;
     if (active)
         cancel_run (active, "its flow needs it no more", NULL, NULL);
     FAILPOINT ("flow_cancelled");

@@ -174,7 +174,7 @@ static void begin_flow_run (void *owner)
                                                              .plan = self->plan,
                                                              .flow = self->flow,
                                                              .version = self->version});
-    flow_live_carry (live,
+    flow_live_apply (live,
                      &(struct flow_event){.kind = FLOW_BEGIN,
                                           .item = -1,
                                           .value = input,
@@ -214,10 +214,10 @@ static void retry_flow_run (void *owner)
             return;
         }
         if (undo &&
-            flow_live_carry (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason))
+            flow_live_apply (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason))
             return;
         if (!undo &&
-            flow_live_carry (
+            flow_live_apply (
                 live,
                 &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = live->run->undone},
                 &reason))
@@ -281,7 +281,7 @@ static void on_run_committed (void *owner, const struct store_committed *answer)
         plan_destroy (&self->plan);
         self->plan = plan;
         if (self->claim == FLOW_CLAIM_RETRY && plan->flow_run)
-            flow_runs_want (station, plan->flow_run, on_former_run, self);
+            flow_runs_load (station, plan->flow_run, on_former_run, self);
         else
             begin_run (self);
         return;
@@ -340,10 +340,10 @@ static void on_former_run (void *owner, bool found, const char *damage)
 
 static void remove_superseded_plan (struct firing *self, struct flow_live *live)
 {
-    store_take_back (self->station->store, span_text (self->key_station), self->plan->id,
-                     self->plan->caller);
-    flow_news_taken_back (live, span_text (self->key_station), self->plan->id);
-    flow_news_send (live);
+    store_delete_plan (self->station->store, span_text (self->key_station), self->plan->id,
+                       self->plan->caller);
+    flow_events_plan_deleted (live, span_text (self->key_station), self->plan->id);
+    flow_events_publish (live);
     firing_destroy (self);
 }
 
@@ -371,7 +371,7 @@ static void check_live_run (struct firing *self)
     }
     check_caller (self);
     if (live->run->phase == FLOW_ENDED && is_undo_run (self) && !live->run->undone &&
-        flow_live_carry (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason)) {
+        flow_live_apply (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason)) {
         firing_destroy (self); // a command had reset the run when its undo began
         return;
     }
@@ -385,7 +385,7 @@ static void check_live_run (struct firing *self)
         live->timeout_ms = 0;
     flow_live_due (live, flow_live_next_us (live));
     flow_calls_check (live); // first: unfinished work makes the run due at once
-    flow_live_carry (
+    flow_live_apply (
         live, &(struct flow_event){.kind = late ? FLOW_TIMEOUT : FLOW_CHECK, .item = -1}, &reason);
     firing_destroy (self);
 }
@@ -412,7 +412,7 @@ static void on_run (void *owner, bool found, const char *damage)
     else if (!found)
         fail_run (self, "the run of the flow is gone");
     else if (plan_step_parse (self->plan->step, &call) && call.kind == STEP_FLOW)
-        flow_runs_want (self->station, call.run, on_caller, self);
+        flow_runs_load (self->station, call.run, on_caller, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         check_live_run (self);
     else
@@ -430,8 +430,8 @@ static void expire_timer (struct firing *self)
     FAILPOINT ("flow_timer");
     // The step may have ended since the claim.
     if (store_exec_id (station->store, self->plan->id) == self->exec_id) {
-        store_take_back (station->store, span_text (self->key_station), self->plan->id,
-                         self->plan->caller);
+        store_delete_plan (station->store, span_text (self->key_station), self->plan->id,
+                           self->plan->caller);
         flow_runs_ended (station, &(struct flow_call_end){.step = step, .text = self->failure});
     }
     firing_destroy (self);
@@ -463,7 +463,7 @@ static void on_timed_call (void *owner, const struct store_loaded *answer)
     if (call && call->error_info)
         self->failure = memory_text (call->error_info);
     plan_destroy (&call);
-    flow_runs_want (station, step.run, on_timer_run, self);
+    flow_runs_load (station, step.run, on_timer_run, self);
     station_resume (station);
 }
 
@@ -481,11 +481,11 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
     if (timer && flow_timer_call (&step) != plan->id)
         store_load (self->store, flow_timer_call (&step), LINK_REPEAT, on_timed_call, firing);
     else if (timer)
-        flow_runs_want (self, step.run, on_timer_run, firing);
+        flow_runs_load (self, step.run, on_timer_run, firing);
     else if (claim == FLOW_CLAIM_CHECK)
-        flow_runs_want (self, plan->flow_run, on_run, firing);
+        flow_runs_load (self, plan->flow_run, on_run, firing);
     else if (claim == FLOW_CLAIM_RETRY && plan->flow_run)
-        flow_runs_want (self, plan->flow_run, on_former_run, firing);
+        flow_runs_load (self, plan->flow_run, on_former_run, firing);
     else
         request_definition (firing);
 }

@@ -153,13 +153,14 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
         struct released *released = memory_new (sizeof *released);
         released->station = take->station;
         memcpy (released->name, take->name, sizeof released->name);
-        store_alive (take->station->store,
-                     &(struct store_worker){.plan_id = answer->jobs[i].id,
-                                            .station = take->name,
-                                            .worker = take->worker,
-                                            .exec_id = answer->jobs[i].exec_id,
-                                            .lease_s = take->station->settings->exec_timeout_s},
-                     &(struct store_heartbeat){.release = true}, on_released, released);
+        store_report_worker (
+            take->station->store,
+            &(struct store_worker){.plan_id = answer->jobs[i].id,
+                                   .station = take->name,
+                                   .worker = take->worker,
+                                   .exec_id = answer->jobs[i].exec_id,
+                                   .lease_s = take->station->settings->exec_timeout_s},
+            &(struct store_heartbeat){.release = true}, on_released, released);
     }
 }
 
@@ -318,18 +319,18 @@ static void ask_for_plans (struct take *take)
     for (size_t i = 0; i < take->member_count; i++)
         members[i] = span_text (take->members[i]);
     take->asking = true;
-    store_take (take->station->store,
-                &(struct store_take){.station = take->name,
-                                     .worker = take->worker,
-                                     .limit = take->limit,
-                                     .from = take->from,
-                                     .lease_s = take->station->settings->exec_timeout_s,
-                                     .alone = note_asker (take),
-                                     .station_limit = target ? target_settings (target)->limit
-                                                             : (struct limit){0},
-                                     .members = members,
-                                     .member_count = take->member_count},
-                on_taken, take);
+    store_take_jobs (take->station->store,
+                     &(struct store_take){.station = take->name,
+                                          .worker = take->worker,
+                                          .limit = take->limit,
+                                          .from = take->from,
+                                          .lease_s = take->station->settings->exec_timeout_s,
+                                          .alone = note_asker (take),
+                                          .station_limit = target ? target_settings (target)->limit
+                                                                  : (struct limit){0},
+                                          .members = members,
+                                          .member_count = take->member_count},
+                     on_taken, take);
 }
 
 void pull_take (struct take *take)
@@ -365,7 +366,7 @@ static void on_takes_settled (void *owner, enum store_result result, const char 
 
 void pull_end_takes (struct take *take)
 {
-    store_settle (take->station->store, on_takes_settled, take);
+    store_call_when_settled (take->station->store, on_takes_settled, take);
 }
 
 // -- whether there are workers

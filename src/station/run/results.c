@@ -69,7 +69,7 @@ static bool find_answered_plan (struct station *self, const struct message *mess
         return false;
     const struct active_run *run = NULL;
     bool named = false;
-    if (target_way (target)->by_identity)
+    if (target_dispatch_way (target)->by_identity)
         run = run_by_identity (self, target, message, &named);
     else if (answer_plan (message, ret_id))
         return true; // the target returns the plan's id instead of the mailbox
@@ -138,7 +138,7 @@ static uint8_t answer_status (const struct station *self, const struct target *f
 static uint64_t answer_exec_id (const struct message *message, const struct target *target,
                                 bool *ret_named)
 {
-    bool by_identity = target_way (target)->by_identity;
+    bool by_identity = target_dispatch_way (target)->by_identity;
     uint8_t type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;
     uint64_t exec_id = 0;
     message_last_frame (message, type, ret_named);
@@ -158,8 +158,8 @@ static void note_no_worker (struct target *target, uint8_t status)
 }
 
 // Handle an answer whose run and plan are known. `target` NULL: it came on the request socket.
-static void take_answer (struct active_run *active, const struct target *target,
-                         uint64_t connection, const struct message *message)
+static void handle_answer (struct active_run *active, const struct target *target,
+                           uint64_t connection, const struct message *message)
 {
     struct station *self = active->station;
     struct target *of_plan = station_target (self, span_text (active->key_station));
@@ -185,7 +185,7 @@ static void take_answer (struct active_run *active, const struct target *target,
     struct span name = message_last_frame (message, ZERO_FRAME_RESPONSER, &named);
     if (answer.target == TARGET_VOTE)
         answer.tally.event = votes_event (message, named);
-    if (engine_is_late (&active->run, &answer)) {
+    if (engine_answer_is_late (&active->run, &answer)) {
         late_report (self, &(struct late_answer){active->plan_id, answer.exec_id,
                                                  span_text (active->key_station), answer.status});
         return;
@@ -279,8 +279,8 @@ void results_run_timed_out (struct active_run *active)
 
 // -- a run that is not in memory
 
-struct active_run *results_recall (struct station *self, uint64_t plan_id,
-                                   const struct store_loaded *answer)
+struct active_run *results_restore_run (struct station *self, uint64_t plan_id,
+                                        const struct store_loaded *answer)
 {
     struct reason reason;
     struct active_run *active = runs_find (self, plan_id);
@@ -322,7 +322,7 @@ static void forward_unmatched (const struct answer_lookup *lookup,
 {
     bool may = *lookup->target || permits_all_stations (lookup->station, lookup->user);
     if (may && (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN))
-        forward_keep (lookup->station, lookup->plan_id, message);
+        forward_add_answer (lookup->station, lookup->plan_id, message);
 }
 
 // Report a result as late if no run of its plan is in progress. False: it is not late. Answers to
@@ -335,7 +335,7 @@ static bool report_if_late (const struct answer_lookup *lookup, const struct sto
     uint64_t exec_id = answer_exec_id (message, target, &named);
     struct span station = answer->result == STORE_DONE
                               ? answer->station
-                              : late_station (self, lookup->plan_id, exec_id);
+                              : late_find_station (self, lookup->plan_id, exec_id);
     const struct target *of_plan = station_target (self, station);
     bool over = answer->result == STORE_NONE ? station.size > 0
                                              : answer->result == STORE_DONE && !answer->running;
@@ -348,20 +348,20 @@ static bool report_if_late (const struct answer_lookup *lookup, const struct sto
     return true;
 }
 
-static void on_looked_up (void *owner, const struct store_loaded *answer)
+static void on_answered_plan (void *owner, const struct store_loaded *answer)
 {
     struct answer_lookup *lookup = owner;
     struct station *self = lookup->station;
     struct message message;
     struct reason reason;
-    struct active_run *active = results_recall (self, lookup->plan_id, answer);
+    struct active_run *active = results_restore_run (self, lookup->plan_id, answer);
     int rc = message_read (lookup->frames->at, lookup->frames->count, &message, &reason);
     message.desc.code = lookup->status;
     const struct target *target = station_target (self, span_text (lookup->target));
     bool sound = rc == 0 && (target || !*lookup->target);
     if (active && sound) {
         if (may_answer (self, span_text (active->key_station), target, lookup->user))
-            take_answer (active, target, lookup->connection, &message);
+            handle_answer (active, target, lookup->connection, &message);
     } else if (!sound || !report_if_late (lookup, answer, target, &message)) {
         if (sound)
             forward_unmatched (lookup, answer, &message);
@@ -375,8 +375,8 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
 }
 
 // Load the plan of the answer from Redis, to handle the answer then.
-static void look_up (struct station *self, uint64_t plan_id, struct target *target,
-                     const char *user, const struct message *message)
+static void load_answered_plan (struct station *self, uint64_t plan_id, struct target *target,
+                                const char *user, const struct message *message)
 {
     struct span frames[1 + DESC_FRAMES_MAX];
     size_t count = 0, bytes = LOOKUP_BYTES;
@@ -401,7 +401,7 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
     if (target)
         memcpy (lookup->target, target_name (target), sizeof lookup->target);
     snprintf (lookup->user, sizeof lookup->user, "%s", user);
-    store_load (self->store, plan_id, LINK_REPEAT, on_looked_up, lookup);
+    store_load (self->store, plan_id, LINK_REPEAT, on_answered_plan, lookup);
 }
 
 // -- entry points
@@ -431,8 +431,8 @@ static void extend_lease_unread (struct active_run *active, const struct target 
                         self->settings->exec_timeout_s);
 }
 
-void results_take (struct station *self, struct target *target, const char *user,
-                   const struct message *message)
+void results_handle (struct station *self, struct target *target, const char *user,
+                     const struct message *message)
 {
     uint64_t plan_id;
     if (!find_answered_plan (self, message, target, &plan_id)) {
@@ -443,12 +443,12 @@ void results_take (struct station *self, struct target *target, const char *user
     if (active && !active->plan)
         extend_lease_unread (active, target, user, message);
     if (!active || !active->plan)
-        look_up (self, plan_id, target, user, message);
+        load_answered_plan (self, plan_id, target, user, message);
     else if (may_answer (self, span_text (active->key_station), target, user))
-        take_answer (active, target, target ? target_connection (target) : 0, message);
+        handle_answer (active, target, target ? target_connection (target) : 0, message);
 }
 
-void results_take_packet (void *owner, struct target *target, const struct packet *packet)
+void results_handle_packet (void *owner, struct target *target, const struct packet *packet)
 {
     struct station *self = owner;
     struct message message;
@@ -470,7 +470,7 @@ void results_take_packet (void *owner, struct target *target, const struct packe
     // Some stations send the service key back with a worker's answer; drop it here.
     message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc_bytes);
     message.desc.code = dialect_status_in (target_settings (target)->dialect, message.desc.code);
-    results_take (self, target, "", &message);
+    results_handle (self, target, "", &message);
     if (store_busy (self->store)) {
         target_pause (target);
         self->targets_paused = true;

@@ -42,7 +42,7 @@ static void on_woken (void *owner, enum store_result result, const char *error)
 
 static void wake_plans_page (struct target_wake *waking)
 {
-    store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
+    store_wake_waiting (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
 }
 
 static void wake_target_plans (struct station *self, const struct target *target)
@@ -173,8 +173,8 @@ int targets_check (const struct station *self, const struct target_settings *set
 int targets_add (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
-    const struct target_events events = {.message = results_take_packet,
-                                         .turn_ended = due_turned,
+    const struct target_events events = {.message = results_handle_packet,
+                                         .turn_ended = due_resume_target,
                                          .connected = on_connected,
                                          .responsive = on_responsive,
                                          .needs_identity = request_identity,

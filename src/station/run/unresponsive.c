@@ -55,8 +55,8 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
     if (present && target_paused (target)) // its messages wait in the socket
         verdict = NO_STATUS_WAIT;
     else if (present)
-        verdict = response_judge (response, active->number, timeout_us (self), clock_mono_us (),
-                                  &until_us);
+        verdict = response_find_cause (response, active->number, timeout_us (self),
+                                       clock_mono_us (), &until_us);
     if (verdict == NO_STATUS_RETRY)
         return false;
     if (verdict == NO_STATUS_UNRESPONSIVE) {

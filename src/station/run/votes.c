@@ -70,7 +70,7 @@ void votes_load (struct active_run *active, const redisReply *work)
     for (size_t i = 0; work && i + 1 < work->elements; i += 2) {
         const redisReply *name = work->element[i], *text = work->element[i + 1];
         json_t *frames = json_loadb (text->str, text->len, 0, NULL);
-        ballot_recall (votes_ballot (active), span_of (name->str, name->len), frames, dialect);
+        ballot_restore (votes_ballot (active), span_of (name->str, name->len), frames, dialect);
         json_decref (frames);
     }
 }

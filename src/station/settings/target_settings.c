@@ -8,7 +8,7 @@
 #include "socket.h"
 
 // Take the text up to the separator, and skip that; without a separator take the rest.
-static struct span take_part (const char **text, char separator)
+static struct span parse_part (const char **text, char separator)
 {
     const char *start = *text;
     const char *end = strchr (start, separator);
@@ -125,7 +125,7 @@ static int read_option (struct span text, struct target_settings *ret, struct re
 static int read_type (const char **rest, struct target_settings *ret, struct reason *reason)
 {
     char type[16];
-    struct span type_text = take_part (rest, '@');
+    struct span type_text = parse_part (rest, '@');
     if (copy_part (type_text, "type", type, sizeof type, reason))
         return -1;
     int number = target_type_parse (type);
@@ -137,7 +137,7 @@ static int read_type (const char **rest, struct target_settings *ret, struct rea
             ret->name, quoted (type_text));
     }
     ret->type = (enum target_type)number;
-    return copy_part (take_part (rest, ','), "endpoint", ret->endpoint, sizeof ret->endpoint,
+    return copy_part (parse_part (rest, ','), "endpoint", ret->endpoint, sizeof ret->endpoint,
                       reason) ||
                    endpoint_check (ret->endpoint, reason)
                ? -1
@@ -148,7 +148,7 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
 {
     const char *rest = text;
     *ret = (struct target_settings){.origin = ret->origin};
-    struct span name = take_part (&rest, '=');
+    struct span name = parse_part (&rest, '=');
     bool pull = strcmp (rest, "pull") == 0 || strncmp (rest, "pull,", 5) == 0;
     if (!station_name_valid (name) || !*rest || (!pull && !strchr (rest, '@')))
         return reason_set (
@@ -159,13 +159,13 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
     memcpy (ret->name, name.data, name.size);
     if (pull) {
         ret->type = TARGET_PULL;
-        take_part (&rest, ',');
+        parse_part (&rest, ',');
     } else if (read_type (&rest, ret, reason)) {
         return -1;
     }
     bool ends_well = text[strlen (text) - 1] != ',';
     while (*rest)
-        if (read_option (take_part (&rest, ','), ret, reason))
+        if (read_option (parse_part (&rest, ','), ret, reason))
             return -1;
     if (!ends_well)
         return read_option (span_text (""), ret, reason);

@@ -15,7 +15,7 @@
 #include "process.h"
 #include "settings_table.h"
 #include "status.h"
-#include "store_kept.h"
+#include "store_shared.h"
 #include "store_read.h"
 #include "subscribers.h"
 #include "target.h"
@@ -123,7 +123,7 @@ struct station {
     uint64_t event_seq;   // sequence number of the last event
     char event_epoch[17]; // identifies this start of the station in its events
 
-    // heartbeat to Redis (attend.c)
+    // heartbeat to Redis (presence.c)
     int64_t presence_us;       // when to send the next heartbeat, monotonic
     int64_t station_count;     // number of stations on this Redis
     int64_t stations_revision; // revision of the added targets when they were read

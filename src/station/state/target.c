@@ -337,7 +337,7 @@ int64_t target_unresponsive_since (const struct target *self)
     return self->up && self->response->unresponsive ? self->response->since_s : 0;
 }
 
-const struct dispatch_way *target_way (const struct target *self)
+const struct dispatch_way *target_dispatch_way (const struct target *self)
 {
     static const struct dispatch_way plain = {.key = ""};
     return self ? &self->way : &plain;

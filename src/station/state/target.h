@@ -71,7 +71,7 @@ int64_t target_unresponsive_since (const struct target *self);
 
 // How runs are sent to the target. `self` NULL (a flow or no target): the default way. Borrowed
 // from the target.
-const struct dispatch_way *target_way (const struct target *self);
+const struct dispatch_way *target_dispatch_way (const struct target *self);
 
 // The number of the present connection, from 1; 0 while there is none.
 uint64_t target_connection (const struct target *self);

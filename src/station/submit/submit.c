@@ -228,7 +228,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
 }
 
 // Refuse a plan that would never run, unless it repeats an accepted one.
-static void on_looked_up (void *owner, const struct store_loaded *answer)
+static void on_id_holder_read (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
@@ -248,7 +248,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
 
 // Compute the first occurrence and store the plan. The submission may have ended afterwards. A plan
 // that its flow rejects never runs.
-static void place_plan (struct submission *submission)
+static void store_new_plan (struct submission *submission)
 {
     struct station *self = submission->station;
     struct plan *plan = submission->plan;
@@ -262,7 +262,7 @@ static void place_plan (struct submission *submission)
         return;
     }
     if (submission->never)
-        reads_load (self, submission->peer, plan->id, on_looked_up, submission);
+        reads_load (self, submission->peer, plan->id, on_id_holder_read, submission);
     else
         write_submission (submission);
 }
@@ -283,23 +283,23 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     struct station *self = submission->station;
     (void)version;
     check_params (submission, flow, reason);
-    place_plan (submission);
+    store_new_plan (submission);
     link_flush (store_link (self->store));
     station_resume (self);
 }
 
 // Place the plan; a flow plan first loads the definition of its flow, if that is not in memory.
-static void place_checked (struct submission *submission)
+static void check_params_and_store (struct submission *submission)
 {
     struct station *self = submission->station;
     struct span station = submission->plan->station;
     char name[STATION_NAME_MAX + 1] = "";
     const struct flow *flow;
     if (station_target (self, station)) {
-        place_plan (submission);
+        store_new_plan (submission);
     } else if ((flow = flow_book_find (self, station, 0))) {
         check_params (submission, flow, NULL);
-        place_plan (submission);
+        store_new_plan (submission);
     } else {
         memcpy (name, station.data, station.size);
         flow_book_get (self, name, 0, on_flow, submission);
@@ -332,7 +332,7 @@ static int merge_kind (struct submission *submission, const struct store_kinds *
     if (fields && plan->schedule.keep)
         json_object_del (fields, "misfire"); // the plan's own no_keep wins
     struct policy *policy =
-        fields ? policy_lay_over (kind_name (submission), fields, plan->policy, &why) : NULL;
+        fields ? policy_merge_kind (kind_name (submission), fields, plan->policy, &why) : NULL;
     json_decref (fields);
     if (!policy) {
         reason_set (reason, "kind: %s cannot be used: %s", kind_name (submission), why.text);
@@ -356,7 +356,7 @@ static void on_kind (void *owner, const struct store_kinds *answer)
     else if ((rc = merge_kind (submission, answer)))
         reply_refuse (self, submission->peer, (enum wire_error)rc, submission->reason.text);
     if (answer->result == STORE_DONE && !rc)
-        place_checked (submission);
+        check_params_and_store (submission);
     else
         submission_end (submission);
     link_flush (store_link (self->store));
@@ -437,12 +437,12 @@ void submit_request (struct station *self, struct request *request)
     char who[SPEAKER_SIZE];
     if (fields.hold)
         plan_note_stop (submission->plan, fields.hold == HOLD_MARKED ? "hold" : "pause",
-                        permit_speaker (self, &request->peer, who), submission->received);
+                        permit_user_in_effect (self, &request->peer, who), submission->received);
     submission->peer = peer_keep (self, request);
     plan_fields_clear (&fields);
     struct span kind = span_text (kind_name (submission));
     if (kind.size)
         store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
     else
-        place_checked (submission);
+        check_params_and_store (submission);
 }

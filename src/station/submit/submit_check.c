@@ -33,7 +33,7 @@ int submit_check_frames (const struct message *message, const struct target *tar
                     target_type_name (type));
         return ZPLAN_EPLAN;
     }
-    if (plan_dispatch_fits (&message->desc, target_way (target)))
+    if (plan_dispatch_fits (&message->desc, target_dispatch_way (target)))
         return 0;
     reason_set (reason, "frames: too many; the station adds some (PLAN_TIME, LOCAL_ID, GLOBAL_ID), "
                         "and a message has at most 32");

@@ -119,7 +119,8 @@ static void read_exec_reply (struct writer *self, const redisReply *reply)
         else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
                  span_is (words[0], "HINCRBY") && // a plan count that reaches 0 is deleted
                  span_is (words[1], KEY_COUNT))
-            core_write (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]}, 3);
+            core_add_command (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]},
+                              3);
     }
     const redisReply *time = reply->element[reply->elements - 1]; // Redis' clock
     bool is_time = time->type == REDIS_REPLY_ARRAY && time->elements == 2 &&
@@ -161,7 +162,7 @@ static void on_batch_refused (struct writer *self)
     self->kinds &= ~(unsigned)ROWS_SUBMISSION;
     memcpy (self->ended_error, self->refusal, sizeof self->ended_error);
     commands_clear (&self->rows);
-    commands_of_rows (&self->rows, core_without_submissions (self->core), self->outcomes);
+    commands_of_rows (&self->rows, core_drop_submissions (self->core), self->outcomes);
     end_waits (self, &self->in_flight, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
 }
 
@@ -291,7 +292,7 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
         (!again && !core_has_rows (self->core)))
         return;
     // Heartbeats, for which no caller waits, are delayed for a short time.
-    if (!again && !self->urgent && !core_hurries (self->core)) {
+    if (!again && !self->urgent && !core_batch_is_urgent (self->core)) {
         self->delayed_since_us = self->delayed_since_us ? self->delayed_since_us : mono_us;
         if (mono_us - self->delayed_since_us < HEARTBEAT_DELAY_US)
             return;
@@ -344,7 +345,7 @@ void writer_trim (struct writer *self)
         return;
     commands_free (&self->rows);
     commands_free (&self->sent);
-    core_trim (self->core);
+    core_release_memory (self->core);
 }
 
 const struct owner *writer_owner (const struct writer *self)

@@ -114,7 +114,7 @@ static void send_rows (struct writer *self, int64_t mono_us)
     bool is_new = owner_batch (self->owner) != self->number;
     self->number = owner_batch (self->owner);
     if (is_new && !self->rows.commands && core_has_rows (self->core)) {
-        const struct rows *rows = core_take_rows (self->core);
+        const struct rows *rows = core_close_batch (self->core);
         self->has_rows = true;
         self->kinds = rows->kinds;
         commands_of_rows (&self->rows, rows, self->outcomes);

@@ -54,7 +54,7 @@ static int take_station_lock (struct embedded *self, struct reason *reason)
     snprintf (path, sizeof path, "%s/zpland.lock", self->data);
     // If a station is killed while it starts its Redis, the child keeps the lock until its exec.
     int64_t deadline = clock_mono_us () + CHILD_WAIT_US;
-    while ((self->station_lock = lock_take (path, &why)) < 0) {
+    while ((self->station_lock = lock_file_open (path, &why)) < 0) {
         if (clock_mono_us () > deadline)
             return reason_set (reason, "data: another station uses %s", self->data);
         sleep_us (STEP_US);
@@ -69,7 +69,7 @@ static int take_redis_lock (struct embedded *self, struct reason *reason)
     snprintf (path, sizeof path, "%s/redis.lock", self->data);
     int64_t deadline = clock_mono_us () + ORPHAN_WAIT_US;
     bool logged = false;
-    while ((self->redis_lock = lock_take (path, reason)) < 0) {
+    while ((self->redis_lock = lock_file_open (path, reason)) < 0) {
         if (clock_mono_us () > deadline)
             return -1;
         if (!logged)

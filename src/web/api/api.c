@@ -61,7 +61,7 @@ void api_ask_observer (struct exchange *self, api_fn *then)
         then (self);
         return;
     }
-    api_fn **kept = exchange_keep (self, memory_new (sizeof *kept));
+    api_fn **kept = exchange_own_block (self, memory_new (sizeof *kept));
     *kept = then;
     self->own = kept;
     exchange_question (self, &question, on_whoami);
@@ -103,7 +103,7 @@ const char *api_read_count (struct exchange *self)
         return NULL;
     }
     snprintf (text, sizeof text, "%" PRId64, count);
-    return exchange_keep (self, memory_text (text));
+    return exchange_own_block (self, memory_text (text));
 }
 
 void api_add_location (struct exchange *self, const char *folder, const char *name)
@@ -175,7 +175,7 @@ static void append_page_member (struct paging *paging, struct span name, struct 
             cursor_write (paging->page.order, json_string_value (next), paging->filter,
                           paging->cursor);
             json_text_raw (rest, span_text (",\"next\":"));
-            json_put_word (rest, paging->cursor);
+            json_put_string (rest, paging->cursor);
         }
         json_decref (next);
         return;
@@ -264,7 +264,7 @@ void api_ask_page (struct exchange *self, const struct api_page *page, json_t *f
         json_object_set_new (asked, "after", json_string (position));
     int64_t limit = json_integer_value (json_object_get (fields, "limit"));
     const struct question question = {.word = self->routed.route->command,
-                                      .args = {exchange_keep (self, json_write (asked))},
+                                      .args = {exchange_own_block (self, json_write (asked))},
                                       .count = 1,
                                       .repeat = true,
                                       .large = limit > LARGE,

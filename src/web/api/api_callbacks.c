@@ -53,6 +53,6 @@ void api_callback_test (struct exchange *self)
                           "want {\"target\": NAME, \"callback\": {\"success\": {\"url\": ...}}}");
         return;
     }
-    const char *const args[] = {"test", target, exchange_keep (self, json_write (callback))};
+    const char *const args[] = {"test", target, exchange_own_block (self, json_write (callback))};
     exchange_ask (self, args, 3, on_test);
 }

@@ -4,7 +4,7 @@
 #include "api.h"
 #include "json.h"
 #include "json_names.h"
-#include "json_words.h"
+#include "status_names.h"
 #include "memory.h"
 #include "plan_document.h"
 #include "submission.h"
@@ -20,7 +20,7 @@ static void reread_plan (struct exchange *self, const struct station_answer *ans
                          exchange_fn *fn)
 {
     self->own = memory_text (answer->reason);
-    exchange_keep (self, self->own);
+    exchange_own_block (self, self->own);
     const struct question question = {
         .word = "message", .args = {self->routed.args[0]}, .count = 1, .repeat = true};
     exchange_question (self, &question, fn);
@@ -99,7 +99,7 @@ void api_command (struct exchange *self)
             return;
         }
         snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
-        api_send_plan_command (self, exchange_keep (self, memory_text (text)), on_changed);
+        api_send_plan_command (self, exchange_own_block (self, memory_text (text)), on_changed);
         return;
     }
     if (value && !json_is_string (value)) {
@@ -164,7 +164,7 @@ void api_plan_patch (struct exchange *self)
         return;
     }
     json_object_set_new (changes, "revision", json_integer (revision));
-    char *text = exchange_keep (self, json_write (changes));
+    char *text = exchange_own_block (self, json_write (changes));
     json_decref (changes);
     api_send_plan_command (self, text, on_updated);
 }

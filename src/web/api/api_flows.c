@@ -111,7 +111,7 @@ static const char *read_list_filter (struct exchange *self)
         json_object_set_new (filter, "after", json_integer (position));
     else if (after)
         json_object_set_new (filter, "after", json_string (after));
-    const char *text = good ? exchange_keep (self, json_write (filter)) : NULL;
+    const char *text = good ? exchange_own_block (self, json_write (filter)) : NULL;
     json_decref (filter);
     return text;
 }
@@ -143,7 +143,7 @@ void api_flow_put (struct exchange *self)
         return;
     }
     const char *const args[] = {check ? "check" : "put",
-                                exchange_keep (self, json_write (self->json))};
+                                exchange_own_block (self, json_write (self->json))};
     exchange_ask (self, args, 2, answer_with_names);
 }
 
@@ -173,7 +173,7 @@ static const char *write_options (struct exchange *self)
     json_t *options = self->json ? json_copy (self->json) : json_object ();
     json_object_del (options, "step");
     const char *text =
-        json_object_size (options) ? exchange_keep (self, json_write (options)) : NULL;
+        json_object_size (options) ? exchange_own_block (self, json_write (options)) : NULL;
     json_decref (options);
     return text;
 }
@@ -201,7 +201,7 @@ void api_flow_run_command (struct exchange *self)
         args[0] = "signal";
         if (value)
             args[count++] =
-                exchange_keep (self, json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY));
+                exchange_own_block (self, json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY));
     } else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY]) {
         const char *options = write_options (self);
         args[0] = of_step ? "skip" : "retry";

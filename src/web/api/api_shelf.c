@@ -48,7 +48,7 @@ void api_kinds (struct exchange *self)
 static const char *keep_as_text (struct exchange *self, const json_t *fields)
 {
     if (json_is_object (fields))
-        return exchange_keep (self, json_write ((json_t *)(uintptr_t)fields));
+        return exchange_own_block (self, json_write ((json_t *)(uintptr_t)fields));
     exchange_problem (self, 422, "invalid_field", "want a JSON object");
     return NULL;
 }

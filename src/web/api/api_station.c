@@ -104,7 +104,7 @@ static const char *write_target_text (struct exchange *self)
         free (word);
     }
     fclose (out);
-    return exchange_keep (self, text);
+    return exchange_own_block (self, text);
 }
 
 void api_target_put (struct exchange *self)
@@ -145,7 +145,7 @@ void api_load (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    const char *const args[] = {exchange_keep (self, json_write (fields))};
+    const char *const args[] = {exchange_own_block (self, json_write (fields))};
     exchange_ask (self, args, json_object_size (fields) ? 1 : 0, on_load);
     json_decref (fields);
 }

@@ -216,7 +216,7 @@ void api_plan_new (struct exchange *self)
     else if (read.id)
         snprintf (self->id, sizeof self->id, "%s", read.id);
     else if (!key)
-        ident_text ((random_anew () & INT64_MAX) | 1, self->id);
+        ident_text ((random_from_kernel () & INT64_MAX) | 1, self->id);
     send_submission (self, &read, number);
 }
 
@@ -263,7 +263,7 @@ void api_preview (struct exchange *self)
         exchange_problem (self, 422, "plan_error", "spec: want an object");
         return;
     }
-    char *plan = exchange_keep (self, json_dumps (spec, JSON_COMPACT));
+    char *plan = exchange_own_block (self, json_dumps (spec, JSON_COMPACT));
     if (check_submission (self, plan))
         return;
     const char *const args[] = {plan, count};

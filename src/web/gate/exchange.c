@@ -9,8 +9,8 @@
 #include "audit.h"
 #include "clock.h"
 #include "json.h"
-#include "json_words.h"
-#include "judge.h"
+#include "status_names.h"
+#include "exchange_check.h"
 #include "memory.h"
 #include "problem.h"
 #include "server.h"
@@ -161,7 +161,7 @@ bool exchange_failed (struct exchange *self, const struct station_answer *answer
 
 // -- the station
 
-void *exchange_keep (struct exchange *self, void *block)
+void *exchange_own_block (struct exchange *self, void *block)
 {
     if (self->kept_count == EXCHANGE_KEPT_MAX)
         abort (); // a bug: no resource keeps that many

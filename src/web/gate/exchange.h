@@ -91,7 +91,7 @@ void exchange_header (struct exchange *self, const char *name, const char *value
 const char *exchange_value (const struct exchange *self, const char *name);
 
 // Keep a block until the exchange ends, then free it. Returns the block.
-void *exchange_keep (struct exchange *self, void *block);
+void *exchange_own_block (struct exchange *self, void *block);
 
 // Send the route's command to the station; the strings in `args` must stay valid. `fn` is called
 // with the answer.

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "json_words.h"
+#include "status_names.h"
 #include "rfc3339.h"
 #include "settings.h"
 

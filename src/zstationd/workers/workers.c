@@ -255,7 +255,7 @@ struct worker *workers_next_for (const struct workers *self, struct span command
     return found;
 }
 
-void workers_give (struct workers *self, struct worker *worker, struct job *job)
+void workers_assign_job (struct workers *self, struct worker *worker, struct job *job)
 {
     assert (worker_is_free (worker));
     worker->credit--;
@@ -265,7 +265,7 @@ void workers_give (struct workers *self, struct worker *worker, struct job *job)
     update_ready_heap (self, worker);
 }
 
-void workers_take_back (struct workers *self, struct worker *worker, const struct job *job)
+void workers_release_job (struct workers *self, struct worker *worker, const struct job *job)
 {
     size_t at = 0;
     while (worker->jobs[at] != job)

@@ -106,10 +106,10 @@ struct worker *workers_next (const struct workers *self);
 struct worker *workers_next_for (const struct workers *self, struct span command);
 
 // Record that the free worker has the job, which costs one credit.
-void workers_give (struct workers *self, struct worker *worker, struct job *job);
+void workers_assign_job (struct workers *self, struct worker *worker, struct job *job);
 
 // Record that the worker no longer has the job, which it must have.
-void workers_take_back (struct workers *self, struct worker *worker, const struct job *job);
+void workers_release_job (struct workers *self, struct worker *worker, const struct job *job);
 
 // A worker whose timeout has expired, or NULL.
 struct worker *workers_unresponsive (const struct workers *self);

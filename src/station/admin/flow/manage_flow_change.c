@@ -91,9 +91,9 @@ static bool apply_event (struct run_command *self, struct flow_live *live)
     self->event.text = *self->text ? self->text : NULL;
     bool signals = self->event.kind == FLOW_SIGNALLED || self->event.kind == FLOW_REJECTED;
     self->event.key = *self->key || !signals ? self->key : NULL;
-    self->event_applied = self->flow ? flow_live_carry_version (live, &self->event, self->flow,
+    self->event_applied = self->flow ? flow_live_apply_version (live, &self->event, self->flow,
                                                                 self->version, &reason)
-                                     : flow_live_carry (live, &self->event, &reason);
+                                     : flow_live_apply (live, &self->event, &reason);
     if (!self->event_applied)
         reason_set (&self->reason, "flow: %s", reason.text);
     return self->event_applied;
@@ -116,7 +116,7 @@ static void apply_without_plan (struct run_command *self)
     bool mended = live->run->outcome == FLOW_WELL && !self->was_finished; // by a skip, at once
     if (had_ended && (live->run->phase != FLOW_ENDED || mended))
         flow_live_reopen (live);
-    store_when_written (self->station->store, on_written, self);
+    store_call_when_written (self->station->store, on_written, self);
 }
 
 // -- an ended run, which continues in its flow plan if that is parked or waits for a retry
@@ -163,8 +163,8 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     const struct manage_request reset = {
         .command = MANAGE_AT_ONCE, .zone = self->station->zone, .now = station_now (self->station)};
     bool waits = plan && (plan->state == PLAN_ERROR || plan->state == PLAN_RETRY);
-    bool parked =
-        waits && plan->flow_run == self->run && engine_manage (plan, &reset, &queue, &reason) == 0;
+    bool parked = waits && plan->flow_run == self->run &&
+                  engine_handle_command (plan, &reset, &queue, &reason) == 0;
     if (parked) {
         int64_t revision = plan->revision;
         plan->revision = station_revision ();
@@ -236,7 +236,7 @@ static struct run_command *change_command_new (struct station *self, struct requ
     if (!command)
         return NULL;
     char who[SPEAKER_SIZE];
-    struct span key = permit_speaker (self, &request->peer, who);
+    struct span key = permit_user_in_effect (self, &request->peer, who);
     if (key.size)
         snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
     command->event.kind = args->event;

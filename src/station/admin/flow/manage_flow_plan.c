@@ -80,11 +80,11 @@ static void end_step_call (struct flow_command *self)
     struct flow_call_end end = {.status = self->command == FLOW_PLAN_DONE ? FLOW_OK
                                                                           : FLOW_CALL_CANCELLED};
     plan_step_parse (self->plan->step, &end.step);
-    store_take_back (station->store, span_text (self->key_station), self->plan->id,
-                     self->plan->caller);
+    store_delete_plan (station->store, span_text (self->key_station), self->plan->id,
+                       self->plan->caller);
     self->plan_removed = true;
     flow_runs_ended (station, &end);
-    store_when_written (station->store, on_written, self);
+    store_call_when_written (station->store, on_written, self);
 }
 
 // -- a flow plan, together with its run
@@ -94,11 +94,11 @@ static void cancel_flow_run (struct flow_command *self)
     struct station *station = self->inquiry->station;
     struct reason reason = {""};
     char text[REASON_MAX + 16], who[SPEAKER_SIZE], by[SPEAKER_SIZE];
-    struct span key = permit_speaker (station, self->inquiry->peer, who);
+    struct span key = permit_user_in_effect (station, self->inquiry->peer, who);
     // The end of a sub-flow's run also ends its plan and the step of the parent run.
     bool ends = self->command == FLOW_PLAN_REMOVE, removes = ends && !self->plan->step.size;
     snprintf (by, sizeof by, "%.*s", (int)key.size, key.size ? (const char *)key.data : "");
-    bool taken = flow_runs_carry (
+    bool taken = flow_runs_apply (
         station, self->run,
         &(struct flow_event){
             .kind = FLOW_CANCEL, .item = -1, .force = ends, .text = self->reason, .key = by},
@@ -108,7 +108,7 @@ static void cancel_flow_run (struct flow_command *self)
         self->remove_plan (self->inquiry, self->key_station);
         flow_command_end (self);
     } else if (taken) {
-        store_when_written (station->store, on_written, self);
+        store_call_when_written (station->store, on_written, self);
     } else {
         snprintf (text, sizeof text, "cancel: %s", reason.text);
         refuse_command (self, ZPLAN_EARGUMENT, text);
@@ -158,11 +158,12 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
                                   .remove_plan = remove_plan};
     memcpy (self->key_station, answer->station.data, answer->station.size);
     snprintf (self->reason, sizeof self->reason, "%s", why);
-    struct active_run *active = step_running ? results_recall (station, plan->id, answer) : NULL;
+    struct active_run *active =
+        step_running ? results_restore_run (station, plan->id, answer) : NULL;
     if (active) { // the end of the run ends the plan and the step
         cancel_run (active, self->reason, on_cancelled, self);
         return true;
     }
-    flow_runs_want (station, self->run, on_run, self);
+    flow_runs_load (station, self->run, on_run, self);
     return true;
 }

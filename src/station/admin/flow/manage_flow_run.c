@@ -86,7 +86,7 @@ struct run_command *run_command_new (struct station *self, struct request *reque
 
 void run_command_start (struct run_command *self)
 {
-    flow_runs_want (self->station, self->run, on_run, self);
+    flow_runs_load (self->station, self->run, on_run, self);
 }
 
 // -- a run as JSON

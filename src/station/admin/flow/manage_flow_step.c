@@ -92,5 +92,5 @@ void step_find (struct station *self, struct peer *peer, const char *command,
                                     .name = *name,
                                     .found = found,
                                     .owner = owner};
-    flow_runs_want (self, name->run, on_run, finding);
+    flow_runs_load (self, name->run, on_run, finding);
 }

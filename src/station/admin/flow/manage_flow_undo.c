@@ -36,7 +36,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     struct resolve_request *self = owner;
     struct reason reason = {""};
     char who[SPEAKER_SIZE], by[SPEAKER_SIZE];
-    const struct span key = permit_speaker (self->station, self->peer, who);
+    const struct span key = permit_user_in_effect (self->station, self->peer, who);
     snprintf (by, sizeof by, "%.*s", (int)key.size, (const char *)key.data);
     const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
                                      .step = step,
@@ -47,8 +47,8 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
         return;
     }
     if (flow_undo_is_parked (live, step, self->name.item) &&
-        flow_live_carry (live, &event, &reason)) {
-        store_when_written (self->station->store, on_written, self);
+        flow_live_apply (live, &event, &reason)) {
+        store_call_when_written (self->station->store, on_written, self);
         return;
     }
     reason_set (&reason, "%s: no undo of %s has failed permanently", self->again ? "reset" : "done",

@@ -211,7 +211,7 @@ void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, u
     struct run_reply *reply = memory_new (sizeof *reply);
     *reply = (struct run_reply){
         .station = self, .peer = peer, .plan_id = plan_id, .run = run, .object = object};
-    flow_runs_want (self, run, on_run, reply);
+    flow_runs_load (self, run, on_run, reply);
 }
 
 // -- a step that is decided, or cannot start

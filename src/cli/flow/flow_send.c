@@ -1,0 +1,106 @@
+#include "flow_send.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "flow_sources.h"
+#include "json.h"
+#include "print.h"
+
+static json_t *reply_object (const struct zplan_reply *reply)
+{
+    struct span text = call_frame (reply, ZERO_FRAME_JSON);
+    return text.size ? json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL)
+                     : NULL;
+}
+
+int flow_report_refusal (const struct cli *cli, const struct verdict *verdict, const char *subject,
+                         const json_t *reply)
+{
+    if (cli->json && verdict->code != EXIT_NO_ANSWER) {
+        json_t *answer = json_object ();
+        if (subject)
+            json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
+        refusal_add_to (answer, cli, verdict);
+        if (json_object_get (reply, "errors"))
+            json_object_set (answer, "errors", json_object_get (reply, "errors"));
+        print_answer_new (cli, JSON_ANSWER, answer);
+    }
+    return flow_print_errors (subject, json_object_get (reply, "errors"))
+               ? verdict->code
+               : verdict_print (verdict, subject);
+}
+
+// Send the words, and return the JSON of the reply, also of a rejection.
+static json_t *flow_request (const struct cli *cli, struct zplan_client *client,
+                             const char *const *words, struct verdict *ret)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "flow", words, words_count (words), &reply);
+    *ret = call_verdict (cli, outcome, &reply);
+    json_t *json = outcome == ZPLAN_OK ? reply_object (&reply) : NULL;
+    return json || ret->code != EXIT_DONE ? json : json_object ();
+}
+
+json_t *flow_send_command_quietly (const struct cli *cli, struct zplan_client *client,
+                                   const char *const *words, struct verdict *ret)
+{
+    json_t *json = flow_request (cli, client, words, ret);
+    if (ret->code == EXIT_DONE)
+        return json;
+    json_decref (json);
+    return NULL;
+}
+
+json_t *flow_send_command (const struct cli *cli, struct zplan_client *client,
+                           const char *const *words, const char *subject, int *ret_code)
+{
+    struct verdict verdict;
+    json_t *json = flow_request (cli, client, words, &verdict);
+    *ret_code = verdict.code;
+    if (verdict.code == EXIT_DONE)
+        return json;
+    *ret_code = flow_report_refusal (cli, &verdict, subject, json);
+    json_decref (json);
+    return NULL;
+}
+
+bool flow_page_next (const json_t *page, json_t *filter)
+{
+    json_t *next = json_object_get (page, "next");
+    if (!next || json_equal (next, json_object_get (filter, "after"))) // avoid an endless loop
+        return false;
+    json_object_set (filter, "after", next);
+    return true;
+}
+
+json_t *flow_page (const struct cli *cli, struct zplan_client *client, const char *word,
+                   json_t *filter, bool *ret_more, int *ret_code)
+{
+    char *text = json_write (filter);
+    json_t *page =
+        flow_send_command (cli, client, (const char *[]){word, text, NULL}, NULL, ret_code);
+    *ret_more = flow_page_next (page, filter);
+    free (text);
+    return page;
+}
+
+int flow_for_each (const struct cli *cli, const char *pattern,
+                   void (*take) (void *, const json_t *), void *owner)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    json_t *filter = json_object (), *flow;
+    size_t i;
+    if (pattern)
+        json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
+    for (bool more = client != NULL; more;) {
+        json_t *page = flow_page (cli, client, "list", filter, &more, &code);
+        json_array_foreach (json_object_get (page, "flows"), i, flow) take (owner, flow);
+        json_decref (page);
+    }
+    json_decref (filter);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,202 @@
+#include "frontend.h"
+
+#include <inttypes.h>
+
+#include "access.h"
+#include "clock.h"
+#include "codes.h"
+#include "dialect.h"
+#include "manage.h"
+#include "permit.h"
+#include "reply.h"
+#include "results.h"
+#include "submit.h"
+#include "turn.h"
+
+enum {
+    KEPT_BYTES_MAX = 64 << 20, // held by requests that wait for Redis
+    DRAIN_MAX = 100000         // messages discarded at the end
+};
+
+// -- requests
+
+static void reply_ok (struct station *self, struct request *request)
+{
+    reply_send (self, &request->peer, &(struct reply){.status = ZERO_STATUS_OK_ID});
+}
+
+static void reply_new_id (struct station *self, struct request *request)
+{
+    reply_send (self, &request->peer,
+                &(struct reply){.status = ZERO_STATUS_OK_ID, .plan_id = station_new_id (self)});
+}
+
+static const struct request_kind {
+    uint8_t code;
+    unsigned roles; // one of these roles is required
+    void (*run) (struct station *self, struct request *request);
+} commands[] = {
+    {ZERO_BYTE_COMMAND_PLAN, CURVE_ROLE_SUBMIT, submit_request},
+    {ZERO_BYTE_COMMAND_NONE, ROLES_ANY, manage_request}, // each admin command has its own roles
+    {ZERO_BYTE_COMMAND_GLOBAL_ID, CURVE_ROLE_SUBMIT, reply_new_id},
+    {ZERO_BYTE_COMMAND_PING, ROLES_ANY, reply_ok},
+};
+
+static void run_command (struct station *self, struct request *request)
+{
+    uint8_t code = request->message.desc.code;
+    if (code == 0) {
+        reply_refuse (self, &request->peer, ZPLAN_EFRAME, "description: the command is 0");
+        return;
+    }
+    if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY) {
+        reply_refuse (self, &request->peer, ZPLAN_ENET,
+                      self->phase == PHASE_STOPPING ? STATION_IS_STOPPING : STATION_STANDS_BY);
+        return;
+    }
+    if (code == ZERO_BYTE_COMMAND_PLAN && reply_too_much (self, request))
+        return;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (commands[i].code == code) {
+            if (permit_roles (self, &request->peer, commands[i].roles))
+                commands[i].run (self, request);
+            return;
+        }
+    }
+    struct reason reason;
+    reason_set (&reason, "command %02x: is not a command of this station", code);
+    reply_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
+}
+
+static void handle_packet (struct station *self, const struct packet *packet)
+{
+    struct request request = {.peer = {.identity = packet->frames[0]}};
+    struct reason reason;
+    struct peer *peer = &request.peer;
+    memcpy (peer->user, packet->user, sizeof peer->user);
+    int rc = message_read (packet->frames + 1, packet->count - 1, &request.message, &reason);
+    if (packet->fault)
+        message_read_cut (packet->frames + 1, packet->count - 1, &request.message);
+    peer->envelope = request.message.envelope;
+    if (peer->envelope == ENVELOPE_MAILBOX) {
+        // Never answer statuses, or two stations could answer each other forever.
+        request.message.desc.code = dialect_status_in (self->dialect, request.message.desc.code);
+        if (rc || packet->fault)
+            self->counters.dropped_mailboxes++;
+        else if (permits_roles (self, peer->user, CURVE_ROLE_RESULT))
+            results_handle (self, NULL, peer->user, &request.message);
+        else
+            self->counters.denied_results++;
+        return;
+    }
+    if (request.message.desc.code >= ZERO_STATUS_ERROR_FLAG) {
+        self->counters.dropped_statuses++;
+        return;
+    }
+    peer->requester = message_frame (&request.message, ZERO_FRAME_REQUESTER, &peer->has_requester);
+    peer->request_id =
+        message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
+    if (!permit_roles (self, peer, ROLES_ANY) || !permit_check_named_user (self, peer))
+        return;
+    if (packet->fault == PACKET_TOO_LARGE) {
+        reason_set (&reason, "message: at most %zu bytes a frame and %zu in all",
+                    self->limits.frame_bytes, self->limits.bytes);
+        reply_refuse (self, peer, ZPLAN_EBUSY, reason.text);
+        return;
+    }
+    int64_t frames_max = self->settings->limits.frames;
+    if (packet->fault == PACKET_TOO_MANY ||
+        (!rc && (int64_t)request.message.desc.count > frames_max)) {
+        reason_set (&reason, "message: at most %" PRId64 " frames", frames_max);
+        reply_refuse (self, peer, ZPLAN_EFRAME, reason.text);
+        return;
+    }
+    if (rc) {
+        reply_refuse (self, peer, ZPLAN_EFRAME, reason.text);
+        return;
+    }
+    run_command (self, &request);
+}
+
+// Receive and handle one message. False: there is none.
+static bool receive_request (struct station *self)
+{
+    struct packet packet;
+    if (!packet_recv_with_user (&packet, self->request_socket, &self->limits))
+        return false;
+    self->counters.requests++;
+    // A ROUTER puts the identity first; a packet without further frames is taken only to report its
+    // fault.
+    if (packet.count > 1 || (packet.count == 1 && packet.fault))
+        handle_packet (self, &packet);
+    packet_clear (&packet);
+    return true;
+}
+
+// Stop reading the socket until station_resume.
+static void front_stop_reading (struct station *self)
+{
+    watch_end (&self->request_watch);
+}
+
+void frontend_close_socket (struct station *self)
+{
+    front_stop_reading (self);
+    if (!self->request_socket)
+        return;
+    // Answer the messages that came before the loss of ownership was known.
+    for (int i = 0; i < TURN_MESSAGES && receive_request (self); i++)
+        ;
+    frontend_drain (self);
+    zmq_close (self->request_socket);
+    self->request_socket = NULL;
+}
+
+static bool on_request (void *owner)
+{
+    struct station *self = owner;
+    int64_t until_us = clock_mono_us () + TURN_US;
+    bool more = true;
+    int count = 0;
+    for (; count < TURN_MESSAGES && clock_mono_us () < until_us; count++) {
+        if (store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX) {
+            front_stop_reading (self);
+            more = false;
+            break;
+        }
+        more = receive_request (self);
+        if (!more)
+            break;
+    }
+    if (count)
+        link_flush (store_link (self->store));
+    return more;
+}
+
+// -- the socket in the reactor
+
+void frontend_open (struct station *self)
+{
+    watch_start (&self->request_watch, self->reactor, self->request_socket, on_request, self);
+}
+
+void station_resume (struct station *self)
+{
+    if (!store_idle (self->store) || self->kept_bytes > KEPT_BYTES_MAX / 2)
+        return;
+    bool answers = self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING;
+    // A standby that stops has no socket.
+    if (answers && self->request_socket && !watch_is_on (&self->request_watch))
+        frontend_open (self);
+    for (size_t i = 0; i < self->target_count && self->targets_paused; i++)
+        target_resume (self->targets[i]);
+    self->targets_paused = false;
+}
+
+void frontend_drain (struct station *self)
+{
+    struct packet packet;
+    for (int i = 0; i < DRAIN_MAX && packet_recv (&packet, self->request_socket, &self->limits);
+         i++)
+        packet_clear (&packet);
+}
