@@ -1,8 +1,8 @@
 """Every zone of tzdata, every transition 2000..2100: the C reader against Python's zoneinfo.
 
-Python's offset is sampled, and between two samples that differ the change is found by bisection.
-Samples are half a day apart while laws have made the changes, and a day apart once only the rule of
-the footer is left, whose two changes a year are weeks apart.
+Python's offset is sampled by the wall clock, and between two samples that differ the change is found by
+bisection. Samples are half a day apart while laws have made the changes, and a day apart once only the
+rule of the footer is left, whose two changes a year are weeks apart.
 """
 
 import os
@@ -21,20 +21,22 @@ RULE_ONLY = oracle.seconds_of(datetime(2040, 1, 1, tzinfo=timezone.utc))
 AROUND = [-90000, -7200, -3600, -1800, -1, 0, 1, 1800, 3600, 7200, 90000]
 WALLS = [-3601, -1801, -2, -1, 0, 1, 899, 1799, 1800, 3599, 3600, 3601]
 
-INSTANTS = [*range(FIRST, RULE_ONLY, 12 * 3600), *range(RULE_ONLY, LAST, 86400)]
-SAMPLES = [oracle.EPOCH + timedelta(seconds=instant) for instant in INSTANTS]  # once for all zones
+WALL_SECONDS = [*range(FIRST, RULE_ONLY, 12 * 3600), *range(RULE_ONLY, LAST, 86400)]
+# Once for all zones. A zone gives the offset at a wall time without making a datetime, which a sample of UTC would take.
+SAMPLES = [oracle.EPOCH + timedelta(seconds=wall) for wall in WALL_SECONDS]
 
 
 def transitions(zone):
     """Ascending (instant, offset before, offset after)."""
     found = []
-    before = None
-    fromutc = zone.fromutc
-    for index, utc in enumerate(SAMPLES):
-        after = fromutc(utc.replace(tzinfo=zone)).utcoffset()
-        if after != before and before is not None:
-            found.append(bisect(zone, INSTANTS[index - 1], INSTANTS[index]))
-        before = after
+    offsets = list(map(zone.utcoffset, SAMPLES))
+    for index in range(1, len(offsets)):
+        if offsets[index] != offsets[index - 1]:
+            before, after = (int(offset.total_seconds()) for offset in offsets[index - 1:index + 1])
+            low = WALL_SECONDS[index - 1] - before
+            while oracle.offset_at(zone, low) != before:    # that wall time is in the gap of the change
+                low -= 3600
+            found.append(bisect(zone, low, WALL_SECONDS[index] - after))
     return found
 
 
