@@ -130,6 +130,29 @@ def test_the_clients_send_again_what_only_reads():
     assert set(zplan._READS) | {" ".join(row) for row in zplan._READS_OF} == reads - {"flow check"}
 
 
+# -- counters
+
+def test_every_counter_is_in_the_protocol():
+    counters = re.findall(r"X \((\w+)\)", text_of("src/station/state/counters.h").partition("struct counters")[0])
+    assert len(counters) > 30 and set(counters) - first_cells(chapter("admin.md", "9.8")) == set()
+
+
+# -- fields of a query
+
+def test_every_field_of_a_query_has_an_effect():
+    """The router lets them pass; one that neither the filter nor a resource reads would do nothing."""
+    routes = text_of("src/web/http/routes.def")
+    lists = dict(re.findall(r'#define (\w+_FIELDS)((?:\s*\\?\s*"[^"]*")+)', routes))
+    queries = re.findall(r'(?s)ROUTE \(\w+, \w+, \w+,\s*"[^"]*",\s*"[^"]*",\s*"[^"]*",\s*([^,]*),', routes)
+    assert len(queries) == routes.count("\nROUTE (") and {"LIST_FIELDS", "RUN_FIELDS"} < set(queries)
+    filtered = set(tables.rows_of("src/web/http/query.c", r"^\} rows\[\] = ", r'\{"(\w+)", "\w+", [A-Z]', 20)) | {"after"}
+    read = set(re.findall(r'"(\w+)"', "".join(map(text_of, glob.glob(os.path.join(REPO, "src/web/[al]*/*.c"))))))
+    for query in set(queries):
+        texts = re.sub(r"\w+_FIELDS", lambda name: lists[name[0]], query)
+        fields = set(re.findall(r"\w+", "".join(re.findall(r'"([^"]*)"', texts))))
+        assert fields <= (filtered if query in lists else filtered | read), query
+
+
 # -- keys in Redis
 
 def test_every_key_has_one_name_and_is_described():
