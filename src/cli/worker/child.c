@@ -17,7 +17,8 @@
 
 enum {
     BLOCK_SIZE = 64 << 10,
-    BLOCKS_A_TURN = 16,       // blocks read before the worker's heartbeat, at most
+    BLOCKS_A_TURN = 16, // blocks read before the worker's heartbeat, at most
+    PROGRESS_READS_A_TURN = 16,
     ORPHAN_WAIT_US = 1000000, // for outputs that the child's own children keep open
     EXIT_NOT_EXECUTED = 127
 };
@@ -228,6 +229,34 @@ static void drain_output (struct child_output *self)
     }
 }
 
+static void add_byte (struct progress_reader *self, char byte)
+{
+    if (byte != '\n') {
+        if (self->size < sizeof self->part - 1)
+            self->part[self->size++] = byte;
+        return;
+    }
+    memcpy (self->last, self->part, self->size);
+    self->last[self->size] = '\0';
+    self->size = 0;
+    self->fresh = true;
+}
+
+// Read what is available, up to a limit, and close the pipe at its end.
+static void read_progress (struct progress_reader *self)
+{
+    char block[4096];
+    for (int i = 0; i < PROGRESS_READS_A_TURN && self->fd >= 0; i++) {
+        ssize_t size = read (self->fd, block, sizeof block);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        for (ssize_t at = 0; at < size; at++)
+            add_byte (self, block[at]);
+        if (size <= 0)
+            close_fd (&self->fd);
+    }
+}
+
 void child_serve (struct child *self)
 {
     // Reap the child before reading: all that it wrote before its end is then available.
@@ -238,7 +267,14 @@ void child_serve (struct child *self)
     write_input (self);
     drain_output (&self->out);
     drain_output (&self->err);
-    lines_read (&self->progress);
+    read_progress (&self->progress);
+}
+
+const char *child_new_progress (struct child *self)
+{
+    bool fresh = self->progress.fresh;
+    self->progress.fresh = false;
+    return fresh ? self->progress.last : NULL;
 }
 
 bool child_has_ended (const struct child *self)

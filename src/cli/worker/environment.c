@@ -8,11 +8,6 @@
 
 extern char **environ;
 
-struct zplan_frame frame_of_text (const char *text)
-{
-    return (struct zplan_frame){.data = text, .size = strlen (text)};
-}
-
 void environment_free (char **environment, size_t own)
 {
     for (size_t i = 0; i < own; i++)
@@ -39,17 +34,17 @@ char **environment_new (const struct environment_variable *variables, size_t cou
     char **environment = memory_new ((inherited + count + 1) * sizeof *environment);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct zplan_frame *value = variables[i].value;
-        if (!value)
+        struct span value = variables[i].value;
+        if (!value.data)
             continue;
-        if (value->size && memchr (value->data, 0, value->size)) {
+        if (memchr (value.data, 0, value.size)) {
             reason_set (reason, "%s: a NUL byte cannot stand in the environment",
                         variables[i].name);
             environment_free (environment, at);
             return NULL;
         }
-        if (asprintf (&environment[at++], "%s=%.*s", variables[i].name, (int)value->size,
-                      value->size ? (const char *)value->data : "") < 0)
+        if (asprintf (&environment[at++], "%s=%.*s", variables[i].name, (int)value.size,
+                      (const char *)value.data) < 0)
             abort (); // only for lack of memory
     }
     *ret_own = at;

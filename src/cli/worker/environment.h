@@ -2,11 +2,11 @@
 #pragma once
 
 #include "reason.h"
-#include "zplan.h"
+#include "span.h"
 
 struct environment_variable {
     const char *name;
-    const struct zplan_frame *value; // NULL = unset, and not inherited either
+    struct span value; // without data = unset, and not inherited either
 };
 
 // Make the environment; its first `ret_own` entries are our variables. Free it with
@@ -14,5 +14,3 @@ struct environment_variable {
 char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
                         struct reason *reason);
 void environment_free (char **environment, size_t own);
-
-struct zplan_frame frame_of_text (const char *text);

@@ -402,13 +402,6 @@ static int find_target (struct work *self, char out[TARGET_NAME_SIZE])
     return code;
 }
 
-static void make_tasks (struct work *self)
-{
-    self->tasks = memory_new ((size_t)self->jobs * sizeof *self->tasks);
-    for (int64_t i = 0; i < self->jobs; i++)
-        child_reset (&self->tasks[i].child);
-}
-
 static int run_worker (struct work *self)
 {
     struct keyfile key;
@@ -420,7 +413,7 @@ static int run_worker (struct work *self)
     self->started_us = clock_mono_us ();
     self->worker = open_worker (self, &key);
     if (self->worker) {
-        make_tasks (self);
+        self->tasks = memory_new ((size_t)self->jobs * sizeof *self->tasks);
         serve_jobs (self);
         code = self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
     } else {
