@@ -93,12 +93,8 @@ static void write_started (FILE *out, const json_t *run)
 static void write_duration_cell (FILE *out, const json_t *run)
 {
     char word[WORD_SIZE];
-    if (is_missed (run))
-        fputs ("-", out);
-    else
-        fputs (duration_between_text (json_object_get (run, "fired"),
-                                      json_object_get (run, "ended"), word),
-               out);
+    const json_t *fired = json_object_get (run, "fired"), *ended = json_object_get (run, "ended");
+    fputs (is_missed (run) ? "-" : duration_between_text (fired, ended, word), out);
 }
 
 static void write_outcome (FILE *out, const json_t *status)
@@ -130,12 +126,6 @@ static const struct column columns[] = {
     COLUMN ("OUTCOME", 9, .field = "status", .write = write_outcome, .colour = status_colour),
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_reason_cell),
 };
-
-static struct text_table *history_table (bool of_one_plan)
-{
-    size_t left_out = of_one_plan;
-    return table_new (columns + left_out, sizeof columns / sizeof *columns - left_out, stdout);
-}
 
 struct printing {
     const struct cli *cli;
@@ -379,8 +369,10 @@ static int print_history (const struct cli *cli, const struct history_options *a
     if (!client && !asked->archive)
         return code;
     struct printing printing = {.cli = cli, .asked = asked, .states = states};
+    const size_t omitted = plans == 1;
     if (!cli->json && !asked->output)
-        printing.table = history_table (plans == 1);
+        printing.table =
+            table_new (columns + omitted, sizeof columns / sizeof *columns - omitted, stdout);
     code = print_plans (&printing, client, plans);
     if (code == EXIT_DONE)
         table_end (&printing.table);
