@@ -353,7 +353,7 @@ static int print_workers (const struct cli *cli)
     size_t i;
     json_array_foreach (list, i, worker)
     {
-        json_t *state = json_string (worker_is_draining (worker) ? "draining" : "serving");
+        json_t *state = json_string (field_is_true (worker, "draining") ? "draining" : "serving");
         print_completion (cli, json_object_get (worker, "name"), state);
         json_decref (state);
     }

@@ -334,7 +334,7 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
         json_t *answer = json_object ();
         json_object_set_new (answer, change->field, json_from_frame (change->name));
         if (done)
-            json_object_set_new (answer, "done", json_string (change->done));
+            json_object_set_new (answer, "done", json_string (words[1]));
         else
             refusal_add_to (answer, cli, &verdict);
         print_answer_new (cli, JSON_ANSWER, answer);
@@ -359,12 +359,21 @@ int call_for_each_argument (const struct cli *cli, struct zplan_client *client, 
     return code;
 }
 
-struct zplan_client *verb_begin (const struct cli *cli, const char *synopsis, const char *about,
-                                 int *ret_exit)
+int call_connected (const struct cli *cli, connected_fn *run)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = run (cli, client);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+int verb_run (const struct cli *cli, const char *synopsis, const char *about, connected_fn *run)
 {
     const struct usage usage = {.synopsis = synopsis, .about = about};
-    int count;
-    return options_read (&usage, cli, &count, ret_exit) ? call_open (cli, ret_exit) : NULL;
+    int count, code;
+    return options_read (&usage, cli, &count, &code) ? call_connected (cli, run) : code;
 }
 
 int call_for_each_plan (const struct cli *cli, const struct usage *usage,

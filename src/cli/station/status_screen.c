@@ -62,10 +62,8 @@ static void print_health (const struct status *self)
         putchar ('\n');
         return;
     }
-    if (count > 1)
-        snprintf (after, sizeof after, " (and %zu more: zplan doctor)", count - 1);
-    else
-        snprintf (after, sizeof after, " (zplan doctor)");
+    snprintf (after, sizeof after, count > 1 ? " (and %zu more: zplan doctor)" : " (zplan doctor)",
+              count - 1);
     print_cut ((int)strlen (word), healthy ? ", warning: " : ": ",
                first_finding (findings, healthy), after);
 }

@@ -142,8 +142,7 @@ static int redeliver_callback (const struct cli *cli, struct zplan_client *clien
                         &(struct change_report){.name = span_text (id),
                                                 .field = "callback",
                                                 .label = "callback ",
-                                                .past = ": sent again",
-                                                .done = "redeliver"},
+                                                .past = ": sent again"},
                         id);
 }
 
@@ -177,19 +176,16 @@ static int report_try (const struct cli *cli, const char *id, const json_t *run)
     struct span reason = field_text (run, "reason");
     bool good = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (cli->json) {
-        json_t *answer = json_pack ("{s:s, s:b}", "callback", id, "delivered", run && good);
-        json_object_set_new (answer, "reason", run ? json_from_frame (reason) : json_null ());
-        print_answer_new (cli, JSON_ANSWER, answer);
+        print_answer_new (cli, JSON_ANSWER,
+                          json_pack ("{s:s, s:b, s:o}", "callback", id, "delivered", run && good,
+                                     "reason", run ? json_from_frame (reason) : json_null ()));
     } else if (!run) {
         fprintf (stderr,
                  "zplan: callback %s: nobody has sent it within %d s: does zplan-callback run?\n",
                  id, WAIT_MS / 1000);
     } else {
         printf ("callback %s %s", id, good ? "delivered" : "failed");
-        if (reason.size) {
-            print_between (": ", reason, "");
-        }
-        putchar ('\n');
+        print_between (reason.size ? ": " : "", reason, "\n");
     }
     return run && good ? EXIT_DONE : EXIT_REFUSED;
 }

@@ -2,10 +2,8 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "call.h"
-#include "json.h"
 #include "options.h"
 #include "print.h"
 #include "text_table.h"
@@ -37,10 +35,7 @@ static const struct option rows[] = {
 
 static void write_number (FILE *out, const json_t *number)
 {
-    if (number)
-        fprintf (out, "%.9g", json_number_value (number));
-    else
-        fputc ('-', out);
+    fprintf (out, number ? "%.9g" : "-", json_number_value (number));
 }
 
 static const struct column columns[] = {
@@ -119,26 +114,19 @@ static bool is_value_misplaced (const struct subcommand_call *request, struct re
     return true;
 }
 
-// Set the limit of a target or group; `rule` NULL: remove it.
-static int limit_change (const struct subcommand_call *request, const char *name, const char *rule)
-{
-    char full[LIMIT_NAME_SIZE];
-    const char *word = rule ? "set" : "remove";
-    const struct change_report change = {.name = span_text (name),
-                                         .field = "name",
-                                         .label = "limit of ",
-                                         .past = rule ? " set" : " removed",
-                                         .done = word};
-    return call_change (request->cli, request->client,
-                        (const char *[]){"limit", word, full_name (name, full), rule, NULL},
-                        &change, quoted (change.name));
-}
-
+// Set the limits of these targets and groups; `rule` NULL: remove them.
 static int change_limits (const struct subcommand_call *request, const char *rule)
 {
     int code = EXIT_DONE;
+    const char *word = rule ? "set" : "remove";
     for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
-        int one = limit_change (request, request->args[i], rule);
+        char full[LIMIT_NAME_SIZE];
+        const char *const words[] = {"limit", word, full_name (request->args[i], full), rule, NULL};
+        const struct change_report change = {.name = span_text (request->args[i]),
+                                             .field = "name",
+                                             .label = "limit of ",
+                                             .past = rule ? " set" : " removed"};
+        int one = call_change (request->cli, request->client, words, &change, quoted (change.name));
         code = one == EXIT_DONE ? code : one;
     }
     return code;

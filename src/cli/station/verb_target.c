@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "call.h"
-#include "json.h"
 #include "memory.h"
 #include "options.h"
 #include "print.h"
@@ -74,8 +73,7 @@ static int target_change (const struct cli *cli, struct zplan_client *client, co
     const struct change_report change = {.name = span_of (text, strcspn (text, "=")),
                                          .field = "station",
                                          .label = "target ",
-                                         .past = adds ? " added" : " removed",
-                                         .done = word};
+                                         .past = adds ? " added" : " removed"};
     return call_change (cli, client, (const char *[]){"station", word, text, NULL}, &change,
                         quoted (change.name));
 }
