@@ -1,11 +1,10 @@
 // zplan flow check: reports the errors of definitions, and the bounds of a run of them.
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "duration.h"
 #include "flow_command.h"
-#include "flow_sources.h"
+#include "flow_file.h"
 #include "json.h"
 #include "print.h"
 

@@ -1,6 +1,5 @@
 #include "flow_command.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "flow_help.h"
@@ -51,5 +50,10 @@ int verb_flow (const struct cli *typed)
                 : wish.mermaid ? FLOW_MERMAID
                 : wish.svg     ? FLOW_SVG
                                : FLOW_LAYERS;
-    return flow_rows[word].run (cli, &wish);
+    bool connects = flow_rows[word].section != LOCAL && !flow_rows[word].connects_itself;
+    if (connects && !(wish.client = call_open (cli, &code)))
+        return code;
+    code = flow_rows[word].run (cli, &wish);
+    zplan_client_destroy (&wish.client);
+    return code;
 }

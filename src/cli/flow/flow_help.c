@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "print.h"
 
 // -- what each subcommand does
@@ -56,7 +57,7 @@ const struct flow_verb flow_rows[FLOW_WORDS] = {
          "make it the next version, unless it is as the last one. It is checked "
          "with the targets and flows of the station. With LAST it is rejected unless "
          "that is the last version, 0: unless it is new",
-         "  zplan flow put greeting.yaml\n"),
+         "  zplan flow put greeting.yaml\n", .connects_itself = true),
     ROW ("use", flow_use, 2, 2, "want a flow and a version", "NAME VERSION", STORED, 0,
          "use this version for new runs. With an older one it stays in use when "
          "others are put, until the last one is used again",
@@ -75,14 +76,15 @@ const struct flow_verb flow_rows[FLOW_WORDS] = {
     ROW ("import", flow_import, 1, 1, "want one file; - is standard input", "FILE", STORED, 0,
          "put all definitions of a file that export wrote, or of a JSON array, those "
          "first that others call. `-` is standard input",
-         "  zplan flow import flows.ndjson\n"),
+         "  zplan flow import flows.ndjson\n", .connects_itself = true),
     ROW ("start", flow_start, 1, 1, "want one flow", "NAME", RUNS, START,
          "run a flow once, at once: a plan whose target is the flow. `zplan add "
          "--flow NAME` with a time makes a schedule of it",
          "  zplan flow start greeting --wait\n"
          "  zplan flow start etl --param day=20260131 --param limit=5\n"
          "  zplan flow start purchase --input order.json --unique order/4711\n"
-         "  echo '{\"order\": 4711}' | zplan flow start purchase --input -\n"),
+         "  echo '{\"order\": 4711}' | zplan flow start purchase --input -\n",
+         .connects_itself = true),
     ROW ("backfill", flow_backfill, 1, 1, "want one flow", "NAME", RUNS, BACKFILL,
          "start a run for each time from one date to another, its batch: a plan NAME@BATCH. "
          "A time that has such a plan, or a run of this batch, however it ended, is not started "
@@ -93,7 +95,8 @@ const struct flow_verb flow_rows[FLOW_WORDS] = {
          "zplan limit set station:NAME sets how many run at once",
          "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-31\n"
          "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-02 --cron '0 * * * *'\n"
-         "  zplan flow backfill etl --from 2026-01-03 --to 2026-01-03 --again\n"),
+         "  zplan flow backfill etl --from 2026-01-03 --to 2026-01-03 --again\n",
+         .connects_itself = true),
     ROW ("runs", flow_runs, 0, 0, "want no arguments; --flow NAME has the runs of a flow", "", RUNS,
          LISTED, "print the newest runs", "  zplan flow runs --flow etl --state failed\n"),
     ROW ("show", flow_show, 1, 1, "want one run", "RUN", RUNS, SHOW | LAST,
@@ -193,17 +196,12 @@ static void write_entry (FILE *out, const struct flow_verb *entry)
     }
 }
 
-static char *write_about (const struct flow_verb *row)
+// Write the help of all subcommands.
+static char *write_all (void)
 {
     char *text = NULL;
     size_t size;
     FILE *out = text_open (&text, &size);
-    if (row) {
-        fprintf (out, "%c%s.\n\n%s", toupper ((unsigned char)row->text[0]), row->text + 1,
-                 row->examples);
-        fclose (out);
-        return text;
-    }
     fputs (intro, out);
     for (int section = 0; section < FLOW_SECTIONS; section++) {
         fprintf (out, "\n%s:\n", sections[section]);
@@ -219,35 +217,31 @@ static char *write_about (const struct flow_verb *row)
     return text;
 }
 
-static char *write_synopsis (const struct flow_verb *row)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = text_open (&text, &size);
-    if (row)
-        fprintf (out, "zplan flow %s%s%s%s", row->word.name, *row->arguments ? " " : "",
-                 row->arguments, row->groups ? " [OPTIONS]" : "");
-    else
-        fputs ("zplan flow check FILE... | graph FILE | simulate FILE... [OPTIONS]\n"
-               " zplan flow put FILE | get NAME | list | use NAME VERSION | remove NAME\n"
-               " zplan flow export | import FILE\n"
-               " zplan flow start NAME [--param NAME=VALUE]... [--input FILE] [--wait]\n"
-               " zplan flow backfill NAME --from DATE --to DATE [--cron EXPR] [--again]\n"
-               " zplan flow runs | show RUN | log RUN | why RUN/STEP\n"
-               " zplan flow signal | reject | skip RUN STEP\n"
-               " zplan flow retry | suspend | resume | cancel RUN\n"
-               " zplan flow done | reset RUN/STEP",
-               out);
-    fclose (out);
-    return text;
-}
+static const char synopsis_of_all[] =
+    "zplan flow check FILE... | graph FILE | simulate FILE... [OPTIONS]\n"
+    " zplan flow put FILE | get NAME | list | use NAME VERSION | remove NAME\n"
+    " zplan flow export | import FILE\n"
+    " zplan flow start NAME [--param NAME=VALUE]... [--input FILE] [--wait]\n"
+    " zplan flow backfill NAME --from DATE --to DATE [--cron EXPR] [--again]\n"
+    " zplan flow runs | show RUN | log RUN | why RUN/STEP\n"
+    " zplan flow signal | reject | skip RUN STEP\n"
+    " zplan flow retry | suspend | resume | cancel RUN\n"
+    " zplan flow done | reset RUN/STEP";
 
 void flow_help_start (struct flow_help *self, const struct flow_verb *row, struct flow_wish *wish,
                       struct usage *ret)
 {
     const unsigned wanted = row ? row->groups : ALL;
-    self->about = write_about (row);
-    self->synopsis = write_synopsis (row);
+    if (!row) {
+        self->about = write_all ();
+        self->synopsis = memory_text (synopsis_of_all);
+    } else if (asprintf (&self->about, "%c%s.\n\n%s", toupper ((unsigned char)row->text[0]),
+                         row->text + 1, row->examples) < 0 ||
+               asprintf (&self->synopsis, "zplan flow %s%s%s%s", row->word.name,
+                         *row->arguments ? " " : "", row->arguments,
+                         row->groups ? " [OPTIONS]" : "") < 0) {
+        abort (); // only for lack of memory
+    }
     *ret = (struct usage){.synopsis = self->synopsis,
                           .about = self->about,
                           .words_min = 1,

@@ -1,8 +1,30 @@
-// The subcommands of zplan flow as a table, and the help of all of them or of one.
+// The subcommands of zplan flow as a table, their options, and the help of all of them or of one.
 #pragma once
 
-#include "flow_options.h"
-#include "options.h"
+#include "flow_command.h"
+
+// Which options a subcommand has: a bit set.
+enum flow_option_marks {
+    GRAPH = 1,
+    SIMULATE = 2,
+    START = 4,
+    LISTED = 8,
+    LAST = 16,
+    SHOW = 32,
+    LOG = 64,
+    SKIP = 128,
+    RETRY = 256,
+    CANCEL = 512,
+    BACKFILL = 1024,
+    ALL = 2047
+};
+
+enum { FLOW_TERMS_MAX = 5 };
+
+// The groups with one of the marks `wanted`, at most USAGE_GROUPS_MAX, which fill `wish`. `terms`
+// is a buffer for options of `zplan add`; the result borrows it.
+void flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
+                   struct option_group *ret);
 
 enum flow_section { LOCAL, STORED, RUNS, PEOPLE, FLOW_SECTIONS };
 
@@ -11,9 +33,10 @@ struct flow_verb {
     flow_fn *run;
     const char *arguments;
     enum flow_section section;
-    unsigned groups; // its options: a bit set of enum flow_option_marks
+    unsigned groups; // its options: enum flow_option_marks
     const char *text;
     const char *examples;
+    bool connects_itself; // after it has read files or dates; LOCAL ones connect themselves, too
 };
 
 enum { FLOW_WORDS = 25 };

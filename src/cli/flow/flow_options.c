@@ -1,4 +1,5 @@
-#include "flow_options.h"
+// The options of zplan flow.
+#include "flow_help.h"
 
 #include <string.h>
 

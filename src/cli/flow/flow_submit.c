@@ -16,7 +16,6 @@
 #include "json.h"
 #include "memory.h"
 #include "action_frame.h"
-#include "plan_ref.h"
 #include "print.h"
 #include "rfc3339.h"
 
@@ -32,13 +31,6 @@ static char *read_input (const char *file, struct reason *reason)
         reason_set (reason, "%s: %s", file, json ? "want an object" : why.text);
     json_decref (json);
     return text;
-}
-
-static json_t *make_plan_frame (const char *flow, const struct flow_wish *wish)
-{
-    return json_pack ("{s:i, s:o, s:s*, s:s*}", "plan_type", 0, "description",
-                      json_from_frame (span_text (wish->title ? wish->title : flow)), "key",
-                      wish->unique, "batch", wish->batch);
 }
 
 // -- the wait for the end
@@ -139,11 +131,15 @@ struct starting {
     struct zplan_client *client;
 };
 
-static int submit_flow (const struct starting *self, const json_t *plan, bool waits)
+// Submit the plan; `wish` has what is special to it.
+static int starting_submit (const struct starting *self, const struct flow_wish *wish)
 {
     const struct cli *cli = self->cli;
     struct zplan_client *client = self->client;
     const char *flow = self->flow, *input = self->input;
+    json_t *plan = json_pack ("{s:i, s:o, s:s*, s:s*, s:O*}", "plan_type", 0, "description",
+                              json_from_frame (span_text (wish->title ? wish->title : flow)), "key",
+                              wish->unique, "batch", wish->batch, "params", self->params);
     struct zplan_reply reply;
     char *text = json_write (plan), id[IDENT_SIZE];
     uint64_t number = 0;
@@ -152,6 +148,7 @@ static int submit_flow (const struct starting *self, const json_t *plan, bool wa
         .station = flow, .plan = text, .frames = &frame, .count = input ? 1 : 0};
     int code = call_report (cli, zplan_client_submit (client, &submission, &reply), &reply, flow);
     free (text);
+    json_decref (plan);
     if (code != EXIT_DONE)
         return code;
     if (reply.status != ZERO_STATUS_PLAN_ID ||
@@ -159,8 +156,8 @@ static int submit_flow (const struct starting *self, const json_t *plan, bool wa
         return complain (cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
     print_started (cli, flow, self->time, ident_text (number, id), zplan_reply_stored (&reply),
-                   waits);
-    return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
+                   wish->wait);
+    return wish->wait ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
 
 // Read the input and the params, and connect. EXIT_DONE, or another exit code after an error was
@@ -183,16 +180,6 @@ static int starting_begin (struct starting *self)
         if (action_add_param (self->params, declared, wish->params.texts[i], &reason))
             code = usage_error (self->cli->argv[0], &reason);
     json_decref (declared);
-    return code;
-}
-
-static int starting_submit (const struct starting *self, const struct flow_wish *wish)
-{
-    json_t *plan = make_plan_frame (self->flow, wish);
-    if (self->params)
-        json_object_set (plan, "params", self->params);
-    int code = submit_flow (self, plan, wish->wait);
-    json_decref (plan);
     return code;
 }
 
@@ -247,13 +234,6 @@ static bool backfill_read (struct backfill *self, const struct flow_wish *wish,
     return self->cron && self->from <= self->to;
 }
 
-static void batch_text (int64_t time, char out[BATCH_SIZE])
-{
-    char text[RFC3339_SIZE];
-    rfc3339_format (time, text);
-    snprintf (out, BATCH_SIZE, "%.*s", civil_time_of_day (time) ? 19 : 10, text);
-}
-
 // List the times as texts, at least one; NULL with a reason. Free each, and the list.
 static char **backfill_times (const struct backfill *self, size_t *ret_count, struct reason *reason)
 {
@@ -263,10 +243,11 @@ static char **backfill_times (const struct backfill *self, size_t *ret_count, st
     for (; cron_next (self->cron, self->wall, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, time, &time) &&
            time <= self->to && count <= BACKFILL_MAX;
          time++) {
-        char batch[BATCH_SIZE];
-        batch_text (time, batch);
+        char text[RFC3339_SIZE];
+        rfc3339_format (time, text);
         times = memory_resize (times, (count + 1) * sizeof *times);
-        times[count++] = memory_text (batch);
+        // A date, or a date and a time of day.
+        times[count++] = memory_copy (text, civil_time_of_day (time) ? 19 : 10);
     }
     if (count && count <= BACKFILL_MAX) {
         *ret_count = count;
@@ -308,24 +289,15 @@ static json_t *runs_by_batch (const struct starting *self, int *ret_code)
     return NULL;
 }
 
-// Find the run of this time or date; NULL: none is known.
-static const json_t *find_batch_run (const json_t *runs, const char *time)
-{
-    char batch[BATCH_SIZE];
-    snprintf (batch, sizeof batch, "%.20s%s", time, strchr (time, 'T') ? "" : "T00:00:00");
-    return json_object_get (runs, batch);
-}
-
 static void print_existing_run (const struct starting *self, const json_t *run)
 {
     bool ended = flow_run_has_ended (run),
          finished = span_is (field_text (run, "state"), "finished");
-    const char *result = ended ? "ran" : "exists";
     if (self->cli->json) {
-        print_json_new (
-            json_pack ("{s:O*, s:s, s:s, s:s, s:O, s:O*}", "id", json_object_get (run, "plan"),
-                       "flow", self->flow, "batch", self->time, "result", result, "run",
-                       json_object_get (run, "run"), "state", json_object_get (run, "state")));
+        print_json_new (json_pack (
+            "{s:O*, s:s, s:s, s:s, s:O, s:O*}", "id", json_object_get (run, "plan"), "flow",
+            self->flow, "batch", self->time, "result", ended ? "ran" : "exists", "run",
+            json_object_get (run, "run"), "state", json_object_get (run, "state")));
         return;
     }
     printf ("%s: %s", self->time, ended ? "ran already" : "exists");
@@ -345,9 +317,12 @@ static int start_backfill (const struct cli *cli, const char *flow, const struct
     for (size_t i = 0; code == EXIT_DONE && i < count; i++) {
         struct flow_wish one = *wish;
         char key[FLOW_NAME_MAX + BATCH_SIZE + 2], title[FLOW_NAME_MAX + BATCH_SIZE + 2];
+        char batch[BATCH_SIZE];
         snprintf (key, sizeof key, "%.*s@%s", FLOW_NAME_MAX, flow, times[i]);
         snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, times[i]);
-        const json_t *run = find_batch_run (runs, times[i]);
+        snprintf (batch, sizeof batch, "%.20s%s", times[i],
+                  strchr (times[i], 'T') ? "" : "T00:00:00");
+        const json_t *run = json_object_get (runs, batch); // NULL: none is known
         starting.time = one.batch = times[i];
         one.unique = key;
         one.title = wish->title ? wish->title : title;
