@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,6 +23,54 @@ enum {
     ORPHAN_WAIT_US = 1000000, // for outputs that the child's own children keep open
     EXIT_NOT_EXECUTED = 127
 };
+
+// -- the environment
+
+void environment_free (char **environment, size_t own)
+{
+    for (size_t i = 0; i < own; i++)
+        free (environment[i]);
+    free (environment);
+}
+
+static bool is_own (const char *entry, const struct environment_variable *variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen (variables[i].name);
+        if (strncmp (entry, variables[i].name, size) == 0 && entry[size] == '=')
+            return true;
+    }
+    return false;
+}
+
+char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
+                        struct reason *reason)
+{
+    size_t inherited = 0;
+    while (environ[inherited])
+        inherited++;
+    char **environment = memory_new ((inherited + count + 1) * sizeof *environment);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct span value = variables[i].value;
+        if (!value.data)
+            continue;
+        if (memchr (value.data, 0, value.size)) {
+            reason_set (reason, "%s: a NUL byte cannot stand in the environment",
+                        variables[i].name);
+            environment_free (environment, at);
+            return NULL;
+        }
+        if (asprintf (&environment[at++], "%s=%.*s", variables[i].name, (int)value.size,
+                      (const char *)value.data) < 0)
+            abort (); // only for lack of memory
+    }
+    *ret_own = at;
+    for (size_t i = 0; i < inherited; i++)
+        if (!is_own (environ[i], variables, count))
+            environment[at++] = environ[i];
+    return environment;
+}
 
 // -- start
 
@@ -63,11 +112,10 @@ static int memory_file (struct span bytes)
 
 static int pipes_open (struct pipes *self, const struct child_command *command)
 {
-    bool opened = true;
     for (size_t i = 0; i < PIPES; i++)
         self->ends[i][0] = self->ends[i][1] = -1;
     self->context = command->has_context ? memory_file (command->context) : -1;
-    opened = self->context >= 0 || !command->has_context;
+    bool opened = self->context >= 0 || !command->has_context;
     for (size_t i = 0; i < PIPES && opened; i++)
         opened = pipe2 (self->ends[i], O_CLOEXEC) == 0;
     if (opened)

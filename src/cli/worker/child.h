@@ -50,6 +50,21 @@ struct child {
     int64_t exited_us; // monotonic
 };
 
+// -- the environment of a command: our own variables, and those that this program inherited
+
+struct environment_variable {
+    const char *name;
+    struct span value; // without data = unset, and not inherited either
+};
+
+// Make the environment; its first `ret_own` entries are our variables. Free it with
+// environment_free. NULL with a reason.
+char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
+                        struct reason *reason);
+void environment_free (char **environment, size_t own);
+
+// -- the command
+
 // Start the command, found in $PATH as by a shell. `input` is borrowed until child_free. The child
 // inherits only standard input, output, error, CHILD_PROGRESS_FD and, with a context,
 // CHILD_CONTEXT_FD, a seekable file. Its signals and its umask are those from before this program

@@ -13,7 +13,6 @@
 
 #include "child.h"
 #include "codes.h"
-#include "environment.h"
 #include "json.h"
 #include "status_names.h"
 #include "plan.h"

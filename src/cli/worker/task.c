@@ -9,7 +9,6 @@
 
 #include "child.h"
 #include "clock.h"
-#include "environment.h"
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
