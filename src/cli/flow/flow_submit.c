@@ -19,6 +19,17 @@
 #include "print.h"
 #include "rfc3339.h"
 
+// What all plans of a start or of a backfill share.
+struct starting {
+    const struct cli *cli;
+    const struct flow_wish *wish;
+    const char *flow;
+    char *input;      // NULL = none
+    json_t *params;   // NULL = none
+    const char *time; // the current time of a backfill; NULL = not a backfill
+    struct zplan_client *client;
+};
+
 // -- the input
 
 // Read the input, an object, as JSON text; free it. NULL with a reason.
@@ -36,21 +47,21 @@ static char *read_input (const char *file, struct reason *reason)
 // -- the wait for the end
 
 // Find the run of a plan: the plan names it as long as it exists; later, search the flow's runs.
-static bool find_run (const struct cli *cli, struct zplan_client *client, const char *flow,
-                      const char *plan, int64_t *answered_us, char out[IDENT_SIZE], int *ret_code)
+static bool find_run (const struct starting *self, const char *plan, int64_t *answered_us,
+                      char out[IDENT_SIZE], int *ret_code)
 {
     size_t i;
     bool more;
     uint64_t id = 0;
     const json_t *run;
     struct verdict verdict;
-    json_t *message =
-        call_command_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
+    json_t *message = call_command_quietly (self->cli, self->client,
+                                            (const char *[]){"message", plan, NULL}, &verdict);
     if (verdict.code == EXIT_DONE) {
         id = (uint64_t)field_number (message, "flow_run");
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
-        json_t *filter = json_pack ("{s:s}", "flow", flow);
-        json_t *answer = flow_page (cli, client, "runs", filter, &more, ret_code);
+        json_t *filter = json_pack ("{s:s}", "flow", self->flow);
+        json_t *answer = flow_page (self->cli, self->client, "runs", filter, &more, ret_code);
         json_array_foreach (json_object_get (answer, "runs"), i, run)
         {
             if (span_is (field_text (run, "plan"), plan))
@@ -68,21 +79,21 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
     return id;
 }
 
-static int wait_for_end (const struct cli *cli, struct zplan_client *client, const char *flow,
-                         const char *plan)
+static int wait_for_end (const struct starting *self, const char *plan)
 {
     enum { PAUSE_US = 100000 };
+    const struct cli *cli = self->cli;
     int code = EXIT_DONE;
     int64_t answered_us = 0;
     char name[IDENT_SIZE];
-    while (!find_run (cli, client, flow, plan, &answered_us, name, &code)) {
+    while (!find_run (self, plan, &answered_us, name, &code)) {
         if (code != EXIT_DONE)
             return code;
         usleep (PAUSE_US);
     }
     if (!cli->json)
-        printf ("run %s of flow %s\n", name, flow);
-    json_t *run = flow_run_follow (cli, client, name, &code);
+        printf ("run %s of flow %s\n", name, self->flow);
+    json_t *run = flow_run_follow (cli, self->client, name, &code);
     if (run && cli->json) {
         flow_run_print_json (cli, run);
     } else if (run) {
@@ -102,62 +113,47 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
 
 // -- the request
 
-// Report that the plan was accepted or existed already; `time` is the run's batch of a backfill,
-// else NULL.
-static void print_started (const struct cli *cli, const char *flow, const char *time,
-                           const char *id, enum zplan_stored stored, bool waits)
+// Report that the plan was accepted, or existed already.
+static void print_started (const struct starting *self, const char *id, bool is_new, bool waits)
 {
-    bool is_new = stored == ZPLAN_STORED_NEW;
-    if (cli->json)
-        print_json_new (json_pack ("{s:s, s:s, s:s*, s:s}", "id", id, "flow", flow, "batch", time,
-                                   "result", is_new ? "added" : "exists"));
-    else if (time)
-        printf ("%s: %s (plan %s)\n", time, is_new ? "started" : "exists", id);
+    if (self->cli->json)
+        print_json_new (json_pack ("{s:s, s:s, s:s*, s:s}", "id", id, "flow", self->flow, "batch",
+                                   self->time, "result", is_new ? "added" : "exists"));
+    else if (self->time)
+        printf ("%s: %s (plan %s)\n", self->time, is_new ? "started" : "exists", id);
     else
-        printf ("plan %s of flow %s %s%s%s\n", id, flow,
+        printf ("plan %s of flow %s %s%s%s\n", id, self->flow,
                 is_new ? "accepted, runs at once" : "already exists",
                 waits ? "" : "; its run: zplan show ", waits ? "" : id);
     fflush (stdout);
 }
 
-// What all plans of a start or of a backfill share.
-struct starting {
-    const struct cli *cli;
-    const struct flow_wish *wish;
-    const char *flow;
-    char *input;      // NULL = none
-    json_t *params;   // NULL = none
-    const char *time; // the current time of a backfill; NULL = not a backfill
-    struct zplan_client *client;
-};
-
 // Submit the plan; `wish` has what is special to it.
 static int starting_submit (const struct starting *self, const struct flow_wish *wish)
 {
-    const struct cli *cli = self->cli;
-    struct zplan_client *client = self->client;
-    const char *flow = self->flow, *input = self->input;
+    const char *title = wish->title ? wish->title : self->flow, *input = self->input;
     json_t *plan = json_pack ("{s:i, s:o, s:s*, s:s*, s:O*}", "plan_type", 0, "description",
-                              json_from_frame (span_text (wish->title ? wish->title : flow)), "key",
-                              wish->unique, "batch", wish->batch, "params", self->params);
+                              json_from_frame (span_text (title)), "key", wish->unique, "batch",
+                              wish->batch, "params", self->params);
     struct zplan_reply reply;
     char *text = json_write (plan), id[IDENT_SIZE];
     uint64_t number = 0;
     struct zplan_frame frame = {ZERO_FRAME_JSON, input, input ? strlen (input) : 0};
     struct zplan_submission submission = {
-        .station = flow, .plan = text, .frames = &frame, .count = input ? 1 : 0};
-    int code = call_report (cli, zplan_client_submit (client, &submission, &reply), &reply, flow);
+        .station = self->flow, .plan = text, .frames = &frame, .count = input ? 1 : 0};
+    int outcome = zplan_client_submit (self->client, &submission, &reply);
+    int code = call_report (self->cli, outcome, &reply, self->flow);
     free (text);
     json_decref (plan);
     if (code != EXIT_DONE)
         return code;
     if (reply.status != ZERO_STATUS_PLAN_ID ||
         !ident_parse (call_frame (&reply, ZERO_FRAME_GLOBAL_ID), &number))
-        return complain (cli->connect,
+        return complain (self->cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
-    print_started (cli, flow, self->time, ident_text (number, id), zplan_reply_stored (&reply),
-                   wish->wait);
-    return wish->wait ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
+    ident_text (number, id);
+    print_started (self, id, zplan_reply_stored (&reply) == ZPLAN_STORED_NEW, wish->wait);
+    return wish->wait ? wait_for_end (self, id) : EXIT_DONE;
 }
 
 // Read the input and the params, and connect. EXIT_DONE, or another exit code after an error was
@@ -174,13 +170,9 @@ static int starting_begin (struct starting *self)
     if (!self->client || !wish->params.count)
         return self->client ? EXIT_DONE : code;
     json_t *declared = flow_stored_params (self->client, self->flow);
-    self->params = json_object ();
-    code = EXIT_DONE;
-    for (size_t i = 0; code == EXIT_DONE && i < wish->params.count; i++)
-        if (action_add_param (self->params, declared, wish->params.texts[i], &reason))
-            code = usage_error (self->cli->argv[0], &reason);
+    self->params = action_read_params (&wish->params, declared, &reason);
     json_decref (declared);
-    return code;
+    return self->params ? EXIT_DONE : usage_error (self->cli->argv[0], &reason);
 }
 
 static void starting_end (struct starting *self)

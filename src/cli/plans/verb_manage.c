@@ -65,20 +65,6 @@ static char *text_argument (const struct plan_command *command, const char *id)
     return text ? memory_text (text) : NULL;
 }
 
-// Read the params of --param; `declared` are those that the flow declares, NULL: unknown. NULL with
-// a reason.
-static json_t *read_params (const struct manage_wish *wish, const json_t *declared,
-                            struct reason *reason)
-{
-    json_t *params = json_object ();
-    for (size_t i = 0; i < wish->params.count; i++)
-        if (action_add_param (params, declared, wish->params.texts[i], reason)) {
-            json_decref (params);
-            return NULL;
-        }
-    return params;
-}
-
 // Make the batch and params of a manual run of a flow plan (proto/flows.md, 18.11).
 static char *run_argument (const struct plan_command *command, const char *id)
 {
@@ -91,7 +77,7 @@ static char *run_argument (const struct plan_command *command, const char *id)
                                              (const char *[]){"message", id, NULL}, &ignored);
         const char *flow = json_string_value (json_object_get (plan, "station"));
         json_t *declared = flow ? flow_stored_params (command->client, flow) : NULL;
-        json_object_set_new (with, "params", read_params (wish, declared, &reason));
+        json_object_set_new (with, "params", action_read_params (&wish->params, declared, &reason));
         json_decref (declared);
         json_decref (plan);
     }
@@ -311,7 +297,7 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    json_t *params = read_params (&wish, NULL, &reason); // checks only the syntax
+    json_t *params = action_read_params (&wish.params, NULL, &reason); // checks only the syntax
     if (!params || bulk_check (&wish.bulk, &which, count, &reason) ||
         plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
