@@ -70,11 +70,6 @@ static json_t *single_run_filter (const char *plan, const char *run)
     return json_pack ("{ss sb ss}", "plan", plan, "output", 1, "after", after);
 }
 
-static bool run_took_place (const json_t *run)
-{
-    return field_number (run, "status") != ZERO_STATUS_MISSED_ID;
-}
-
 static bool has_number (const json_t *run, const char *wanted)
 {
     char word[WORD_SIZE];
@@ -103,9 +98,10 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
     {
         json_decref (*last);
         *last = json_incref (json_object_get (run, "entry"));
-        if (run_took_place (run))
-            print_run (cli, run);
-        printed += run_took_place (run);
+        if (field_number (run, "status") == ZERO_STATUS_MISSED_ID)
+            continue; // it did not take place
+        print_run (cli, run);
+        printed++;
     }
     fflush (stdout);
     return printed;
