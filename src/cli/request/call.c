@@ -415,8 +415,11 @@ int subcommand_run (const struct cli *cli, const struct usage *usage,
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
     struct subcommand_call self = {cli, call_open (cli, &code), wish, cli->argv + 2, arguments - 1};
-    if (self.client)
+    if (self.client && rows[word].run)
         code = rows[word].run (&self);
+    else if (self.client)
+        code =
+            call_for_each_argument (cli, self.client, self.args, self.count, rows[word].run_each);
     zplan_client_destroy (&self.client);
     return code;
 }

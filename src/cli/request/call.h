@@ -145,9 +145,12 @@ struct subcommand_call {
     int count;
 };
 
+// One of the two functions; both return an exit code.
 struct subcommand_row {
     struct subcommand word;
-    int (*run) (const struct subcommand_call *self); // returns an exit code
+    int (*run) (const struct subcommand_call *self);
+    int (*run_each) (const struct cli *cli, struct zplan_client *client,
+                     const char *argument); // called by call_for_each_argument
 };
 
 // Read the options and the subcommand, connect, and run it. `count` is at most SUBCOMMAND_ROWS_MAX.

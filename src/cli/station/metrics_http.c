@@ -44,19 +44,6 @@ struct metrics_server {
 
 // -- the socket
 
-static int listen_at (const struct addrinfo *address)
-{
-    int on = 1, fd = socket (address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        bind (fd, address->ai_addr, address->ai_addrlen) == 0 && listen (fd, CONNECTIONS_MAX) == 0)
-        return fd;
-    int why = errno;
-    if (fd >= 0)
-        close (fd);
-    errno = why;
-    return -1;
-}
-
 int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listener, int *ret_port,
                   struct reason *reason)
 {
@@ -74,18 +61,24 @@ int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listen
                     quoted (span_text (address)));
         return EXIT_USAGE;
     }
-    int fd = listen_at (found);
-    freeaddrinfo (found);
     union {
         struct sockaddr any;
         struct sockaddr_in in;
         struct sockaddr_in6 in6;
     } bound = {0};
     socklen_t size = sizeof bound;
-    if (fd < 0 || getsockname (fd, &bound.any, &size)) {
+    int on = 1, fd = socket (found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool listens = fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                   bind (fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                   listen (fd, CONNECTIONS_MAX) == 0 && getsockname (fd, &bound.any, &size) == 0;
+    if (!listens) {
         reason_set (reason, "--listen: %s: %s", quoted (span_text (address)), strerror (errno));
-        return EXIT_REFUSED;
+        if (fd >= 0)
+            close (fd);
     }
+    freeaddrinfo (found);
+    if (!listens)
+        return EXIT_REFUSED;
     *ret_listener = fd;
     *ret_port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
     return EXIT_DONE;

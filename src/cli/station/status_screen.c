@@ -38,14 +38,13 @@ static const char *first_finding (const json_t *findings, bool healthy)
 {
     size_t i;
     const json_t *finding;
-    const char *text = NULL;
     json_array_foreach (findings, i, finding)
     {
-        bool problem = span_is (field_text (finding, "level"), "problem");
-        if (!text && (healthy || problem))
-            text = json_string_value (json_object_get (finding, "text"));
+        const char *text = json_string_value (json_object_get (finding, "text"));
+        if (text && (healthy || span_is (field_text (finding, "level"), "problem")))
+            return text;
     }
-    return text ? text : "";
+    return "";
 }
 
 static void print_health (const struct status *self)

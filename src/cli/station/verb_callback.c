@@ -72,11 +72,6 @@ static void write_state (FILE *out, const json_t *number)
     fputs (known ? words[state] : "?", out);
 }
 
-static void write_tries (FILE *out, const json_t *count)
-{
-    fprintf (out, "%lld", (long long)json_integer_value (count));
-}
-
 static void write_callback_plan (FILE *out, const json_t *ext)
 {
     write_bytes (out, field_text (ext, "plan"));
@@ -85,7 +80,7 @@ static void write_callback_plan (FILE *out, const json_t *ext)
 static const struct column columns[] = {
     COLUMN ("ID", 16, .rule = COLUMN_WHOLE, .field = "plan_id", .write = write_id),
     COLUMN ("STATE", 8, .field = "plan_state", .write = write_state),
-    COLUMN ("TRIES", 5, .field = "error_count", .write = write_tries),
+    COLUMN ("TRIES", 5, .field = "error_count", .write = column_number),
     COLUMN ("TARGET", 12, .rule = COLUMN_SHORT, .field = "source"),
     COLUMN ("OF PLAN", 16, .rule = COLUMN_WHOLE, .field = "ext", .write = write_callback_plan),
     COLUMN ("LAST TRY", 0, .rule = COLUMN_REST, .field = "error_info"),
@@ -144,12 +139,6 @@ static int redeliver_callback (const struct cli *cli, struct zplan_client *clien
                                                 .label = "callback ",
                                                 .past = ": sent again"},
                         id);
-}
-
-static int callback_redeliver (const struct subcommand_call *request)
-{
-    return call_for_each_argument (request->cli, request->client, request->args, request->count,
-                                   redeliver_callback);
 }
 
 // -- test
@@ -229,9 +218,9 @@ static int callback_test (const struct subcommand_call *request)
 }
 
 static const struct subcommand_row words[] = {
-    {{"list", 0, 0, "unexpected argument"}, callback_list},
-    {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, callback_redeliver},
-    {{"test", 2, 2, "want a target and a URL"}, callback_test},
+    {{"list", 0, 0, "unexpected argument"}, callback_list, NULL},
+    {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, NULL, redeliver_callback},
+    {{"test", 2, 2, "want a target and a URL"}, callback_test, NULL},
 };
 
 int verb_callback (const struct cli *cli)

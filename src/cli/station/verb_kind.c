@@ -116,12 +116,6 @@ static int remove_kind (const struct cli *cli, struct zplan_client *client, cons
     return kind_change (cli, client, name, NULL);
 }
 
-static int kind_remove (const struct subcommand_call *request)
-{
-    return call_for_each_argument (request->cli, request->client, request->args, request->count,
-                                   remove_kind);
-}
-
 // -- put
 
 enum { FIELDS_MAX = 65536 }; // the station accepts less
@@ -161,10 +155,10 @@ static int kind_put (const struct subcommand_call *request)
 }
 
 static const struct subcommand_row rows[] = {
-    {{"list", 0, 0, "unexpected argument"}, kind_list},
-    {{"get", 1, INT_MAX, "want at least one kind"}, kind_get},
-    {{"put", 2, 2, "want a name, and fields as JSON or -"}, kind_put},
-    {{"remove", 1, INT_MAX, "want at least one kind"}, kind_remove},
+    {{"list", 0, 0, "unexpected argument"}, kind_list, NULL},
+    {{"get", 1, INT_MAX, "want at least one kind"}, kind_get, NULL},
+    {{"put", 2, 2, "want a name, and fields as JSON or -"}, kind_put, NULL},
+    {{"remove", 1, INT_MAX, "want at least one kind"}, NULL, remove_kind},
 };
 
 int verb_kind (const struct cli *cli)

@@ -114,22 +114,18 @@ static bool is_value_misplaced (const struct subcommand_call *request, struct re
     return true;
 }
 
-// Set the limits of these targets and groups; `rule` NULL: remove them.
-static int change_limits (const struct subcommand_call *request, const char *rule)
+// Set the limit of a target or group; `rule` NULL: remove it.
+static int change_limit (const struct cli *cli, struct zplan_client *client, const char *name,
+                         const char *rule)
 {
-    int code = EXIT_DONE;
-    const char *word = rule ? "set" : "remove";
-    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
-        char full[LIMIT_NAME_SIZE];
-        const char *const words[] = {"limit", word, full_name (request->args[i], full), rule, NULL};
-        const struct change_report change = {.name = span_text (request->args[i]),
-                                             .field = "name",
-                                             .label = "limit of ",
-                                             .past = rule ? " set" : " removed"};
-        int one = call_change (request->cli, request->client, words, &change, quoted (change.name));
-        code = one == EXIT_DONE ? code : one;
-    }
-    return code;
+    char full[LIMIT_NAME_SIZE];
+    const char *const words[] = {"limit", rule ? "set" : "remove", full_name (name, full), rule,
+                                 NULL};
+    const struct change_report change = {.name = span_text (name),
+                                         .field = "name",
+                                         .label = "limit of ",
+                                         .past = rule ? " set" : " removed"};
+    return call_change (cli, client, words, &change, quoted (change.name));
 }
 
 // -- the subcommands
@@ -149,21 +145,26 @@ static int limit_set (const struct subcommand_call *request)
 {
     char rule[128];
     struct reason reason;
-    return write_rule (request->wish, rule, sizeof rule, &reason) &&
-                   !is_value_misplaced (request, &reason)
-               ? change_limits (request, rule)
-               : usage_error (request->cli->argv[0], &reason);
+    int code = EXIT_DONE;
+    if (!write_rule (request->wish, rule, sizeof rule, &reason) ||
+        is_value_misplaced (request, &reason))
+        return usage_error (request->cli->argv[0], &reason);
+    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
+        int one = change_limit (request->cli, request->client, request->args[i], rule);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
 }
 
-static int limit_remove (const struct subcommand_call *request)
+static int limit_remove (const struct cli *cli, struct zplan_client *client, const char *name)
 {
-    return change_limits (request, NULL);
+    return change_limit (cli, client, name, NULL);
 }
 
 static const struct subcommand_row words[] = {
-    {{"list", 0, 0, "unexpected argument"}, limit_list},
-    {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_set},
-    {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_remove},
+    {{"list", 0, 0, "unexpected argument"}, limit_list, NULL},
+    {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_set, NULL},
+    {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, NULL, limit_remove},
 };
 
 int verb_limit (const struct cli *cli)

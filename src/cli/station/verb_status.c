@@ -117,9 +117,10 @@ static void add_progress (struct status_query *self, json_t *plan)
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         json_t *progress = json_object_get (worker, "progress");
-        if (progress && span_is (field_text (worker, "state"), "running") &&
-            !json_object_get (plan, "progress"))
+        if (progress && span_is (field_text (worker, "state"), "running")) {
             json_object_set (plan, "progress", progress);
+            break;
+        }
     }
     json_decref (team);
 }
