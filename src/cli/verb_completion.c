@@ -6,7 +6,7 @@
 
 #include "call.h"
 #include "flow_command.h"
-#include "flow_help.h"
+#include "flow_options.h"
 #include "print.h"
 #include "select.h"
 #include "verb_table.h"

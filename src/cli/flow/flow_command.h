@@ -10,7 +10,7 @@ enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
 // The values of the options.
 struct flow_wish {
-    struct zplan_client *client; // NULL: the subcommand connects itself (flow_help.h)
+    struct zplan_client *client; // NULL: the subcommand connects itself (flow_options.h)
     char **words;                // the arguments after the subcommand
     int count;
     bool ascii, dot, mermaid, svg; // options of `graph`

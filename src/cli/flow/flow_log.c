@@ -43,9 +43,8 @@ static void print_log_line (const struct cli *cli, const json_t *line)
         putchar (' ');
         write_error (stdout, text_of (detail));
     }
-    if (by || why) {
+    if (by || why)
         print_between ("  by ", by ? text_of (by) : span_text ("an operator"), "");
-    }
     if (why) {
         printf (": ");
         write_error (stdout, text_of (why));

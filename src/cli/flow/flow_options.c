@@ -1,5 +1,4 @@
-// The options of zplan flow.
-#include "flow_help.h"
+#include "flow_options.h"
 
 #include <string.h>
 

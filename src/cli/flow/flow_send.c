@@ -11,12 +11,10 @@ int flow_report_refusal (const struct cli *cli, const struct verdict *verdict, c
                          const json_t *reply)
 {
     if (cli->json && verdict->code != EXIT_NO_ANSWER) {
-        json_t *answer = json_object ();
-        if (subject)
-            json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
+        json_t *name = subject ? json_from_frame (span_text (subject)) : NULL;
+        json_t *answer = json_pack ("{s:o*}", "name", name);
         refusal_add_to (answer, cli, verdict);
-        if (json_object_get (reply, "errors"))
-            json_object_set (answer, "errors", json_object_get (reply, "errors"));
+        json_object_set (answer, "errors", json_object_get (reply, "errors"));
         print_answer_new (cli, JSON_ANSWER, answer);
     }
     return flow_print_errors (subject, json_object_get (reply, "errors"))

@@ -1,4 +1,4 @@
-// The subcommands of zplan flow as a table, their options, and the help of all of them or of one.
+// The subcommands of zplan flow as a table, and their options.
 #pragma once
 
 #include "flow_command.h"
@@ -41,13 +41,3 @@ struct flow_verb {
 
 enum { FLOW_WORDS = 25 };
 extern const struct flow_verb flow_rows[FLOW_WORDS];
-
-// The help of one subcommand, or, for a NULL row, of all. The usage borrows from `self` and `wish`;
-// free `self` with flow_help_clear.
-struct flow_help {
-    char *about, *synopsis;
-    struct option terms[FLOW_TERMS_MAX]; // those of `zplan add` that a simulated flow plan may have
-};
-void flow_help_start (struct flow_help *self, const struct flow_verb *row, struct flow_wish *wish,
-                      struct usage *ret);
-void flow_help_clear (struct flow_help *self);
