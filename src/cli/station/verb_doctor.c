@@ -70,14 +70,6 @@ static void check_lag (json_t *health, const json_t *stats)
 
 // -- the report
 
-static void print_finding (const json_t *finding)
-{
-    bool bad = strcmp (json_string_value (json_object_get (finding, "level")), "problem") == 0;
-    write_coloured (stdout, bad ? RED : YELLOW, span_text (bad ? "bad " : "warn"));
-    print_between ("  ", field_text (finding, "text"), "\n      do: ");
-    print_between ("", field_text (finding, "do"), "\n");
-}
-
 static void print_redis (const json_t *redis)
 {
     const json_t *ahead = json_object_get (redis, "clock_ahead_ms");
@@ -125,7 +117,13 @@ static void report_health (const json_t *health, const json_t *stats, bool works
     char since[WORD_SIZE];
     int64_t standbys = field_number (health, "standbys");
     const json_t *finding;
-    json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
+    json_array_foreach (json_object_get (health, "findings"), i, finding)
+    {
+        bool bad = span_is (field_text (finding, "level"), "problem");
+        write_coloured (stdout, bad ? RED : YELLOW, span_text (bad ? "bad " : "warn"));
+        print_between ("  ", field_text (finding, "text"), "\n      do: ");
+        print_between ("", field_text (finding, "do"), "\n");
+    }
     if (field_is_true (health, "healthy") && works) {
         write_coloured (stdout, GREEN, span_text ("good"));
         puts ("  the station is healthy");

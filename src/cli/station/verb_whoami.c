@@ -1,6 +1,5 @@
 // zplan whoami: prints what this key may do.
 #include <jansson.h>
-#include <stdio.h>
 
 #include "call.h"
 #include "print.h"
@@ -21,7 +20,7 @@ static void print_rights (const json_t *answer)
                                          : span_text ("(none: the station has no allow-list)"),
                    "\nroles    ");
     json_array_foreach (json_object_get (answer, "roles"), i, role)
-        printf ("%s%s", i ? ", " : "", json_string_value (role));
+        print_between (i ? ", " : "", text_of (role), "");
     print_between ("\ntargets  ", json_is_string (targets) ? text_of (targets) : span_text ("all"),
                    "\n");
 }
