@@ -359,14 +359,6 @@ static const struct completion_kind {
     {"runs", flow_print_runs, NULL, NULL},
     {"steps", flow_print_steps, NULL, NULL}};
 
-static int print_script (const struct completion_kind *kind)
-{
-    puts (kind->head);
-    print_script_tables ();
-    fputs (kind->script, stdout);
-    return EXIT_DONE;
-}
-
 int verb_completion (const struct cli *cli)
 {
     const struct usage usage = {
@@ -391,8 +383,12 @@ int verb_completion (const struct cli *cli)
         }
         if (kinds[i].print)
             return call_connected (cli, kinds[i].print);
-        if (!cli->json)
-            return print_script (&kinds[i]);
+        if (!cli->json) {
+            puts (kinds[i].head);
+            print_script_tables ();
+            fputs (kinds[i].script, stdout);
+            return EXIT_DONE;
+        }
         reason_set (&reason, "a script is no JSON");
     }
     return usage_error (cli->argv[0], &reason);

@@ -230,33 +230,28 @@ static const char synopsis_of_all[] =
     " zplan flow retry | suspend | resume | cancel RUN\n"
     " zplan flow done | reset RUN/STEP";
 
-// The help of one subcommand, or, for a NULL row, of all.
-struct flow_help {
-    char *about, *synopsis;
-    struct option terms[FLOW_TERMS_MAX]; // those of `zplan add` that a simulated flow plan may have
-};
-
-// Make the help; the usage borrows from `self` and `wish`.
-static void flow_help_start (struct flow_help *self, const struct flow_verb *row,
-                             struct flow_wish *wish, struct usage *ret)
+// Make the help of one subcommand, or, for a NULL row, of all. Free `about` and `synopsis`; the
+// usage borrows from `terms`, those of `zplan add` that a simulated flow plan may have, and `wish`.
+static void make_usage (const struct flow_verb *row, struct option terms[FLOW_TERMS_MAX],
+                        struct flow_wish *wish, struct usage *ret)
 {
-    const unsigned wanted = row ? row->groups : ALL;
+    char *about, *synopsis;
     if (!row) {
-        self->about = write_all ();
-        self->synopsis = memory_text (synopsis_of_all);
-    } else if (asprintf (&self->about, "%c%s.\n\n%s", toupper ((unsigned char)row->text[0]),
+        about = write_all ();
+        synopsis = memory_text (synopsis_of_all);
+    } else if (asprintf (&about, "%c%s.\n\n%s", toupper ((unsigned char)row->text[0]),
                          row->text + 1, row->examples) < 0 ||
-               asprintf (&self->synopsis, "zplan flow %s%s%s%s", row->word.name,
+               asprintf (&synopsis, "zplan flow %s%s%s%s", row->word.name,
                          *row->arguments ? " " : "", row->arguments,
                          row->groups ? " [OPTIONS]" : "") < 0) {
         abort (); // only for lack of memory
     }
-    *ret = (struct usage){.synopsis = self->synopsis,
-                          .about = self->about,
+    *ret = (struct usage){.synopsis = synopsis,
+                          .about = about,
                           .words_min = 1,
                           .words_max = INT_MAX,
                           .words = "a word, as put, start or show"};
-    flow_options (wanted, wish, self->terms, ret->groups);
+    flow_options (row ? row->groups : ALL, wish, terms, ret->groups);
 }
 
 // -- the subcommand that was typed
@@ -282,15 +277,15 @@ int verb_flow (const struct cli *typed)
     asked.argv = help_words;
     asked.argc = help_words[2] ? 3 : 2;
     struct flow_wish wish = {.runs = 1};
-    struct flow_help help = {0};
+    struct option terms[FLOW_TERMS_MAX];
     struct usage usage;
     struct subcommand words[FLOW_WORDS];
     int count, code;
     struct reason reason;
-    flow_help_start (&help, find_word (cli), &wish, &usage);
+    make_usage (find_word (cli), terms, &wish, &usage);
     bool read = options_read (&usage, cli, &count, &code);
-    free (help.about);
-    free (help.synopsis);
+    free ((char *)(uintptr_t)usage.about);
+    free ((char *)(uintptr_t)usage.synopsis);
     if (!read)
         return code;
     for (size_t i = 0; i < FLOW_WORDS; i++)

@@ -281,12 +281,6 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
 
 // -- the archive
 
-static bool is_in_period (const struct history_options *asked, const json_t *run)
-{
-    double ended = json_number_value (json_object_get (run, "ended"));
-    return ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s);
-}
-
 // Whether the outcome is after --since; with --epoch, outcomes of other epochs are not.
 static bool is_after_since (const struct history_options *asked, const json_t *run,
                             const struct outcome_key *key)
@@ -306,8 +300,10 @@ static bool wants_archived_run (void *owner, const json_t *run)
     if (plan && !span_is (field_text (run, field), plan_ref_shown (plan)))
         return false;
     self->found = true;
+    double ended = json_number_value (json_object_get (run, "ended"));
     return outcome_key_read (run, &key) && is_after_since (asked, run, &key) &&
-           is_in_period (asked, run) && outcome_matches (&self->asked->wanted, run) &&
+           ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s) &&
+           outcome_matches (&self->asked->wanted, run) &&
            (!asked->station || span_is (field_text (run, "station"), asked->station));
 }
 

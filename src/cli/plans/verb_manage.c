@@ -230,8 +230,8 @@ static const struct manage_verb *manage_verb_named (const char *name)
     size_t i = 0;
     while (i < MANAGE_VERBS && strcmp (manage_verbs[i].name, name) != 0)
         i++;
-    assert (i <
-            MANAGE_VERBS); // cli/args/verb_table.c gives these verbs to verb_manage and no others
+    // cli/args/verb_table.c gives these verbs to verb_manage and no others.
+    assert (i < MANAGE_VERBS);
     return &manage_verbs[i];
 }
 

@@ -255,9 +255,7 @@ static int check_key (const struct cli *cli)
                     quoted (name), quoted (field_text (answer, "stations")));
     json_decref (answer);
     zplan_client_destroy (&client);
-    if (reason.text[0])
-        complain (NULL, span_text (reason.text));
-    return reason.text[0] ? EXIT_REFUSED : EXIT_DONE;
+    return reason.text[0] ? complain (NULL, span_text (reason.text)) : EXIT_DONE;
 }
 
 static struct zplan_subscriber *open_subscriber (const struct cli *cli, int *ret_exit)

@@ -85,10 +85,8 @@ static int serve_metrics (struct metrics *self)
                              &port, &reason);
     if (code == EXIT_USAGE)
         return usage_error (self->cli->argv[0], &reason);
-    if (code != EXIT_DONE) {
-        complain (NULL, span_text (reason.text));
-        return code;
-    }
+    if (code != EXIT_DONE)
+        return complain (NULL, span_text (reason.text));
     sigset_t set;
     sigemptyset (&set);
     sigaddset (&set, SIGTERM);
