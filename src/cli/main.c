@@ -21,23 +21,19 @@ static int fail_usage (const char *what)
 static int fail_unknown_word (const char *word)
 {
     size_t count;
+    bool is_option = *word == '-';
     struct reason reason;
     struct nearest nearest = nearest_to (word);
-    if (*word == '-') {
-        struct option_group shared = shared_options (NULL);
-        for (size_t i = 0; i < shared.count; i++)
-            nearest_try (&nearest, shared.rows[i].name);
-        nearest_try (&nearest, "--help");
-        nearest_try (&nearest, "--version");
-    }
+    const struct option_group shared = shared_options (NULL);
     const struct verb *verbs = verb_table (&count);
-    for (size_t i = 0; i < count && *word != '-'; i++) {
+    for (size_t i = 0; is_option && i < shared.count; i++)
+        nearest_try (&nearest, shared.rows[i].name);
+    for (size_t i = 0; !is_option && i < count; i++) {
         nearest_try (&nearest, verbs[i].name);
         nearest_try_list (&nearest, verbs[i].aliases ? verbs[i].aliases : "");
     }
-    if (*word != '-')
-        nearest_try_list (&nearest, "help version");
-    reason_set (&reason, "unknown %s %s%s", *word == '-' ? "option" : "command",
+    nearest_try_list (&nearest, is_option ? "--help --version" : "help version");
+    reason_set (&reason, "unknown %s %s%s", is_option ? "option" : "command",
                 quoted (span_text (word)), nearest_hint (&nearest));
     return fail_usage (reason.text);
 }

@@ -6,7 +6,7 @@
 
 #include "call.h"
 #include "flow_command.h"
-#include "flow_help.h"
+#include "flow_options.h"
 #include "print.h"
 #include "select.h"
 #include "verb_table.h"
@@ -31,14 +31,11 @@ enum { PLANS_MAX = 200 };
 
 // -- the tables
 
-// Print the kind of an option's value, for the scripts: nothing for a flag, "=" and words, or "@"
-// and a kind.
+// Print the kind of an option's value, for the scripts: "=" and words, or "@" and a kind.
 static void print_values (const struct option *row)
 {
     static const char *const kinds[] = {
         [VALUES_STATIONS] = "@stations", [VALUES_FILES] = "@files", [VALUES_FOLDERS] = "@folders"};
-    if (row->type == OPTION_FLAG || row->type == OPTION_FORM)
-        return;
     if (row->values)
         printf ("= %s", row->values);
     else
@@ -55,9 +52,9 @@ static const char *skip_word (const char *words)
 static void print_value_cases (const char *verb, const struct option_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
-        if (group->rows[i].type == OPTION_FLAG || group->rows[i].type == OPTION_FORM)
-            continue;
         const struct option *row = &group->rows[i];
+        if (row->type == OPTION_FLAG || row->type == OPTION_FORM)
+            continue;
         printf ("    %s:%s", verb, row->name);
         for (const char *alias = row->aliases; alias && *alias; alias = skip_word (alias))
             printf ("|%s:%.*s", verb, (int)strcspn (alias, " "), alias);
@@ -95,13 +92,11 @@ static void describe_verbs (void (*take) (void *owner, const struct usage *usage
     size_t count;
     const struct verb *verbs = verb_table (&count);
     for (size_t i = 0; i < count; i++) {
-        char name[32];
-        snprintf (name, sizeof name, "%s", verbs[i].name);
         struct describe describe = {take, (void *)(uintptr_t)&verbs[i]};
         struct cli cli = {.describe = &describe,
                           .verb = verbs[i].name,
                           .argc = 1,
-                          .argv = (char *[]){name, NULL},
+                          .argv = (char *[]){(char *)(uintptr_t)verbs[i].name, NULL},
                           .timeout_ms = 1};
         verbs[i].run (&cli);
     }
@@ -312,65 +307,47 @@ static bool handle_plan (void *owner, const json_t *plan)
     return true;
 }
 
-static int print_plans (const struct cli *cli)
+static int print_plans (const struct cli *cli, struct zplan_client *client)
 {
-    int code;
     struct selection selection = {0};
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
     struct verdict verdict =
         select_walk (cli, client, &selection,
                      &(struct selected){
                          .take = handle_plan, .owner = (void *)(uintptr_t)cli, .room = PLANS_MAX});
-    zplan_client_destroy (&client);
     return verdict_print (&verdict, NULL);
 }
 
-static int print_stations (const struct cli *cli)
+static int print_stations (const struct cli *cli, struct zplan_client *client)
 {
     int code;
     const char *const request_words[] = {"station", "list", NULL};
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
     json_t *answer = call_command (cli, client, request_words, NULL, &code), *station;
     size_t i;
     json_array_foreach (json_object_get (answer, "stations"), i, station) print_completion (
         cli, json_object_get (station, "name"), json_object_get (station, "endpoint"));
     json_decref (answer);
-    zplan_client_destroy (&client);
     return code;
 }
 
-static int print_workers (const struct cli *cli)
+static int print_workers (const struct cli *cli, struct zplan_client *client)
 {
     int code;
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
     json_t *list = workers_request (cli, client, &code), *worker;
     size_t i;
     json_array_foreach (list, i, worker)
     {
-        json_t *state = json_string (worker_is_draining (worker) ? "draining" : "serving");
+        json_t *state = json_string (field_is_true (worker, "draining") ? "draining" : "serving");
         print_completion (cli, json_object_get (worker, "name"), state);
         json_decref (state);
     }
     json_decref (list);
-    zplan_client_destroy (&client);
     return code;
-}
-
-static int print_steps (const struct cli *cli)
-{
-    return flow_print_steps (cli, cli->argv[2]);
 }
 
 static const struct completion_kind {
     const char *name;
-    int (*print) (const struct cli *cli); // prints the data; NULL: the row is a script
-    const char *head, *script;            // `head` precedes the tables, `script` follows them
+    connected_fn *print;       // prints the data; NULL: the row is a script
+    const char *head, *script; // `head` precedes the tables, `script` follows them
 } kinds[] = {
     {"bash", NULL, "# bash completion of zplan: source <(zplan completion bash)", bash_script},
     {"zsh", NULL, "#compdef zplan\n# zsh completion of zplan: source <(zplan completion zsh)",
@@ -380,15 +357,7 @@ static const struct completion_kind {
     {"flows", flow_print_names, NULL, NULL},
     {"workers", print_workers, NULL, NULL},
     {"runs", flow_print_runs, NULL, NULL},
-    {"steps", print_steps, NULL, NULL}};
-
-static int print_script (const struct completion_kind *kind)
-{
-    puts (kind->head);
-    print_script_tables ();
-    fputs (kind->script, stdout);
-    return EXIT_DONE;
-}
+    {"steps", flow_print_steps, NULL, NULL}};
 
 int verb_completion (const struct cli *cli)
 {
@@ -407,15 +376,19 @@ int verb_completion (const struct cli *cli)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp (kinds[i].name, cli->argv[1]) != 0)
             continue;
-        if ((kinds[i].print == print_steps) != (count == 2)) {
+        if ((kinds[i].print == flow_print_steps) != (count == 2)) {
             reason_set (&reason, "%s: %s", cli->argv[1],
                         count == 2 ? "unexpected argument" : "want a run");
             break;
         }
         if (kinds[i].print)
-            return kinds[i].print (cli);
-        if (!cli->json)
-            return print_script (&kinds[i]);
+            return call_connected (cli, kinds[i].print);
+        if (!cli->json) {
+            puts (kinds[i].head);
+            print_script_tables ();
+            fputs (kinds[i].script, stdout);
+            return EXIT_DONE;
+        }
         reason_set (&reason, "a script is no JSON");
     }
     return usage_error (cli->argv[0], &reason);

@@ -21,6 +21,7 @@ the page of each verb; in it @VERB@ and @SUMMARY@ are replaced, too.
 The help of a program is paragraphs, separated by empty lines. A line that ends with a colon heads
 what is indented by two below it: rows "  NAME  what it is", or else lines to be typed.
 """
+import itertools
 import json
 import os
 import re
@@ -81,6 +82,10 @@ def paragraph(lines):
 
 # -- the form of the help
 
+def output_of(command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True).stdout
+
+
 def rows_of(lines):
     """[(term, [text])], or None when the lines are to be typed."""
     rows, two_columns = [], False
@@ -126,15 +131,8 @@ def blocks(text):
 
 def typeset(block):
     """A paragraph, and what is indented in it."""
-    out, at = [], 0
-    while at < len(block):
-        deep = block[at].startswith("  ")
-        end = at
-        while end < len(block) and block[end].startswith("  ") == deep:
-            end += 1
-        out += indented(block[at:end]) if deep else paragraph(block[at:end])
-        at = end
-    return out
+    return [line for deep, lines in itertools.groupby(block, key=lambda line: line.startswith("  "))
+            for line in (indented if deep else paragraph)(list(lines))]
 
 
 def synopsis(block):
@@ -154,9 +152,7 @@ class Help:
     """What a program, or a verb, says with --help, taken apart."""
 
     def __init__(self, command):
-        text = subprocess.run([*command, "--help"], check=True, stdout=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, text=True).stdout
-        every = blocks(text)
+        every = blocks(output_of([*command, "--help"]))
         self.usage = next(b for b in every if b[0].lower().startswith("usage:"))
         rest = [b for b in every if b is not self.usage
                 and not b[0].startswith(("Options of every command (", f"{os.path.basename(command[-1])} - "))]
@@ -172,20 +168,8 @@ class Help:
         return (block[0].endswith(":") and len(block) > 1 and block[1].startswith("  ")
                 and rows_of(block[1:2]) is not None)
 
-    def lists(self, block):
-        """The list under its heading, which is left out; what follows it stays."""
-        return typeset(block[1:])
-
 
 # -- the lines of a template
-
-def verbs_of(text):
-    """[(verb, summary)] of the help of zplan."""
-    for block in blocks(text):
-        if block[0] == "Commands:":
-            return rows_of(block[1:])
-    raise SystemExit("zplan --help: no list of verbs")
-
 
 class Page:
     def __init__(self, version, folder):
@@ -199,14 +183,14 @@ class Page:
         return Help([self.program(program), *rest])
 
     def verbs(self):
-        text = subprocess.run([self.program("zplan"), "--help"], check=True,
-                              stdout=subprocess.PIPE, text=True).stdout
-        return [(name, " ".join(summary)) for name, summary in verbs_of(text)]
+        """[(verb, summary)] of the help of zplan."""
+        block = next(b for b in blocks(output_of([self.program("zplan"), "--help"])) if b[0] == "Commands:")
+        return [(name, " ".join(summary)) for name, summary in rows_of(block[1:])]
 
     def settings(self):
-        text = subprocess.run([self.program("zpland"), "--settings"], check=True,
-                              stdout=subprocess.PIPE, text=True).stdout
-        return [json.loads(line) for line in text.splitlines()]
+        """Lists of the settings of zpland, each as (topic, settings)."""
+        rows = map(json.loads, output_of([self.program("zpland"), "--settings"]).splitlines())
+        return itertools.groupby(rows, key=lambda setting: setting["topic"])
 
     def do_usage(self, program):
         return synopsis(self.help(program).usage)
@@ -215,8 +199,7 @@ class Page:
         return [line for block in self.help(program).about for line in typeset(block)]
 
     def do_options(self, program):
-        told = self.help(program)
-        return told.lists(told.options)
+        return typeset(self.help(program).options[1:])
 
     def do_rest(self, program):
         return [line for block in self.help(program).rest for line in typeset(block)]
@@ -225,7 +208,7 @@ class Page:
         told = self.help(program)
         out = []
         for block in told.every[len(told.about):]:
-            out += [f".SS {escape(block[0].rstrip(':'))}", *told.lists(block)] if told.is_list(block) else typeset(block)
+            out += [f".SS {escape(block[0].rstrip(':'))}", *typeset(block[1:])] if told.is_list(block) else typeset(block)
         return out
 
     def do_verbs(self):
@@ -236,25 +219,23 @@ class Page:
                 for line in (".TP", f".BR zplan\\-{name} (1)", inline(summary))]
 
     def do_settingoptions(self):
-        out, topic = [], None
-        for setting in self.settings():
-            value = f" {setting['value']}" if "value" in setting else ""
-            if setting["topic"] != topic:
-                topic = setting["topic"]
-                out.append(f".SS {topic}")
-            out += [".TP", term(setting["option"] + value), *self.what(setting),
-                    f"In the file: \\fB{escape(setting['name'])}\\fR."]
+        out = []
+        for topic, settings in self.settings():
+            out.append(f".SS {topic}")
+            for setting in settings:
+                value = f" {setting['value']}" if "value" in setting else ""
+                out += [".TP", term(setting["option"] + value), *self.what(setting),
+                        f"In the file: \\fB{escape(setting['name'])}\\fR."]
         return [*out, ".SS Other options", *listed(rows_of(self.help("zpland").options[1:]))]
 
     def do_settings(self):
-        out, topic = [], None
-        for setting in self.settings():
-            if setting["topic"] != topic:
-                topic = setting["topic"]
-                out.append(f".SS {topic}")
-            out += [".TP", self.assignment(setting), *self.what(setting),
-                    f"On the command line: \\fB{escape(setting['option'])}\\fR.",
-                    "Read again on SIGHUP." if setting["reload"] else "Needs a restart."]
+        out = []
+        for topic, settings in self.settings():
+            out.append(f".SS {topic}")
+            for setting in settings:
+                out += [".TP", self.assignment(setting), *self.what(setting),
+                        f"On the command line: \\fB{escape(setting['option'])}\\fR.",
+                        "Read again on SIGHUP." if setting["reload"] else "Needs a restart."]
         return out
 
     @staticmethod

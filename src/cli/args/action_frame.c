@@ -124,7 +124,7 @@ static bool is_text_param (const json_t *declared)
     return span_is (field_text (declared, "type"), "string") || (text && *text != '=');
 }
 
-int action_add_param (json_t *params, const json_t *declared, const char *text,
+static int add_param (json_t *params, const json_t *declared, const char *text,
                       struct reason *reason)
 {
     struct reason ignored;
@@ -139,14 +139,24 @@ int action_add_param (json_t *params, const json_t *declared, const char *text,
     return 0;
 }
 
-int action_params (const struct action_options *order, json_t *plan, struct reason *reason)
+json_t *action_read_params (const struct option_texts *texts, const json_t *declared,
+                            struct reason *reason)
 {
     json_t *params = json_object ();
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < order->params.count; i++)
-        rc = action_add_param (params, NULL, order->params.texts[i], reason);
-    if (rc == 0 && json_object_size (params) > 0)
+    for (size_t i = 0; i < texts->count; i++)
+        if (add_param (params, declared, texts->texts[i], reason)) {
+            json_decref (params);
+            return NULL;
+        }
+    return params;
+}
+
+int action_params (const struct action_options *order, json_t *plan, struct reason *reason)
+{
+    json_t *params = action_read_params (&order->params, NULL, reason);
+    if (json_object_size (params) > 0)
         json_object_set (plan, "params", params);
+    int rc = params ? 0 : -1;
     json_decref (params);
     return rc;
 }

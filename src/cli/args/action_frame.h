@@ -44,11 +44,11 @@ int action_vote (const struct action_options *order, const json_t *stored, json_
 // reason.
 int action_set_target (struct action_options *order, struct reason *reason);
 
-// Add NAME=VALUE to the params of a flow. VALUE is read as JSON; if it is not JSON, such as an
-// expression, or the param is declared as a string, it is a string. `declared` may be NULL. 0, or
-// -1 with a reason.
-int action_add_param (json_t *params, const json_t *declared, const char *text,
-                      struct reason *reason);
+// Make the params of a flow from texts NAME=VALUE. VALUE is read as JSON; if it is not JSON, such
+// as an expression, or the param is declared as a string, it is a string. `declared` may be NULL.
+// NULL with a reason.
+json_t *action_read_params (const struct option_texts *texts, const json_t *declared,
+                            struct reason *reason);
 
 // Add the params of a flow to a PLAN frame. 0, or -1 with a reason.
 int action_params (const struct action_options *order, json_t *plan, struct reason *reason);

@@ -1,11 +1,10 @@
 // zplan flow check: reports the errors of definitions, and the bounds of a run of them.
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "duration.h"
 #include "flow_command.h"
-#include "flow_sources.h"
+#include "flow_file.h"
 #include "json.h"
 #include "print.h"
 
@@ -69,15 +68,12 @@ static void print_report (const struct flow_source *file)
 
 static void print_file (const struct cli *cli, const struct flow_source *file)
 {
-    if (cli->json) {
-        json_t *answer = json_pack ("{s:o, s:b}", "file", json_from_frame (span_text (file->path)),
-                                    "ok", file->flow != NULL);
-        if (file->flow)
-            json_object_set_new (answer, "check", flow_report_json (file->flow));
-        else
-            json_object_set (answer, "errors", file->errors);
-        print_json_new (answer);
-    } else if (file->flow)
+    if (cli->json)
+        print_json_new (json_pack (
+            "{s:o, s:b, s:o*, s:O*}", "file", json_from_frame (span_text (file->path)), "ok",
+            file->flow != NULL, "check", file->flow ? flow_report_json (file->flow) : NULL,
+            "errors", file->flow ? NULL : file->errors));
+    else if (file->flow)
         print_report (file);
     else
         flow_print_errors (file->path, file->errors);

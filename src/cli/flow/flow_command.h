@@ -2,6 +2,7 @@
 // no station.
 #pragma once
 
+#include "call.h"
 #include "options.h"
 #include "terms.h"
 
@@ -9,7 +10,8 @@ enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
 // The values of the options.
 struct flow_wish {
-    char **words; // the arguments after the subcommand
+    struct zplan_client *client; // NULL: the subcommand connects itself (flow_options.h)
+    char **words;                // the arguments after the subcommand
     int count;
     bool ascii, dot, mermaid, svg; // options of `graph`
     enum flow_form form;           // the form that these options choose
@@ -49,14 +51,12 @@ flow_fn flow_step_word; // RUN/STEP: why, done, reset or cancel, given in cli->a
 flow_fn flow_act;       // RUN ...: signal, reject, skip, retry, suspend, resume, cancel
 
 // Draw the run wish->words[0], with the states of its steps.
-int flow_draw_run (const struct cli *cli, const struct flow_wish *wish);
+int flow_draw_run (const struct cli *cli, struct zplan_client *client,
+                   const struct flow_wish *wish);
 
-// For the completion: print the names of all flows, one per line.
-int flow_print_names (const struct cli *cli);
-
-// For the completion: print the newest runs, or the steps of one run.
-int flow_print_runs (const struct cli *cli);
-int flow_print_steps (const struct cli *cli, const char *run);
+// For the completion: print the names of all flows, the newest runs, or the steps of the run
+// cli->argv[2], one per line.
+connected_fn flow_print_names, flow_print_runs, flow_print_steps;
 
 // Print the station's report on a definition, for people: a line for the bound on run time, and
 // one for each warning.

@@ -1,5 +1,4 @@
 // zplan flow put, get, list, use, remove: definitions that the station stores.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -71,16 +70,21 @@ static char *read_definition (const char *file, struct reason *reason)
     return NULL;
 }
 
-int flow_store_text (const struct cli *cli, struct zplan_client *client, const char *text,
-                     const char *last, const char *subject)
+static int change_flow (const struct cli *cli, struct zplan_client *client,
+                        const char *const *words, const char *subject)
 {
     int code;
-    json_t *answer =
-        flow_send_command (cli, client, (const char *[]){"put", text, last, NULL}, subject, &code);
+    json_t *answer = flow_send_command (cli, client, words, subject, &code);
     if (answer)
         print_change (cli, answer);
     json_decref (answer);
     return code;
+}
+
+int flow_store_text (const struct cli *cli, struct zplan_client *client, const char *text,
+                     const char *last, const char *subject)
+{
+    return change_flow (cli, client, (const char *[]){"put", text, last, NULL}, subject);
 }
 
 int flow_put (const struct cli *cli, const struct flow_wish *wish)
@@ -101,48 +105,27 @@ int flow_put (const struct cli *cli, const struct flow_wish *wish)
 
 int flow_use (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code;
-    char **words = wish->words;
-    struct zplan_client *client = call_open (cli, &code);
-    json_t *answer =
-        client ? flow_send_command (cli, client, (const char *[]){"use", words[0], words[1], NULL},
-                                    words[0], &code)
-               : NULL;
-    if (answer)
-        print_change (cli, answer);
-    json_decref (answer);
-    zplan_client_destroy (&client);
-    return code;
+    const char *const words[] = {"use", wish->words[0], wish->words[1], NULL};
+    return change_flow (cli, wish->client, words, words[1]);
 }
 
 // -- get
 
-// Print a definition in a form that `flow put` accepts; on a terminal, control characters are
-// escaped.
-static void print_definition (const json_t *definition)
-{
-    size_t flags = JSON_INDENT (2) | (isatty (STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0);
-    json_dumpf (definition, stdout, flags);
-    putchar ('\n');
-}
-
 int flow_get (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code, count = wish->count;
-    char **words = wish->words;
-    struct zplan_client *client = call_open (cli, &code);
-    json_t *answer =
-        client
-            ? flow_send_command (
-                  cli, client, (const char *[]){"get", words[0], count > 1 ? words[1] : NULL, NULL},
-                  words[0], &code)
-            : NULL;
-    if (answer && cli->json)
+    int code;
+    const char *const words[] = {"get", wish->words[0], wish->count > 1 ? wish->words[1] : NULL,
+                                 NULL};
+    json_t *answer = flow_send_command (cli, wish->client, words, words[1], &code);
+    if (answer && cli->json) {
         print_for_programs (cli, answer);
-    else if (answer)
-        print_definition (json_object_get (answer, "definition"));
+    } else if (answer) {
+        // In a form that `flow put` accepts; on a terminal control characters are escaped.
+        json_dumpf (json_object_get (answer, "definition"), stdout,
+                    JSON_INDENT (2) | (isatty (STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0));
+        putchar ('\n');
+    }
     json_decref (answer);
-    zplan_client_destroy (&client);
     return code;
 }
 
@@ -175,7 +158,8 @@ int flow_list (const struct cli *cli, const struct flow_wish *wish)
 {
     struct flow_list listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
-    int code = flow_for_each (cli, wish->count ? wish->words[0] : NULL, list_flow, &listing);
+    const char *pattern = wish->count ? wish->words[0] : NULL;
+    int code = flow_for_each (cli, wish->client, pattern, list_flow, &listing);
     (code == EXIT_DONE ? table_end : table_end_if_rows) (&listing.table);
     return code;
 }
@@ -186,9 +170,9 @@ static void print_name (void *owner, const json_t *flow)
     print_between ("", field_text (flow, "name"), "\n");
 }
 
-int flow_print_names (const struct cli *cli)
+int flow_print_names (const struct cli *cli, struct zplan_client *client)
 {
-    return flow_for_each (cli, NULL, print_name, NULL);
+    return flow_for_each (cli, client, NULL, print_name, NULL);
 }
 
 // -- remove
@@ -211,10 +195,5 @@ static int remove_flow (const struct cli *cli, struct zplan_client *client, cons
 
 int flow_remove (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code;
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = call_for_each_argument (cli, client, wish->words, wish->count, remove_flow);
-    zplan_client_destroy (&client);
-    return code;
+    return call_for_each_argument (cli, wish->client, wish->words, wish->count, remove_flow);
 }

@@ -29,13 +29,12 @@ static int start_dot (int input, pid_t *ret_pid)
 // output.
 static int draw_svg (const char *text, size_t size)
 {
-    struct reason reason;
+    const char *why = "`dot` failed";
     int ends[2], status = -1;
     pid_t pid;
-    reason_set (&reason, "`dot` failed");
     fflush (stdout);
     if (pipe2 (ends, O_CLOEXEC))
-        return complain ("--svg", span_text (reason.text));
+        return complain ("--svg", span_text (why));
     int rc = start_dot (ends[0], &pid);
     close (ends[0]);
     bool written = true;
@@ -43,10 +42,10 @@ static int draw_svg (const char *text, size_t size)
         written = (wrote = write (ends[1], text, size)) > 0;
     close (ends[1]);
     if (rc)
-        reason_set (&reason, "not found: `dot` of Graphviz; --dot writes the text for it");
+        why = "not found: `dot` of Graphviz; --dot writes the text for it";
     else if (waitpid (pid, &status, 0) == pid && status == 0 && written)
         return EXIT_DONE;
-    return complain ("--svg", span_text (reason.text));
+    return complain ("--svg", span_text (why));
 }
 
 // -- for programs
@@ -56,15 +55,11 @@ static json_t *node_json (const struct graph_node *node)
     static const char *const kinds[] = {
         [GRAPH_CALL] = "call", [GRAPH_EACH] = "for_each", [GRAPH_FLOW] = "flow",
         [GRAPH_WAIT] = "wait", [GRAPH_SIGNAL] = "signal", [GRAPH_COMPUTE] = "compute"};
-    json_t *json = json_pack ("{s:s, s:s, s:s}", "name", node->name, "kind", kinds[node->kind],
-                              "join", node->join ? node->join : "all");
-    if (node->kind == GRAPH_CALL || node->kind == GRAPH_EACH || node->kind == GRAPH_FLOW)
-        json_object_set_new (json, "target", json_string (node->what));
-    if (node->is_finally)
-        json_object_set_new (json, "finally", json_true ());
-    if (node->state)
-        json_object_set_new (json, "state", json_string (node->state));
-    return json;
+    bool calls = node->kind == GRAPH_CALL || node->kind == GRAPH_EACH || node->kind == GRAPH_FLOW;
+    return json_pack ("{s:s, s:s, s:s, s:s*, s:o*, s:s*}", "name", node->name, "kind",
+                      kinds[node->kind], "join", node->join ? node->join : "all", "target",
+                      calls ? node->what : NULL, "finally", node->is_finally ? json_true () : NULL,
+                      "state", node->state);
 }
 
 static void print_graph_json (const struct graph *graph)
@@ -171,42 +166,24 @@ static int draw_definition (const struct cli *cli, const json_t *definition, con
     return code;
 }
 
-static int draw_shown_run (const struct cli *cli, struct zplan_client *client, const json_t *run,
-                           enum flow_form form)
+int flow_draw_run (const struct cli *cli, struct zplan_client *client, const struct flow_wish *wish)
 {
-    int code;
-    char version[24];
+    char id[IDENT_SIZE], version[24];
+    struct verdict verdict;
+    int code = flow_run_read (cli, client, wish->words[0], wish->flow, id);
+    if (code != EXIT_DONE)
+        return code;
+    json_t *run = flow_run_show (cli, client, id, NULL, &verdict);
+    if (!run)
+        return verdict_print (&verdict, id);
     const char *name = json_string_value (json_object_get (run, "flow"));
     snprintf (version, sizeof version, "%" JSON_INTEGER_FORMAT, field_number (run, "version"));
     json_t *flow =
         flow_send_command (cli, client, (const char *[]){"get", name, version, NULL}, name, &code);
     if (flow)
-        code = draw_definition (cli, json_object_get (flow, "definition"), run, form);
+        code = draw_definition (cli, json_object_get (flow, "definition"), run, wish->form);
     json_decref (flow);
-    return code;
-}
-
-static int draw_run (const struct cli *cli, struct zplan_client *client,
-                     const struct flow_wish *wish)
-{
-    char name[IDENT_SIZE];
-    struct verdict verdict;
-    int code = flow_run_read (cli, client, wish->words[0], wish->flow, name);
-    if (code != EXIT_DONE)
-        return code;
-    json_t *run = flow_run_show (cli, client, name, NULL, &verdict);
-    code = run ? draw_shown_run (cli, client, run, wish->form) : verdict_print (&verdict, name);
     json_decref (run);
-    return code;
-}
-
-int flow_draw_run (const struct cli *cli, const struct flow_wish *wish)
-{
-    int code;
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = draw_run (cli, client, wish);
-    zplan_client_destroy (&client);
     return code;
 }
 
@@ -239,7 +216,7 @@ int flow_draw (const struct cli *cli, const struct flow_wish *wish)
         code = draw_definition (cli, json_object_get (answer, "definition"), NULL, wish->form);
     else if (verdict.code != EXIT_NO_ANSWER &&
              (strcmp (text, "last") == 0 || ident_parse (span_text (text), &ignored)))
-        code = draw_run (cli, client, wish);
+        code = flow_draw_run (cli, client, wish);
     else
         code = verdict_print (&verdict, text);
     json_decref (answer);

@@ -8,6 +8,7 @@
 #include "expr.h"
 #include "flow_yaml.h"
 #include "memory.h"
+#include "print.h"
 
 char *flow_file_bytes (const char *name, size_t max, const char *max_text, size_t *ret_size,
                        struct reason *reason)
@@ -79,4 +80,109 @@ json_t *flow_file_json (const char *name, struct reason *reason)
     json_t *json = text ? expr_read_json (span_of (text, size), reason) : NULL;
     free (text);
     return json;
+}
+
+// -- several files
+
+struct flow_source *flow_source_named (const struct flow_sources *files, const char *name)
+{
+    for (int i = 0; i < files->count; i++) {
+        const char *own = json_string_value (json_object_get (files->rows[i].json, "flow"));
+        if (own && strcmp (own, name) == 0)
+            return &files->rows[i];
+    }
+    return NULL;
+}
+
+// Report whether a target is a flow: its definition is then among the files. Any other name is
+// accepted, as a target of the station, or a flow with unknown bounds.
+static bool target_find (void *context, const char *name, struct flow_target *ret)
+{
+    struct flow_sources *files = context;
+    struct flow_source *file = flow_source_named (files, name);
+    *ret = (struct flow_target){.is_flow = file};
+    if (!file)
+        return true;
+    flow_source_check (files, file);
+    ret->reaches = file->state == SOURCE_CHECKING;
+    ret->report = file->flow ? &file->flow->report : NULL;
+    return true;
+}
+
+void flow_source_check (struct flow_sources *files, struct flow_source *file)
+{
+    const struct flow_world world = {target_find, files};
+    if (file->state != SOURCE_NEW)
+        return;
+    file->state = SOURCE_CHECKING;
+    file->flow = flow_parse (span_of (file->text, file->size), &world, &file->errors);
+    file->state = SOURCE_CHECKED;
+}
+
+// Check that no earlier file defines the same flow. False with a reason.
+static bool is_only_definition (const struct flow_sources *files, const struct flow_source *file,
+                                struct reason *reason)
+{
+    const char *name = json_string_value (json_object_get (file->json, "flow"));
+    const struct flow_source *other = name ? flow_source_named (files, name) : NULL;
+    if (other)
+        reason_set (reason, "flow %s is in this file, too: %s", quoted (span_text (name)),
+                    other->path);
+    return !other;
+}
+
+static bool source_read (const struct flow_sources *files, struct flow_source *file)
+{
+    struct reason reason;
+    file->text = flow_file_read (file->path, &file->size, &reason);
+    file->json = file->text ? expr_read_json (span_of (file->text, file->size), &reason) : NULL;
+    if (file->json && is_only_definition (files, file, &reason))
+        return true;
+    complain (file->path, span_text (reason.text));
+    json_decref (file->json);
+    free (file->text);
+    return false;
+}
+
+bool flow_print_errors (const char *subject, const json_t *errors)
+{
+    size_t i;
+    const json_t *error;
+    json_array_foreach (errors, i, error)
+    {
+        char *line;
+        const char *path = json_string_value (json_object_get (error, "path"));
+        const char *reason = json_string_value (json_object_get (error, "reason"));
+        if (asprintf (&line, "%s%s%s", path ? path : "", path && *path ? ": " : "",
+                      reason ? reason : "") < 0)
+            abort (); // only for lack of memory
+        complain (subject, span_text (line));
+        free (line);
+    }
+    return json_array_size (errors) > 0;
+}
+
+bool flow_sources_read (struct flow_sources *self, char **paths, int count)
+{
+    bool all = true;
+    *self = (struct flow_sources){memory_new ((size_t)count * sizeof *self->rows), 0};
+    for (int i = 0; i < count; i++) {
+        self->rows[self->count] = (struct flow_source){.path = paths[i]};
+        if (source_read (self, &self->rows[self->count]))
+            self->count++;
+        else
+            all = false;
+    }
+    return all;
+}
+
+void flow_sources_clear (struct flow_sources *self)
+{
+    for (int i = 0; i < self->count; i++) {
+        flow_destroy (&self->rows[i].flow);
+        json_decref (self->rows[i].errors);
+        json_decref (self->rows[i].json);
+        free (self->rows[i].text);
+    }
+    free (self->rows);
 }

@@ -43,9 +43,8 @@ static void print_log_line (const struct cli *cli, const json_t *line)
         putchar (' ');
         write_error (stdout, text_of (detail));
     }
-    if (by || why) {
+    if (by || why)
         print_between ("  by ", by ? text_of (by) : span_text ("an operator"), "");
-    }
     if (why) {
         printf (": ");
         write_error (stdout, text_of (why));
@@ -159,19 +158,20 @@ json_t *flow_run_follow (const struct cli *cli, struct zplan_client *client, con
 
 int flow_log (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code;
     char run[IDENT_SIZE];
-    json_t *answer = NULL;
-    struct zplan_client *client = flow_run_open (cli, wish->words[0], wish->flow, run, &code);
-    if (client && wish->follow) {
+    json_t *answer;
+    struct zplan_client *client = wish->client;
+    int code = flow_run_read (cli, client, wish->words[0], wish->flow, run);
+    if (code != EXIT_DONE)
+        return code;
+    if (wish->follow) {
         answer = flow_run_follow (cli, client, run, &code);
         if (answer && !cli->json)
             flow_run_print_state (answer);
-    } else if (client) {
+    } else {
         answer = flow_send_command (cli, client, (const char *[]){"log", run, NULL}, run, &code);
         print_log_page (cli, NULL, json_object_get (answer, "log"));
     }
     json_decref (answer);
-    zplan_client_destroy (&client);
     return code;
 }

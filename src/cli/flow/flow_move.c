@@ -37,22 +37,19 @@ static int export_flow (const struct cli *cli, struct zplan_client *client, cons
 
 int flow_export (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code = EXIT_DONE, one;
+    if (wish->count)
+        return call_for_each_argument (cli, wish->client, wish->words, wish->count, export_flow);
     size_t i;
     json_t *names = json_array (), *name;
-    for (int at = 0; at < wish->count; at++)
-        json_array_append_new (names, json_from_frame (span_text (wish->words[at])));
-    if (!wish->count)
-        code = flow_for_each (cli, NULL, add_name, names);
-    struct zplan_client *client = code == EXIT_DONE ? call_open (cli, &code) : NULL;
+    int code = flow_for_each (cli, wish->client, NULL, add_name, names);
+    bool listed = code == EXIT_DONE;
     json_array_foreach (names, i, name)
     {
-        if (!client || code == EXIT_NO_ANSWER)
+        if (!listed || code == EXIT_NO_ANSWER)
             break;
-        one = export_flow (cli, client, json_string_value (name));
+        int one = export_flow (cli, wish->client, json_string_value (name));
         code = one == EXIT_DONE ? code : one;
     }
-    zplan_client_destroy (&client);
     json_decref (names);
     return code;
 }

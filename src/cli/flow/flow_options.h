@@ -1,4 +1,4 @@
-// The options of zplan flow.
+// The subcommands of zplan flow as a table, and their options.
 #pragma once
 
 #include "flow_command.h"
@@ -25,3 +25,19 @@ enum { FLOW_TERMS_MAX = 5 };
 // is a buffer for options of `zplan add`; the result borrows it.
 void flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
                    struct option_group *ret);
+
+enum flow_section { LOCAL, STORED, RUNS, PEOPLE, FLOW_SECTIONS };
+
+struct flow_verb {
+    struct subcommand word;
+    flow_fn *run;
+    const char *arguments;
+    enum flow_section section;
+    unsigned groups; // its options: enum flow_option_marks
+    const char *text;
+    const char *examples;
+    bool connects_itself; // after it has read files or dates; LOCAL ones connect themselves, too
+};
+
+enum { FLOW_WORDS = 25 };
+extern const struct flow_verb flow_rows[FLOW_WORDS];

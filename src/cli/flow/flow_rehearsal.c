@@ -1,5 +1,4 @@
 // zplan flow simulate: runs of a definition on a virtual clock.
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include "duration.h"
 #include "flow_command.h"
 #include "flow_file.h"
-#include "flow_sources.h"
 #include "instant.h"
 #include "memory.h"
 #include "plan.h"
@@ -413,34 +411,23 @@ static void print_end (const struct zone *zone, const json_t *result)
     print_path (json_object_get (result, "critical"));
 }
 
-static void print_missed (const struct zone *zone, const json_t *row)
-{
-    struct span why = field_text (row, "why");
-    print_moment (zone, field_number (row, "began"));
-    printf ("  missed: ");
-    puts (span_is (why, "overlap") ? "the run before it is in progress" : "it is too late for it");
-}
-
-// Print one run of flow_simulate: its events and its end, or only the end if there are several
-// runs. Times are local to this zone.
-static void rehearsal_print (const struct zone *zone, const json_t *row, bool whole)
-{
-    if (span_is (field_text (row, "outcome"), "missed")) {
-        print_missed (zone, row);
-        return;
-    }
-    if (whole)
-        print_events (zone, json_object_get (row, "events"));
-    print_end (zone, row);
-}
-
+// Print one run: its events and its end, or only the end if there are several runs. Times are local
+// to the zone.
 static void report_run (void *owner, json_t *row)
 {
-    struct rehearsal *self = owner;
-    if (self->cli->json)
+    const struct rehearsal *self = owner;
+    if (self->cli->json) {
         print_json (row);
-    else
-        rehearsal_print (self->zone, row, self->wish->runs == 1);
+    } else if (span_is (field_text (row, "outcome"), "missed")) {
+        print_moment (self->zone, field_number (row, "began"));
+        printf ("  missed: %s\n", span_is (field_text (row, "why"), "overlap")
+                                      ? "the run before it is in progress"
+                                      : "it is too late for it");
+    } else {
+        if (self->wish->runs == 1)
+            print_events (self->zone, json_object_get (row, "events"));
+        print_end (self->zone, row);
+    }
     json_decref (row);
 }
 

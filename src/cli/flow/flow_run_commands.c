@@ -1,4 +1,5 @@
-// zplan flow signal, reject, skip, retry, suspend, resume, cancel: manual actions on a run.
+// zplan flow signal, reject, skip, retry, suspend, resume, cancel of a run, and why, done, reset,
+// cancel of a step of it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,79 @@
 #include "flow_run_view.h"
 #include "json.h"
 #include "print.h"
+#include "verb_why.h"
+
+// -- RUN/STEP
+
+enum { STEP_REF_SIZE = 160 };
+
+// Read RUN/STEP or RUN/STEP.ITEM, where RUN may be `last`. Returns an exit code; reports errors.
+static int read_step (const struct cli *cli, struct zplan_client *client, const char *text,
+                      const char *flow, char out[STEP_REF_SIZE])
+{
+    const char *slash = strchr (text, '/');
+    char given[IDENT_SIZE], run[IDENT_SIZE];
+    size_t size = slash ? (size_t)(slash - text) : 0;
+    if (size == 0 || size >= sizeof given || !slash[1] ||
+        strlen (slash) >= STEP_REF_SIZE - IDENT_SIZE) {
+        struct reason reason;
+        reason_set (&reason, "want RUN/STEP, got %s", quoted (span_text (text)));
+        return usage_error (cli->argv[0], &reason);
+    }
+    snprintf (given, sizeof given, "%.*s", (int)size, text);
+    int code = flow_run_read (cli, client, given, flow, run);
+    if (code == EXIT_DONE)
+        snprintf (out, STEP_REF_SIZE, "%s%s", run, slash);
+    return code;
+}
+
+static void print_step (const char *step)
+{
+    print_between ("step ", span_text (step), ": ");
+}
+
+static void print_why (const char *step, const json_t *answer)
+{
+    const json_t *state = json_object_get (answer, "step_state");
+    print_step (step);
+    write_coloured (stdout, flow_state_colour (state), text_of (state));
+    putchar ('\n');
+    why_print (json_object_get (answer, "reasons"));
+}
+
+static void print_step_change (const struct cli *cli, const char *word, const char *step)
+{
+    const char *done = strcmp (word, "done") == 0    ? "its undo is resolved"
+                       : strcmp (word, "reset") == 0 ? "its undo is retried"
+                                                     : "cancelled";
+    if (cli->json) {
+        print_json_new (json_pack ("{s:s, s:s}", "step", step, "result", done));
+    } else {
+        print_step (step);
+        puts (done);
+    }
+}
+
+int flow_step_word (const struct cli *cli, const struct flow_wish *wish)
+{
+    struct zplan_reply reply;
+    struct zplan_client *client = wish->client;
+    char step[STEP_REF_SIZE];
+    const char *const words[] = {cli->argv[1], step, wish->count > 1 ? wish->words[1] : NULL, NULL};
+    int code = read_step (cli, client, wish->words[0], wish->flow, step);
+    if (code != EXIT_DONE)
+        return code;
+    if (strcmp (words[0], "why") == 0)
+        return call_print (cli, client, words, step, print_why);
+    int outcome =
+        zplan_client_manage (client, words[0], words + 1, words_count (words + 1), &reply);
+    code = call_report (cli, outcome, &reply, step);
+    if (code == EXIT_DONE)
+        print_step_change (cli, words[0], step);
+    return code;
+}
+
+// -- RUN
 
 enum { WORDS_MAX = 4 };
 
@@ -35,25 +109,6 @@ static void add_options (struct act_words *command, json_t *options)
     command->words[command->count++] = command->options;
 }
 
-static bool add_signal (struct act_words *command, char **args, int count, struct reason *reason)
-{
-    json_t *value = count > 1 ? read_value ("signal", args[1], reason) : NULL;
-    command->words[command->count++] = args[0];
-    if (value)
-        command->words[command->count++] = args[1];
-    json_decref (value);
-    return value || count < 2;
-}
-
-static bool add_skip (struct act_words *command, char **args, const struct flow_wish *wish,
-                      struct reason *reason)
-{
-    json_t *value = wish->skip_value ? read_value ("--value", wish->skip_value, reason) : NULL;
-    command->words[command->count++] = args[0];
-    add_options (command, json_pack ("{s:o*, s:s*}", "value", value, "reason", wish->reason));
-    return value || !wish->skip_value;
-}
-
 static void add_retry (struct act_words *command, char **args, int count,
                        const struct flow_wish *wish)
 {
@@ -67,15 +122,16 @@ static void add_retry (struct act_words *command, char **args, int count,
                                      wish->reason));
 }
 
-// Add the words of the subcommand; `args` are the `count` arguments after RUN.
+// Add the words of the subcommand; `args` are the `count` arguments after RUN. False with a reason.
 static bool add_words (struct act_words *command, char **args, int count,
                        const struct flow_wish *wish, struct reason *reason)
 {
     const char *word = command->words[0];
-    if (strcmp (word, "signal") == 0)
-        return add_signal (command, args, count, reason);
-    if (strcmp (word, "skip") == 0)
-        return add_skip (command, args, wish, reason);
+    bool skips = strcmp (word, "skip") == 0;
+    const char *text = skips ? wish->skip_value : NULL;
+    if (strcmp (word, "signal") == 0 && count > 1)
+        text = args[1];
+    json_t *value = text ? read_value (skips ? "--value" : word, text, reason) : NULL;
     if (strcmp (word, "retry") == 0) {
         add_retry (command, args, count, wish);
     } else if (strcmp (word, "cancel") == 0) {
@@ -86,31 +142,33 @@ static bool add_words (struct act_words *command, char **args, int count,
         for (int i = 0; i < count && command->count < WORDS_MAX; i++)
             command->words[command->count++] = args[i];
     }
-    return true;
+    if (skips)
+        add_options (command, json_pack ("{s:O*, s:s*}", "value", value, "reason", wish->reason));
+    json_decref (value);
+    return value || !text;
 }
 
 int flow_act (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code;
-    char **args = wish->words;
+    char run[IDENT_SIZE], **args = wish->words;
     const char *word = cli->argv[1];
     struct reason reason;
-    char run[IDENT_SIZE];
     struct act_words command = {.words = {word, run}, .count = 2};
     if (strcmp (word, "cancel") == 0 && strchr (args[0], '/'))
         return flow_step_word (cli, wish);
-    if (!add_words (&command, args + 1, wish->count - 1, wish, &reason)) {
-        free (command.options);
-        return usage_error (cli->argv[0], &reason);
-    }
-    struct zplan_client *client = flow_run_open (cli, args[0], wish->flow, run, &code);
-    json_t *answer = client ? flow_send_command (cli, client, command.words, run, &code) : NULL;
+    json_t *answer = NULL;
+    int code;
+    if (!add_words (&command, args + 1, wish->count - 1, wish, &reason))
+        code = usage_error (cli->argv[0], &reason);
+    else
+        code = flow_run_read (cli, wish->client, args[0], wish->flow, run);
+    if (code == EXIT_DONE)
+        answer = flow_send_command (cli, wish->client, command.words, run, &code);
     if (answer && cli->json)
         flow_run_print_json (cli, answer);
     else if (answer)
         flow_run_print_state (answer);
     json_decref (answer);
     free (command.options);
-    zplan_client_destroy (&client);
     return code;
 }

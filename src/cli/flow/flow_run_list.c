@@ -50,17 +50,14 @@ bool flow_run_has_ended (const json_t *run)
 void flow_run_print_parked (FILE *out, const json_t *run)
 {
     static const char *const parts[] = {"the run waits: zplan flow reset ",
-                                        " tries the undo again, zplan flow done ",
-                                        " goes on without it"};
+                                        " tries the undo again, zplan flow done "};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (i) {
-            write_bytes (out, field_text (run, "run"));
-            fputc ('/', out);
-            write_bytes (out, field_text (run, "undo_parked"));
-        }
         fputs (parts[i], out);
+        write_bytes (out, field_text (run, "run"));
+        fputc ('/', out);
+        write_bytes (out, field_text (run, "undo_parked"));
     }
-    fputc ('\n', out);
+    fputs (" goes on without it\n", out);
 }
 
 void flow_run_print_state (const json_t *run)
@@ -110,23 +107,20 @@ void flow_run_print_json (const struct cli *cli, const json_t *run)
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
                        const char *state, struct verdict *ret)
 {
-    json_t *whole = NULL, *filter = state ? json_pack ("{s:s}", "state", state) : json_object ();
-    bool more = true;
-    while (more) {
+    json_t *whole = NULL, *filter = json_pack ("{s:s*}", "state", state);
+    for (bool more = true; more;) {
         char *text = json_write (filter);
         json_t *page =
             flow_send_command_quietly (cli, client, (const char *[]){"show", run, text, NULL}, ret);
         free (text);
         more = flow_page_next (page, filter);
-        if (page && whole)
+        if (page && whole) {
             json_array_extend (json_object_get (whole, "steps"), json_object_get (page, "steps"));
-        if (!page || whole) {
-            if (!page)
-                json_decref (whole);
-            whole = page ? whole : NULL;
             json_decref (page);
-        } else
+        } else {
+            json_decref (whole);
             whole = page;
+        }
     }
     json_object_del (whole, "next");
     json_decref (filter);
@@ -186,17 +180,6 @@ int flow_run_read (const struct cli *cli, struct zplan_client *client, const cha
     return usage_error (cli->argv[0], &reason);
 }
 
-struct zplan_client *flow_run_open (const struct cli *cli, const char *text, const char *flow,
-                                    char out[IDENT_SIZE], int *ret_code)
-{
-    struct zplan_client *client = call_open (cli, ret_code);
-    if (client)
-        *ret_code = flow_run_read (cli, client, text, flow, out);
-    if (*ret_code != EXIT_DONE)
-        zplan_client_destroy (&client);
-    return client;
-}
-
 // -- runs
 
 static void write_string_cell (FILE *out, const json_t *word)
@@ -232,16 +215,13 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
 {
     int code;
     int64_t left = wish->rows ? wish->rows : RUNS_DEFAULT;
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
     struct text_table *table =
         cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_t *filter =
         json_pack ("{s:i, s:s*, s:s*}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX, "flow",
                    wish->flow, "state", wish->state);
     for (bool more = true; left > 0 && more;) {
-        json_t *answer = flow_page (cli, client, "runs", filter, &more, &code), *run;
+        json_t *answer = flow_page (cli, wish->client, "runs", filter, &more, &code), *run;
         size_t i;
         json_array_foreach (json_object_get (answer, "runs"), i, run)
         {
@@ -254,21 +234,18 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
     }
     (code == EXIT_DONE ? table_end : table_end_if_rows) (&table);
     json_decref (filter);
-    zplan_client_destroy (&client);
     return code;
 }
 
-// For the completion: print the newest runs, one per line.
-int flow_print_runs (const struct cli *cli)
+int flow_print_runs (const struct cli *cli, struct zplan_client *client)
 {
     enum { RUNS_OFFERED = 50 };
     int code;
     bool more;
     size_t i;
     json_t *run;
-    struct zplan_client *client = call_open (cli, &code);
     json_t *filter = json_pack ("{s:i}", "limit", RUNS_OFFERED);
-    json_t *answer = client ? flow_page (cli, client, "runs", filter, &more, &code) : NULL;
+    json_t *answer = flow_page (cli, client, "runs", filter, &more, &code);
     json_array_foreach (json_object_get (answer, "runs"), i, run)
     {
         print_bytes (field_text (run, "run"));
@@ -277,6 +254,5 @@ int flow_print_runs (const struct cli *cli)
     }
     json_decref (answer);
     json_decref (filter);
-    zplan_client_destroy (&client);
     return code;
 }

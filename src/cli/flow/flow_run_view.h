@@ -13,10 +13,6 @@
 int flow_run_read (const struct cli *cli, struct zplan_client *client, const char *text,
                    const char *flow, char out[IDENT_SIZE]);
 
-// Connect, and read RUN. NULL: the error was printed, and `ret_code` is the exit code.
-struct zplan_client *flow_run_open (const struct cli *cli, const char *text, const char *flow,
-                                    char out[IDENT_SIZE], int *ret_code);
-
 // Request the run by `show`, with its steps in this state; `state` NULL: all steps. NULL: the
 // caller reports the verdict.
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,

@@ -1,30 +1,20 @@
 #include "flow_send.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "codes.h"
-#include "flow_sources.h"
+#include "flow_file.h"
 #include "json.h"
 #include "print.h"
-
-static json_t *reply_object (const struct zplan_reply *reply)
-{
-    struct span text = call_frame (reply, ZERO_FRAME_JSON);
-    return text.size ? json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL)
-                     : NULL;
-}
 
 int flow_report_refusal (const struct cli *cli, const struct verdict *verdict, const char *subject,
                          const json_t *reply)
 {
     if (cli->json && verdict->code != EXIT_NO_ANSWER) {
-        json_t *answer = json_object ();
-        if (subject)
-            json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
+        json_t *name = subject ? json_from_frame (span_text (subject)) : NULL;
+        json_t *answer = json_pack ("{s:o*}", "name", name);
         refusal_add_to (answer, cli, verdict);
-        if (json_object_get (reply, "errors"))
-            json_object_set (answer, "errors", json_object_get (reply, "errors"));
+        json_object_set (answer, "errors", json_object_get (reply, "errors"));
         print_answer_new (cli, JSON_ANSWER, answer);
     }
     return flow_print_errors (subject, json_object_get (reply, "errors"))
@@ -39,7 +29,8 @@ static json_t *flow_request (const struct cli *cli, struct zplan_client *client,
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "flow", words, words_count (words), &reply);
     *ret = call_verdict (cli, outcome, &reply);
-    json_t *json = outcome == ZPLAN_OK ? reply_object (&reply) : NULL;
+    struct span text = outcome == ZPLAN_OK ? call_frame (&reply, ZERO_FRAME_JSON) : span_text ("");
+    json_t *json = json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
     return json || ret->code != EXIT_DONE ? json : json_object ();
 }
 
@@ -86,21 +77,19 @@ json_t *flow_page (const struct cli *cli, struct zplan_client *client, const cha
     return page;
 }
 
-int flow_for_each (const struct cli *cli, const char *pattern,
+int flow_for_each (const struct cli *cli, struct zplan_client *client, const char *pattern,
                    void (*take) (void *, const json_t *), void *owner)
 {
     int code;
-    struct zplan_client *client = call_open (cli, &code);
     json_t *filter = json_object (), *flow;
     size_t i;
     if (pattern)
         json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
-    for (bool more = client != NULL; more;) {
+    for (bool more = true; more;) {
         json_t *page = flow_page (cli, client, "list", filter, &more, &code);
         json_array_foreach (json_object_get (page, "flows"), i, flow) take (owner, flow);
         json_decref (page);
     }
     json_decref (filter);
-    zplan_client_destroy (&client);
     return code;
 }

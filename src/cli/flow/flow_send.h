@@ -34,5 +34,5 @@ bool flow_page_next (const json_t *page, json_t *filter);
 
 // Call `take` for each flow of the station, in the order of names, page by page. `pattern` NULL:
 // all. Returns an exit code.
-int flow_for_each (const struct cli *cli, const char *pattern,
+int flow_for_each (const struct cli *cli, struct zplan_client *client, const char *pattern,
                    void (*take) (void *, const json_t *), void *owner);

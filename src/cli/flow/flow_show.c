@@ -1,5 +1,4 @@
 // zplan flow show: a run and its steps, those of sub-flows below the step that calls them.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,9 +20,20 @@ static void print_json_row (const char *label, const json_t *value)
     print_json (value);
 }
 
-static void print_head (const json_t *run)
+static void print_text_row (const char *label, struct span text)
+{
+    terms_label (label);
+    print_between ("", text, "\n");
+}
+
+static void print_time_row (const char *label, const json_t *ms)
 {
     char word[WORD_SIZE];
+    print_text_row (label, span_text (flow_moment_word (ms, word)));
+}
+
+static void print_head (const json_t *run)
+{
     size_t i;
     const json_t *name, *error = json_object_get (run, "error");
     const json_t *failed = json_object_get (run, "failed");
@@ -34,27 +44,20 @@ static void print_head (const json_t *run)
     }
     terms_label ("version");
     printf ("%" JSON_INTEGER_FORMAT "\n", field_number (run, "version"));
-    terms_label ("plan");
-    print_between ("", field_text (run, "plan"), "\n");
-    if (json_object_get (run, "batch")) {
-        terms_label ("batch");
-        print_between ("", field_text (run, "batch"), "\n");
-    }
-    terms_label ("began");
-    printf ("%s\n", flow_moment_word (json_object_get (run, "began_ms"), word));
-    if (field_number (run, "ended_ms")) {
-        terms_label ("ended");
-        printf ("%s\n", flow_moment_word (json_object_get (run, "ended_ms"), word));
-    }
+    print_text_row ("plan", field_text (run, "plan"));
+    if (json_object_get (run, "batch"))
+        print_text_row ("batch", field_text (run, "batch"));
+    print_time_row ("began", json_object_get (run, "began_ms"));
+    if (field_number (run, "ended_ms"))
+        print_time_row ("ended", json_object_get (run, "ended_ms"));
     print_json_row ("params", json_object_get (run, "params"));
     print_json_row ("input", json_object_get (run, "input"));
     print_json_row ("output", json_object_get (run, "output"));
-    if (json_array_size (failed))
-        terms_label ("failed");
     json_array_foreach (failed, i, name)
     {
-        printf ("%s", i ? ", " : "");
-        print_bytes (text_of (name));
+        if (i == 0)
+            terms_label ("failed");
+        print_between (i ? ", " : "", text_of (name), "");
     }
     if (json_array_size (failed))
         putchar ('\n');
@@ -109,10 +112,8 @@ static void write_items (FILE *out, const json_t *items)
 static void write_value (FILE *out, const json_t *value)
 {
     char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream (&text, &size);
-    if (!memory)
-        return;
+    size_t size;
+    FILE *memory = text_open (&text, &size);
     write_json (memory, value);
     fclose (memory);
     fprintf (out, "%.*s%s", VALUE_SHOWN, text, size > VALUE_SHOWN ? "..." : "");
@@ -200,35 +201,35 @@ static void print_tree (const struct cli *cli, struct zplan_client *client, cons
 
 int flow_show (const struct cli *cli, const struct flow_wish *wish)
 {
-    if (wish->graph)
-        return flow_draw_run (cli, wish);
-    int code;
     char name[IDENT_SIZE];
     struct verdict verdict;
-    struct zplan_client *client = flow_run_open (cli, wish->words[0], wish->flow, name, &code);
-    if (client) {
-        json_t *run = flow_run_show (cli, client, name, wish->steps, &verdict);
-        if (!run)
-            code = flow_report_refusal (cli, &verdict, name, NULL);
-        else if (cli->json)
-            flow_run_print_json (cli, run);
-        else
-            print_tree (cli, client, run, wish->steps);
-        json_decref (run);
-    }
-    zplan_client_destroy (&client);
+    if (wish->graph)
+        return flow_draw_run (cli, wish->client, wish);
+    int code = flow_run_read (cli, wish->client, wish->words[0], wish->flow, name);
+    if (code != EXIT_DONE)
+        return code;
+    json_t *run = flow_run_show (cli, wish->client, name, wish->steps, &verdict);
+    if (!run)
+        code = flow_report_refusal (cli, &verdict, name, NULL);
+    else if (cli->json)
+        flow_run_print_json (cli, run);
+    else
+        print_tree (cli, wish->client, run, wish->steps);
+    json_decref (run);
     return code;
 }
 
-int flow_print_steps (const struct cli *cli, const char *text)
+int flow_print_steps (const struct cli *cli, struct zplan_client *client)
 {
-    int code;
     size_t i;
     char name[IDENT_SIZE];
     struct verdict verdict;
-    json_t *run = NULL, *step;
-    struct zplan_client *client = flow_run_open (cli, text, NULL, name, &code);
-    if (client && !(run = flow_run_show (cli, client, name, NULL, &verdict)))
+    json_t *step;
+    int code = flow_run_read (cli, client, cli->argv[2], NULL, name);
+    if (code != EXIT_DONE)
+        return code;
+    json_t *run = flow_run_show (cli, client, name, NULL, &verdict);
+    if (!run)
         code = verdict_print (&verdict, name);
     json_array_foreach (json_object_get (run, "steps"), i, step)
     {
@@ -236,6 +237,5 @@ int flow_print_steps (const struct cli *cli, const char *text)
         print_between ("\t", field_text (step, "state"), "\n");
     }
     json_decref (run);
-    zplan_client_destroy (&client);
     return code;
 }

@@ -16,9 +16,19 @@
 #include "json.h"
 #include "memory.h"
 #include "action_frame.h"
-#include "plan_ref.h"
 #include "print.h"
 #include "rfc3339.h"
+
+// What all plans of a start or of a backfill share.
+struct starting {
+    const struct cli *cli;
+    const struct flow_wish *wish;
+    const char *flow;
+    char *input;      // NULL = none
+    json_t *params;   // NULL = none
+    const char *time; // the current time of a backfill; NULL = not a backfill
+    struct zplan_client *client;
+};
 
 // -- the input
 
@@ -34,31 +44,24 @@ static char *read_input (const char *file, struct reason *reason)
     return text;
 }
 
-static json_t *make_plan_frame (const char *flow, const struct flow_wish *wish)
-{
-    return json_pack ("{s:i, s:o, s:s*, s:s*}", "plan_type", 0, "description",
-                      json_from_frame (span_text (wish->title ? wish->title : flow)), "key",
-                      wish->unique, "batch", wish->batch);
-}
-
 // -- the wait for the end
 
 // Find the run of a plan: the plan names it as long as it exists; later, search the flow's runs.
-static bool find_run (const struct cli *cli, struct zplan_client *client, const char *flow,
-                      const char *plan, int64_t *answered_us, char out[IDENT_SIZE], int *ret_code)
+static bool find_run (const struct starting *self, const char *plan, int64_t *answered_us,
+                      char out[IDENT_SIZE], int *ret_code)
 {
     size_t i;
     bool more;
     uint64_t id = 0;
     const json_t *run;
     struct verdict verdict;
-    json_t *message =
-        call_command_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
+    json_t *message = call_command_quietly (self->cli, self->client,
+                                            (const char *[]){"message", plan, NULL}, &verdict);
     if (verdict.code == EXIT_DONE) {
         id = (uint64_t)field_number (message, "flow_run");
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
-        json_t *filter = json_pack ("{s:s}", "flow", flow);
-        json_t *answer = flow_page (cli, client, "runs", filter, &more, ret_code);
+        json_t *filter = json_pack ("{s:s}", "flow", self->flow);
+        json_t *answer = flow_page (self->cli, self->client, "runs", filter, &more, ret_code);
         json_array_foreach (json_object_get (answer, "runs"), i, run)
         {
             if (span_is (field_text (run, "plan"), plan))
@@ -76,21 +79,21 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
     return id;
 }
 
-static int wait_for_end (const struct cli *cli, struct zplan_client *client, const char *flow,
-                         const char *plan)
+static int wait_for_end (const struct starting *self, const char *plan)
 {
     enum { PAUSE_US = 100000 };
+    const struct cli *cli = self->cli;
     int code = EXIT_DONE;
     int64_t answered_us = 0;
     char name[IDENT_SIZE];
-    while (!find_run (cli, client, flow, plan, &answered_us, name, &code)) {
+    while (!find_run (self, plan, &answered_us, name, &code)) {
         if (code != EXIT_DONE)
             return code;
         usleep (PAUSE_US);
     }
     if (!cli->json)
-        printf ("run %s of flow %s\n", name, flow);
-    json_t *run = flow_run_follow (cli, client, name, &code);
+        printf ("run %s of flow %s\n", name, self->flow);
+    json_t *run = flow_run_follow (cli, self->client, name, &code);
     if (run && cli->json) {
         flow_run_print_json (cli, run);
     } else if (run) {
@@ -110,57 +113,47 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
 
 // -- the request
 
-// Report that the plan was accepted or existed already; `time` is the run's batch of a backfill,
-// else NULL.
-static void print_started (const struct cli *cli, const char *flow, const char *time,
-                           const char *id, enum zplan_stored stored, bool waits)
+// Report that the plan was accepted, or existed already.
+static void print_started (const struct starting *self, const char *id, bool is_new, bool waits)
 {
-    bool is_new = stored == ZPLAN_STORED_NEW;
-    if (cli->json)
-        print_json_new (json_pack ("{s:s, s:s, s:s*, s:s}", "id", id, "flow", flow, "batch", time,
-                                   "result", is_new ? "added" : "exists"));
-    else if (time)
-        printf ("%s: %s (plan %s)\n", time, is_new ? "started" : "exists", id);
+    if (self->cli->json)
+        print_json_new (json_pack ("{s:s, s:s, s:s*, s:s}", "id", id, "flow", self->flow, "batch",
+                                   self->time, "result", is_new ? "added" : "exists"));
+    else if (self->time)
+        printf ("%s: %s (plan %s)\n", self->time, is_new ? "started" : "exists", id);
     else
-        printf ("plan %s of flow %s %s%s%s\n", id, flow,
+        printf ("plan %s of flow %s %s%s%s\n", id, self->flow,
                 is_new ? "accepted, runs at once" : "already exists",
                 waits ? "" : "; its run: zplan show ", waits ? "" : id);
     fflush (stdout);
 }
 
-// What all plans of a start or of a backfill share.
-struct starting {
-    const struct cli *cli;
-    const struct flow_wish *wish;
-    const char *flow;
-    char *input;      // NULL = none
-    json_t *params;   // NULL = none
-    const char *time; // the current time of a backfill; NULL = not a backfill
-    struct zplan_client *client;
-};
-
-static int submit_flow (const struct starting *self, const json_t *plan, bool waits)
+// Submit the plan; `wish` has what is special to it.
+static int starting_submit (const struct starting *self, const struct flow_wish *wish)
 {
-    const struct cli *cli = self->cli;
-    struct zplan_client *client = self->client;
-    const char *flow = self->flow, *input = self->input;
+    const char *title = wish->title ? wish->title : self->flow, *input = self->input;
+    json_t *plan = json_pack ("{s:i, s:o, s:s*, s:s*, s:O*}", "plan_type", 0, "description",
+                              json_from_frame (span_text (title)), "key", wish->unique, "batch",
+                              wish->batch, "params", self->params);
     struct zplan_reply reply;
     char *text = json_write (plan), id[IDENT_SIZE];
     uint64_t number = 0;
     struct zplan_frame frame = {ZERO_FRAME_JSON, input, input ? strlen (input) : 0};
     struct zplan_submission submission = {
-        .station = flow, .plan = text, .frames = &frame, .count = input ? 1 : 0};
-    int code = call_report (cli, zplan_client_submit (client, &submission, &reply), &reply, flow);
+        .station = self->flow, .plan = text, .frames = &frame, .count = input ? 1 : 0};
+    int outcome = zplan_client_submit (self->client, &submission, &reply);
+    int code = call_report (self->cli, outcome, &reply, self->flow);
     free (text);
+    json_decref (plan);
     if (code != EXIT_DONE)
         return code;
     if (reply.status != ZERO_STATUS_PLAN_ID ||
         !ident_parse (call_frame (&reply, ZERO_FRAME_GLOBAL_ID), &number))
-        return complain (cli->connect,
+        return complain (self->cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
-    print_started (cli, flow, self->time, ident_text (number, id), zplan_reply_stored (&reply),
-                   waits);
-    return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
+    ident_text (number, id);
+    print_started (self, id, zplan_reply_stored (&reply) == ZPLAN_STORED_NEW, wish->wait);
+    return wish->wait ? wait_for_end (self, id) : EXIT_DONE;
 }
 
 // Read the input and the params, and connect. EXIT_DONE, or another exit code after an error was
@@ -177,23 +170,9 @@ static int starting_begin (struct starting *self)
     if (!self->client || !wish->params.count)
         return self->client ? EXIT_DONE : code;
     json_t *declared = flow_stored_params (self->client, self->flow);
-    self->params = json_object ();
-    code = EXIT_DONE;
-    for (size_t i = 0; code == EXIT_DONE && i < wish->params.count; i++)
-        if (action_add_param (self->params, declared, wish->params.texts[i], &reason))
-            code = usage_error (self->cli->argv[0], &reason);
+    self->params = action_read_params (&wish->params, declared, &reason);
     json_decref (declared);
-    return code;
-}
-
-static int starting_submit (const struct starting *self, const struct flow_wish *wish)
-{
-    json_t *plan = make_plan_frame (self->flow, wish);
-    if (self->params)
-        json_object_set (plan, "params", self->params);
-    int code = submit_flow (self, plan, wish->wait);
-    json_decref (plan);
-    return code;
+    return self->params ? EXIT_DONE : usage_error (self->cli->argv[0], &reason);
 }
 
 static void starting_end (struct starting *self)
@@ -247,13 +226,6 @@ static bool backfill_read (struct backfill *self, const struct flow_wish *wish,
     return self->cron && self->from <= self->to;
 }
 
-static void batch_text (int64_t time, char out[BATCH_SIZE])
-{
-    char text[RFC3339_SIZE];
-    rfc3339_format (time, text);
-    snprintf (out, BATCH_SIZE, "%.*s", civil_time_of_day (time) ? 19 : 10, text);
-}
-
 // List the times as texts, at least one; NULL with a reason. Free each, and the list.
 static char **backfill_times (const struct backfill *self, size_t *ret_count, struct reason *reason)
 {
@@ -263,10 +235,11 @@ static char **backfill_times (const struct backfill *self, size_t *ret_count, st
     for (; cron_next (self->cron, self->wall, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, time, &time) &&
            time <= self->to && count <= BACKFILL_MAX;
          time++) {
-        char batch[BATCH_SIZE];
-        batch_text (time, batch);
+        char text[RFC3339_SIZE];
+        rfc3339_format (time, text);
         times = memory_resize (times, (count + 1) * sizeof *times);
-        times[count++] = memory_text (batch);
+        // A date, or a date and a time of day.
+        times[count++] = memory_copy (text, civil_time_of_day (time) ? 19 : 10);
     }
     if (count && count <= BACKFILL_MAX) {
         *ret_count = count;
@@ -308,24 +281,15 @@ static json_t *runs_by_batch (const struct starting *self, int *ret_code)
     return NULL;
 }
 
-// Find the run of this time or date; NULL: none is known.
-static const json_t *find_batch_run (const json_t *runs, const char *time)
-{
-    char batch[BATCH_SIZE];
-    snprintf (batch, sizeof batch, "%.20s%s", time, strchr (time, 'T') ? "" : "T00:00:00");
-    return json_object_get (runs, batch);
-}
-
 static void print_existing_run (const struct starting *self, const json_t *run)
 {
     bool ended = flow_run_has_ended (run),
          finished = span_is (field_text (run, "state"), "finished");
-    const char *result = ended ? "ran" : "exists";
     if (self->cli->json) {
-        print_json_new (
-            json_pack ("{s:O*, s:s, s:s, s:s, s:O, s:O*}", "id", json_object_get (run, "plan"),
-                       "flow", self->flow, "batch", self->time, "result", result, "run",
-                       json_object_get (run, "run"), "state", json_object_get (run, "state")));
+        print_json_new (json_pack (
+            "{s:O*, s:s, s:s, s:s, s:O, s:O*}", "id", json_object_get (run, "plan"), "flow",
+            self->flow, "batch", self->time, "result", ended ? "ran" : "exists", "run",
+            json_object_get (run, "run"), "state", json_object_get (run, "state")));
         return;
     }
     printf ("%s: %s", self->time, ended ? "ran already" : "exists");
@@ -345,9 +309,12 @@ static int start_backfill (const struct cli *cli, const char *flow, const struct
     for (size_t i = 0; code == EXIT_DONE && i < count; i++) {
         struct flow_wish one = *wish;
         char key[FLOW_NAME_MAX + BATCH_SIZE + 2], title[FLOW_NAME_MAX + BATCH_SIZE + 2];
+        char batch[BATCH_SIZE];
         snprintf (key, sizeof key, "%.*s@%s", FLOW_NAME_MAX, flow, times[i]);
         snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, times[i]);
-        const json_t *run = find_batch_run (runs, times[i]);
+        snprintf (batch, sizeof batch, "%.20s%s", times[i],
+                  strchr (times[i], 'T') ? "" : "T00:00:00");
+        const json_t *run = json_object_get (runs, batch); // NULL: none is known
         starting.time = one.batch = times[i];
         one.unique = key;
         one.title = wish->title ? wish->title : title;

@@ -1,9 +1,11 @@
 #include "flow_yaml.h"
 
-#include <ctype.h>
-#include <stdio.h>
+#include <regex.h>
 #include <string.h>
 #include <yaml.h>
+
+// A number in JSON's syntax: no "+", no leading zeros, no "1.", no hex.
+static const char number_pattern[] = "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$";
 
 // A mapping or sequence that is not complete yet, and the key whose value comes next.
 struct yaml_level {
@@ -13,6 +15,7 @@ struct yaml_level {
 };
 
 struct yaml_reader {
+    regex_t number;
     yaml_parser_t parser;
     yaml_event_t event; // the current one
     json_t *root;
@@ -34,38 +37,8 @@ static bool refuse_event (struct yaml_reader *self, const char *rule)
 
 // -- scalars
 
-static const char *skip_digits (const char *at)
-{
-    while (isdigit ((unsigned char)*at))
-        at++;
-    return at;
-}
-
-// Whether the text is a number in JSON's syntax: no "+", no leading zeros, no "1.", no hex.
-static bool is_number (const char *text)
-{
-    const char *at = text + (*text == '-');
-    const char *end = skip_digits (at);
-    if (end == at || (*at == '0' && end > at + 1))
-        return false;
-    if (*end == '.') {
-        at = end + 1;
-        end = skip_digits (at);
-        if (end == at)
-            return false;
-    }
-    if (*end == 'e' || *end == 'E') {
-        at = end + 1;
-        at += *at == '+' || *at == '-';
-        end = skip_digits (at);
-        if (end == at)
-            return false;
-    }
-    return *end == '\0';
-}
-
-// Convert a scalar to JSON; NULL with a reason. An integer that exceeds 64 bits becomes a real
-// number.
+// Convert a scalar to JSON; NULL with a reason. A plain one that is a literal or a number of JSON
+// is that. An integer that exceeds 64 bits becomes a real number.
 static json_t *scalar_value (struct yaml_reader *self)
 {
     const char *text = (const char *)self->event.data.scalar.value;
@@ -74,18 +47,14 @@ static json_t *scalar_value (struct yaml_reader *self)
     if (self->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
         if (size == 0)
             return refuse_event (self, "no value: write null, \"\", {} or []"), NULL;
-        if (strcmp (text, "true") == 0 || strcmp (text, "false") == 0)
-            return json_boolean (*text == 't');
-        if (strcmp (text, "null") == 0)
-            return json_null ();
-        if (strlen (text) == size && is_number (text)) {
-            value = json_loadb (text, size, JSON_DECODE_ANY, NULL);
-            if (!value)
-                value = json_loadb (text, size, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
-            if (!value)
-                refuse_event (self, "a number out of range");
+        bool is_number = regexec (&self->number, text, 0, NULL, 0) == 0;
+        value = json_loadb (text, size, JSON_DECODE_ANY, NULL);
+        if (!value && is_number)
+            value = json_loadb (text, size, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
+        if (!value && is_number)
+            refuse_event (self, "a number out of range");
+        if (value || is_number)
             return value;
-        }
     }
     value = memchr (text, '\0', size) ? NULL : json_stringn (text, size);
     if (!value)
@@ -212,12 +181,17 @@ json_t *flow_yaml_read (struct span text, struct reason *reason)
 {
     struct yaml_reader self = {.reason = reason};
     reason_set (reason, "out of memory");
-    if (!yaml_parser_initialize (&self.parser))
+    if (regcomp (&self.number, number_pattern, REG_EXTENDED | REG_NOSUB))
         return NULL;
+    if (!yaml_parser_initialize (&self.parser)) {
+        regfree (&self.number);
+        return NULL;
+    }
     yaml_parser_set_input_string (&self.parser, text.data, text.size);
     yaml_parser_set_encoding (&self.parser, YAML_UTF8_ENCODING);
     bool read = stream_read (&self);
     yaml_parser_delete (&self.parser);
+    regfree (&self.number);
     for (size_t i = 0; i < FLOW_YAML_DEPTH_MAX; i++)
         free_key (&self.levels[i]);
     if (!read) {

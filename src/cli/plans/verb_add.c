@@ -1,5 +1,4 @@
 // zplan add: submit a plan.
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,32 +74,19 @@ static int check_order (const struct action_options *order, char id[PLAN_ID_SIZE
     return -1;
 }
 
-// -- the request
-
-static int submit_plan (struct zplan_client *client, const struct action_options *order,
-                        const char *plan, const char *id, struct zplan_reply *ret)
-{
-    struct zplan_frame frames[ACTION_FRAMES_MAX];
-    struct zplan_submission submission = {.station = order->station,
-                                          .plan = plan,
-                                          .id = id,
-                                          .frames = frames,
-                                          .count = action_frames (order, frames)};
-    return zplan_client_submit (client, &submission, ret);
-}
-
 // -- the answer
 
-// What the request had, for the report of its answer.
-struct add_report {
-    const struct when *when;
+// A plan that is submitted.
+struct add_request {
+    const struct action_options *order;
+    const char *id; // NULL: none was given
     const struct zone *zone;
+    const struct when *when;
     const json_t *plan; // the PLAN frame
-    bool held, flow;
 };
 
 static int report_added (const struct cli *cli, const struct zplan_reply *reply,
-                         const struct add_report *sent)
+                         const struct add_request *sent)
 {
     const struct when *when = sent->when;
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
@@ -140,7 +126,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
         else if (*text)
             printf (", next run at %s", text);
         putchar ('\n');
-    } else if (sent->held) {
+    } else if (sent->order->hold) {
         printf (" accepted, paused until `zplan reset`\n");
     } else if (field_is_true (sent->plan, "paused")) {
         printf (" accepted, paused: it runs by `zplan run`\n");
@@ -149,7 +135,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     } else {
         printf (" accepted%s%s\n", *text ? ", first run at " : "", text);
     }
-    if (stored == ZPLAN_STORED_NEW && !sent->flow) {
+    if (stored == ZPLAN_STORED_NEW && !sent->order->flow) {
         printf ("retry: ");
         retry_summary (stdout, sent->plan);
         putchar ('\n');
@@ -174,49 +160,54 @@ static void warn_of_pace (const struct when *when, const struct zone *zone)
         complain (NULL, span_text ("warning: the plan runs every second, 86400 times a day"));
 }
 
+// Submit the plan to its target, or else to the only one that the station knows.
+static int submit_plan (const struct cli *cli, const struct add_request *sent)
+{
+    int code;
+    const struct action_options *order = sent->order;
+    char only[TARGET_NAME_SIZE], *text = json_write (sent->plan);
+    struct zplan_reply reply;
+    struct zplan_frame frames[ACTION_FRAMES_MAX];
+    struct zplan_submission submission = {.station = order->station,
+                                          .plan = text,
+                                          .id = sent->id,
+                                          .frames = frames,
+                                          .count = action_frames (order, frames)};
+    struct zplan_client *client = call_open (cli, &code);
+    if (client && !order->station) {
+        code = only_target_find (cli, client, NULL, "--target", only);
+        submission.station = only;
+    }
+    if (client && code == EXIT_DONE)
+        code = call_report (cli, zplan_client_submit (client, &submission, &reply), &reply, NULL);
+    if (client && code == EXIT_DONE)
+        code = report_added (cli, &reply, sent);
+    zplan_client_destroy (&client);
+    free (text);
+    return code;
+}
+
 static int add_one_plan (const struct cli *cli, const struct action_options *order, const char *id,
                          const struct zone *zone)
 {
+    int code;
     struct reason reason;
     struct when when = {0};
-    json_t *vote;
-    if (action_vote (order, NULL, &vote, &reason))
-        return usage_error (cli->argv[0], &reason);
-    if (when_read (&order->words, zone, clock_wall_us (), &when, &reason)) {
-        json_decref (vote);
-        return usage_error (cli->argv[0], &reason);
+    json_t *vote = NULL, *plan = NULL;
+    bool good = action_vote (order, NULL, &vote, &reason) == 0 &&
+                when_read (&order->words, zone, clock_wall_us (), &when, &reason) == 0;
+    if (good) {
+        plan = action_plan_frame (order, &when, vote);
+        good = action_params (order, plan, &reason) == 0;
     }
-    int code = EXIT_DONE;
-    struct zplan_reply reply;
-    json_t *plan = action_plan_frame (order, &when, vote);
-    if (action_params (order, plan, &reason)) {
-        json_decref (plan);
-        json_decref (vote);
-        when_clear (&when);
-        return usage_error (cli->argv[0], &reason);
+    if (good) {
+        if (!order->flow) // a flow plan is not retried, its steps are
+            retry_add_default (plan, order->words.terms.retry);
+        warn_of_pace (&when, zone);
+        code = submit_plan (cli, &(struct add_request){order, id, zone, &when, plan});
+    } else {
+        code = usage_error (cli->argv[0], &reason);
     }
-    if (!order->flow) // a flow plan is not retried, its steps are
-        retry_add_default (plan, order->words.terms.retry);
-    char *text = json_write (plan);
-    warn_of_pace (&when, zone);
-    struct zplan_client *client = call_open (cli, &code);
-    char only[TARGET_NAME_SIZE];
-    struct action_options named = *order;
-    if (client && !order->station) {
-        code = only_target_find (cli, client, NULL, "--target", only);
-        named.station = only;
-    }
-    if (client && code == EXIT_DONE)
-        code = call_report (cli, submit_plan (client, &named, text, id, &reply), &reply, NULL);
-    if (client && code == EXIT_DONE)
-        code = report_added (cli, &reply,
-                             &(struct add_report){.when = &when,
-                                                  .zone = zone,
-                                                  .plan = plan,
-                                                  .flow = order->flow,
-                                                  .held = order->hold});
-    zplan_client_destroy (&client);
-    free (text);
     json_decref (plan);
     json_decref (vote);
     when_clear (&when);

@@ -28,6 +28,7 @@ struct history_options {
     bool newest, output;
     int64_t count;
     struct option_texts states;
+    struct outcome_states wanted; // as `states` says
 };
 
 static const struct option rows[] = {
@@ -93,12 +94,8 @@ static void write_started (FILE *out, const json_t *run)
 static void write_duration_cell (FILE *out, const json_t *run)
 {
     char word[WORD_SIZE];
-    if (is_missed (run))
-        fputs ("-", out);
-    else
-        fputs (duration_between_text (json_object_get (run, "fired"),
-                                      json_object_get (run, "ended"), word),
-               out);
+    const json_t *fired = json_object_get (run, "fired"), *ended = json_object_get (run, "ended");
+    fputs (is_missed (run) ? "-" : duration_between_text (fired, ended, word), out);
 }
 
 static void write_outcome (FILE *out, const json_t *status)
@@ -131,16 +128,9 @@ static const struct column columns[] = {
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_reason_cell),
 };
 
-static struct text_table *history_table (bool of_one_plan)
-{
-    size_t left_out = of_one_plan;
-    return table_new (columns + left_out, sizeof columns / sizeof *columns - left_out, stdout);
-}
-
 struct printing {
     const struct cli *cli;
     const struct history_options *asked;
-    const struct outcome_states *states;
     struct text_table *table; // NULL with --json and --output
     bool missed_reported;     // the note on missing outcomes was printed
     const char *plan;         // reading an archive: the plan's reference (plan_ref.h), NULL = any
@@ -157,8 +147,7 @@ enum { OUTPUTS_PAGE = 50 };
 // which the station returns once per page, and an archive in each outcome.
 static void print_run (const struct cli *cli, const json_t *run, const json_t *epoch)
 {
-    json_t *object = json_object ();
-    json_object_set (object, "id", json_object_get (run, "plan"));
+    json_t *object = json_pack ("{s:O*}", "id", json_object_get (run, "plan"));
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
     if (epoch && !json_object_get (object, "epoch"))
         json_object_set (object, "epoch", (json_t *)(uintptr_t)epoch);
@@ -219,7 +208,7 @@ static bool handle_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         self->found = true;
-        if (!outcome_matches (self->states, run))
+        if (!outcome_matches (&self->asked->wanted, run))
             continue;
         if (!self->asked->output)
             keep_last_line (run);
@@ -272,7 +261,7 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
                              asked->newest ? json_true () : NULL, "from",
                              asked->since_s ? json_integer (asked->since_s) : NULL, "to",
                              asked->until_s ? json_integer (asked->until_s) : NULL, "status",
-                             printing->states->given ? outcome_statuses (printing->states) : NULL),
+                             asked->wanted.given ? outcome_statuses (&asked->wanted) : NULL),
         .room = asked->count,
         .size = output ? OUTPUTS_PAGE : 0,
         .take = handle_page,
@@ -291,12 +280,6 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
 }
 
 // -- the archive
-
-static bool is_in_period (const struct history_options *asked, const json_t *run)
-{
-    double ended = json_number_value (json_object_get (run, "ended"));
-    return ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s);
-}
 
 // Whether the outcome is after --since; with --epoch, outcomes of other epochs are not.
 static bool is_after_since (const struct history_options *asked, const json_t *run,
@@ -317,8 +300,10 @@ static bool wants_archived_run (void *owner, const json_t *run)
     if (plan && !span_is (field_text (run, field), plan_ref_shown (plan)))
         return false;
     self->found = true;
+    double ended = json_number_value (json_object_get (run, "ended"));
     return outcome_key_read (run, &key) && is_after_since (asked, run, &key) &&
-           is_in_period (asked, run) && outcome_matches (self->states, run) &&
+           ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s) &&
+           outcome_matches (&self->asked->wanted, run) &&
            (!asked->station || span_is (field_text (run, "station"), asked->station));
 }
 
@@ -371,21 +356,19 @@ static int print_plans (struct printing *printing, struct zplan_client *client, 
     return code;
 }
 
-static int print_history (const struct cli *cli, const struct history_options *asked,
-                          const struct outcome_states *states, int plans)
+static int print_history (const struct cli *cli, const struct history_options *asked, int plans)
 {
     int code;
     struct zplan_client *client = asked->archive ? NULL : call_open (cli, &code);
     if (!client && !asked->archive)
         return code;
-    struct printing printing = {.cli = cli, .asked = asked, .states = states};
+    struct printing printing = {.cli = cli, .asked = asked};
+    const size_t omitted = plans == 1;
     if (!cli->json && !asked->output)
-        printing.table = history_table (plans == 1);
+        printing.table =
+            table_new (columns + omitted, sizeof columns / sizeof *columns - omitted, stdout);
     code = print_plans (&printing, client, plans);
-    if (code == EXIT_DONE)
-        table_end (&printing.table);
-    else
-        table_end_if_rows (&printing.table);
+    (code == EXIT_DONE ? table_end : table_end_if_rows) (&printing.table);
     zplan_client_destroy (&client);
     return code;
 }
@@ -440,7 +423,6 @@ int verb_history (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    struct outcome_states states;
     if (asked.failed && asked.states.count > 0) {
         reason_set (&reason, "--failed and --state: want one or the other");
         return usage_error (cli->argv[0], &reason);
@@ -448,7 +430,7 @@ int verb_history (const struct cli *cli)
     if (asked.failed)
         asked.states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
     if (read_times (&asked, &reason) || check_history_options (cli, &asked, count, &reason) ||
-        outcome_states_read (&asked.states, &states, &reason))
+        outcome_states_read (&asked.states, &asked.wanted, &reason))
         return usage_error (cli->argv[0], &reason);
-    return print_history (cli, &asked, &states, count);
+    return print_history (cli, &asked, count);
 }

@@ -103,10 +103,7 @@ int verb_list (const struct cli *cli)
         select_walk (cli, client, &selection,
                      &(struct selected){.take = handle_plan, .owner = &self, .room = self.limit});
     code = verdict_print (&verdict, NULL);
-    if (code == EXIT_DONE)
-        table_end (&self.table);
-    else
-        table_end_if_rows (&self.table);
+    (code == EXIT_DONE ? table_end : table_end_if_rows) (&self.table);
     zplan_client_destroy (&client);
     return code;
 }

@@ -1,13 +1,11 @@
 // zplan logs: the output of a plan's runs.
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "call.h"
 #include "codes.h"
-#include "json.h"
 #include "status_names.h"
 #include "options.h"
 #include "output_runs.h"
@@ -46,19 +44,15 @@ static const char about[] =
 
 // -- requests
 
-// Request the runs that the filter selects. NULL: reported, and `ret_code` is the exit code.
+// Request the runs that the filter selects; takes ownership of it. NULL: reported, and `ret_code`
+// is the exit code.
 static json_t *request_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,
                              int *ret_code)
 {
     struct verdict verdict;
-    json_t *answer = call_with_filter (cli, client, "history", json_incref (filter), &verdict);
+    json_t *answer = call_with_filter (cli, client, "history", filter, &verdict);
     *ret_code = verdict_print (&verdict, NULL);
     return answer;
-}
-
-static json_t *runs_filter (const char *plan)
-{
-    return json_pack ("{ss sb}", "plan", plan, "output", 1);
 }
 
 // The filter for one run, by its number, or by SEQ-K if it was not published. NULL: the text is
@@ -68,23 +62,12 @@ static json_t *single_run_filter (const char *plan, const char *run)
     int64_t seq;
     char after[48];
     uint64_t entry_seq = 0, sub = 0;
-    json_t *filter = runs_filter (plan);
-    if (number_parse (run, &seq) && seq > 0) {
-        json_object_set_new (filter, "since", json_integer (seq - 1));
-        return filter;
-    }
-    if (sscanf (run, "%" SCNu64 "-%" SCNu64, &entry_seq, &sub) == 2 && sub > 0) {
-        snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, entry_seq, sub - 1);
-        json_object_set_new (filter, "after", json_string (after));
-        return filter;
-    }
-    json_decref (filter);
-    return NULL;
-}
-
-static bool run_took_place (const json_t *run)
-{
-    return field_number (run, "status") != ZERO_STATUS_MISSED_ID;
+    if (number_parse (run, &seq) && seq > 0)
+        return json_pack ("{ss sb sI}", "plan", plan, "output", 1, "since", (json_int_t)seq - 1);
+    if (sscanf (run, "%" SCNu64 "-%" SCNu64, &entry_seq, &sub) != 2 || sub == 0)
+        return NULL;
+    snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, entry_seq, sub - 1);
+    return json_pack ("{ss sb ss}", "plan", plan, "output", 1, "after", after);
 }
 
 static bool has_number (const json_t *run, const char *wanted)
@@ -115,9 +98,10 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
     {
         json_decref (*last);
         *last = json_incref (json_object_get (run, "entry"));
-        if (run_took_place (run))
-            print_run (cli, run);
-        printed += run_took_place (run);
+        if (field_number (run, "status") == ZERO_STATUS_MISSED_ID)
+            continue; // it did not take place
+        print_run (cli, run);
+        printed++;
     }
     fflush (stdout);
     return printed;
@@ -157,11 +141,8 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
     enum { PAUSE_US = 300000 };
     int code = EXIT_DONE;
     for (bool ended = false;; ended = has_plan_ended (cli, client, plan)) {
-        json_t *filter = runs_filter (plan);
-        if (last)
-            json_object_set (filter, "after", last);
+        json_t *filter = json_pack ("{ss sb sO*}", "plan", plan, "output", 1, "after", last);
         json_t *answer = request_runs (cli, client, filter, &code);
-        json_decref (filter);
         size_t runs = answer ? print_runs (cli, json_object_get (answer, "runs"), &last) : 0;
         json_t *next = json_object_get (answer, "next"); // skips the runs of other plans, too
         if (next) {
@@ -178,11 +159,11 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
     return code;
 }
 
+// `filter` is that of single_run_filter, which this takes ownership of.
 static int print_wanted_run (const struct cli *cli, struct zplan_client *client, const char *plan,
-                             const char *wanted)
+                             const char *wanted, json_t *filter)
 {
     int code;
-    json_t *filter = single_run_filter (plan, wanted);
     json_t *answer = request_runs (cli, client, filter, &code), *found = NULL, *run;
     size_t i;
     json_array_foreach (json_object_get (answer, "runs"), i, run)
@@ -197,7 +178,6 @@ static int print_wanted_run (const struct cli *cli, struct zplan_client *client,
                  wanted);
         code = EXIT_REFUSED;
     }
-    json_decref (filter);
     json_decref (answer);
     return code;
 }
@@ -242,18 +222,21 @@ int verb_logs (const struct cli *cli)
         return usage_error (cli->argv[0], &reason);
     json_t *filter = logs.run ? single_run_filter (plan, logs.run) : NULL;
     if (logs.run && (!filter || logs.follow)) {
-        reason_set (&reason,
-                    !filter ? "--run: want a run as `zplan history` shows it, got %s"
-                            : "--run and --follow: want one or the other%.0s",
-                    quoted (span_text (logs.run)));
+        if (filter)
+            reason_set (&reason, "--run and --follow: want one or the other");
+        else
+            reason_set (&reason, "--run: want a run as `zplan history` shows it, got %s",
+                        quoted (span_text (logs.run)));
         json_decref (filter);
         return usage_error (cli->argv[0], &reason);
     }
-    json_decref (filter);
     struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = logs.run ? print_wanted_run (cli, client, plan, logs.run)
-                        : print_last_runs (cli, client, &logs, plan);
+    if (client && filter)
+        code = print_wanted_run (cli, client, plan, logs.run, filter);
+    else if (client)
+        code = print_last_runs (cli, client, &logs, plan);
+    else
+        json_decref (filter);
     zplan_client_destroy (&client);
     return code;
 }

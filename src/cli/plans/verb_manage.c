@@ -1,7 +1,6 @@
 // zplan pause, resume, reset, skip, close, remove, run, cancel, done: each sends one admin command
 // for plans given by id or name, or for all plans that a filter selects.
 #include <assert.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 // -- the options
 
 struct manage_wish {
+    const struct manage_verb *verb;
     struct bulk bulk;
     int64_t count;
     const char *reason, *remark, *batch;
@@ -46,55 +46,38 @@ static const struct option run_rows[] = {
 // -- the argument after the id
 
 // Makes the argument, which the caller frees; NULL: none.
-typedef char *argument_fn (struct plan_command *plan_command, const struct manage_wish *wish,
-                           const char *id);
+typedef char *argument_fn (const struct plan_command *command, const char *id);
 
-static char *count_argument (struct plan_command *plan_command, const struct manage_wish *wish,
-                             const char *id)
+static char *count_argument (const struct plan_command *command, const char *id)
 {
+    const struct manage_wish *wish = command->owner;
     char number[DECIMAL_SIZE];
-    (void)plan_command;
     (void)id;
     decimal_text (wish->count, number);
     return memory_text (number);
 }
 
-static char *text_argument (struct plan_command *plan_command, const struct manage_wish *wish,
-                            const char *id)
+static char *text_argument (const struct plan_command *command, const char *id)
 {
+    const struct manage_wish *wish = command->owner;
     const char *text = wish->reason ? wish->reason : wish->remark; // a verb has at most one
-    (void)plan_command;
     (void)id;
     return text ? memory_text (text) : NULL;
 }
 
-// Read the params of --param; `declared` are those that the flow declares, NULL: unknown. NULL with
-// a reason.
-static json_t *read_params (const struct manage_wish *wish, const json_t *declared,
-                            struct reason *reason)
-{
-    json_t *params = json_object ();
-    for (size_t i = 0; i < wish->params.count; i++)
-        if (action_add_param (params, declared, wish->params.texts[i], reason)) {
-            json_decref (params);
-            return NULL;
-        }
-    return params;
-}
-
 // Make the batch and params of a manual run of a flow plan (proto/flows.md, 18.11).
-static char *run_argument (struct plan_command *plan_command, const struct manage_wish *wish,
-                           const char *id)
+static char *run_argument (const struct plan_command *command, const char *id)
 {
+    const struct manage_wish *wish = command->owner;
     struct verdict ignored;
     struct reason reason;
     json_t *with = json_pack ("{s:s*}", "batch", wish->batch);
     if (wish->params.count) {
-        json_t *plan = call_command_quietly (plan_command->cli, plan_command->client,
+        json_t *plan = call_command_quietly (command->cli, command->client,
                                              (const char *[]){"message", id, NULL}, &ignored);
         const char *flow = json_string_value (json_object_get (plan, "station"));
-        json_t *declared = flow ? flow_stored_params (plan_command->client, flow) : NULL;
-        json_object_set_new (with, "params", read_params (wish, declared, &reason));
+        json_t *declared = flow ? flow_stored_params (command->client, flow) : NULL;
+        json_object_set_new (with, "params", action_read_params (&wish->params, declared, &reason));
         json_decref (declared);
         json_decref (plan);
     }
@@ -114,17 +97,6 @@ enum {
 #define FILTER_HELP                                                                                \
     "Plans are given by id or name, or selected by the filters of list; --dry-run shows which.\n"  \
     "A plan that is already as wanted stays so, and that is a success.\n"
-
-static void narrow_to_running (struct selection *selection)
-{
-    if (!selection->state)
-        selection->state = "execute";
-}
-
-static void narrow_to_dead (struct selection *selection)
-{
-    selection->dead = !selection->verdict;
-}
 
 static void report_cancelled (const json_t *answer, json_t *object)
 {
@@ -148,8 +120,9 @@ static const struct manage_verb {
     const char *synopsis, *about;
     const struct option *row; // the verb's own options
     size_t row_count;
-    argument_fn *argument;                        // the argument after the id; NULL: none
-    void (*narrow) (struct selection *selection); // restricts the filter to suitable plans
+    argument_fn *argument; // the argument after the id; NULL: none
+    const char *state;     // a filter without a state selects only plans in this one
+    bool dead;             // a filter without a verdict selects only plans with --dead
     void (*add_report) (const json_t *answer, json_t *object); // as in struct plan_command
     unsigned wanted;
     bool gone_is_wanted;
@@ -233,7 +206,7 @@ static const struct manage_verb {
      .row = &reason_row,
      .row_count = 1,
      .argument = text_argument,
-     .narrow = narrow_to_running,
+     .state = "execute",
      .add_report = report_cancelled},
     {.name = "done",
      .done = "done",
@@ -247,7 +220,7 @@ static const struct manage_verb {
      .row = &remark_row,
      .row_count = 1,
      .argument = text_argument,
-     .narrow = narrow_to_dead},
+     .dead = true},
 };
 
 enum { MANAGE_VERBS = sizeof manage_verbs / sizeof *manage_verbs };
@@ -257,24 +230,18 @@ static const struct manage_verb *manage_verb_named (const char *name)
     size_t i = 0;
     while (i < MANAGE_VERBS && strcmp (manage_verbs[i].name, name) != 0)
         i++;
-    assert (i <
-            MANAGE_VERBS); // cli/args/verb_table.c gives these verbs to verb_manage and no others
+    // cli/args/verb_table.c gives these verbs to verb_manage and no others.
+    assert (i < MANAGE_VERBS);
     return &manage_verbs[i];
 }
 
 // -- execution
 
-struct managing {
-    const struct manage_verb *verb;
-    const struct manage_wish *wish;
-};
-
-static int manage_plan (struct plan_command *plan_command, const char *id)
+static int manage_plan (struct plan_command *command, const char *id)
 {
-    const struct managing *self = plan_command->owner;
-    char *argument =
-        self->verb->argument ? self->verb->argument (plan_command, self->wish, id) : NULL;
-    int code = plan_command_send (plan_command, id, argument);
+    const struct manage_wish *wish = command->owner;
+    char *argument = wish->verb->argument ? wish->verb->argument (command, id) : NULL;
+    int code = plan_command_send (command, id, argument);
     free (argument);
     return code;
 }
@@ -289,33 +256,32 @@ static void hint_text (const struct manage_verb *verb, const struct plan_ids *id
         fprintf (stderr, "zplan: a text follows %s\n", verb->row->name);
 }
 
-static int manage_plans (const struct cli *cli, const struct manage_verb *verb,
-                         const struct manage_wish *wish, struct plan_ids *ids)
+static int manage_plans (const struct cli *cli, struct manage_wish *wish, struct plan_ids *ids)
 {
     int code;
-    struct managing managing = {verb, wish};
-    struct plan_command plan_command = {.cli = cli,
-                                        .client = call_open (cli, &code),
-                                        .name = verb->command ? verb->command : verb->name,
-                                        .done = verb->done,
-                                        .wanted = verb->wanted,
-                                        .gone_is_wanted = verb->gone_is_wanted,
-                                        .apply = manage_plan,
-                                        .owner = &managing,
-                                        .add_report = verb->add_report};
-    if (!plan_command.client)
+    const struct manage_verb *verb = wish->verb;
+    struct plan_command command = {.cli = cli,
+                                   .client = call_open (cli, &code),
+                                   .name = verb->command ? verb->command : verb->name,
+                                   .done = verb->done,
+                                   .wanted = verb->wanted,
+                                   .gone_is_wanted = verb->gone_is_wanted,
+                                   .apply = manage_plan,
+                                   .owner = wish,
+                                   .add_report = verb->add_report};
+    if (!command.client)
         return code;
-    code = bulk_apply (&plan_command, &wish->bulk, ids);
+    code = bulk_apply (&command, &wish->bulk, ids);
     if (code == EXIT_REFUSED && verb->argument == text_argument && !wish->reason && !wish->remark)
         hint_text (verb, ids);
-    zplan_client_destroy (&plan_command.client);
+    zplan_client_destroy (&command.client);
     return code;
 }
 
 int verb_manage (const struct cli *cli)
 {
     const struct manage_verb *verb = manage_verb_named (cli->verb);
-    struct manage_wish wish = {.count = 1};
+    struct manage_wish wish = {.verb = verb, .count = 1};
     const struct option_group which = select_options (&wish.bulk.selection);
     const struct usage usage = {
         .synopsis = verb->synopsis,
@@ -331,14 +297,17 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    json_t *params = read_params (&wish, NULL, &reason); // checks only the syntax
+    json_t *params = action_read_params (&wish.params, NULL, &reason); // checks only the syntax
     if (!params || bulk_check (&wish.bulk, &which, count, &reason) ||
         plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
-        if (verb->narrow && count == 0)
-            verb->narrow (&wish.bulk.selection);
-        code = manage_plans (cli, verb, &wish, &ids);
+        struct selection *selection = &wish.bulk.selection;
+        if (count == 0 && !selection->state)
+            selection->state = verb->state;
+        if (count == 0 && verb->dead)
+            selection->dead = !selection->verdict;
+        code = manage_plans (cli, &wish, &ids);
     }
     free (ids.at);
     json_decref (params);

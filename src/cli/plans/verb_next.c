@@ -110,46 +110,26 @@ static int compute_next (const struct cli *cli, const struct when_words *words,
 
 // -- a plan that the station has
 
-static int print_stored_next (const struct cli *cli, struct zplan_client *client, const char *id,
-                              int64_t count)
-{
-    char number[24];
-    int code;
-    snprintf (number, sizeof number, "%" PRId64, count);
-    json_t *answer =
-        call_command (cli, client, (const char *[]){"next", id, number, NULL}, id, &code);
-    if (answer)
-        print_list (cli, json_object_get (answer, "next"));
-    json_decref (answer);
-    return code;
-}
-
-// Check the options for a stored plan; `given` is an option that only a locally computed plan may
-// have, or NULL.
-static int check_stored_options (const struct cli *cli, const char *given,
-                                 const struct next_options *preview, char id[PLAN_REF_SIZE],
-                                 struct reason *reason)
-{
-    if (given)
-        reason_set (reason, "a plan id and %s: want one or the other", given);
-    else if (preview->count > STORED_MAX)
-        reason_set (reason, "-n: want a number 1..%d for a stored plan", STORED_MAX);
-    else
-        return plan_ref_read (cli->argv[1], id, reason);
-    return -1;
-}
-
+// `given` is an option that only a plan computed here may have, or NULL.
 static int preview_stored_plan (const struct cli *cli, const char *given,
                                 const struct next_options *preview)
 {
     int code;
-    char id[PLAN_REF_SIZE];
+    char id[PLAN_REF_SIZE], number[24];
     struct reason reason;
-    if (check_stored_options (cli, given, preview, id, &reason))
+    if (given)
+        reason_set (&reason, "a plan id and %s: want one or the other", given);
+    else if (preview->count > STORED_MAX)
+        reason_set (&reason, "-n: want a number 1..%d for a stored plan", STORED_MAX);
+    if (given || preview->count > STORED_MAX || plan_ref_read (cli->argv[1], id, &reason))
         return usage_error (cli->argv[0], &reason);
+    snprintf (number, sizeof number, "%" PRId64, preview->count);
+    const char *const words[] = {"next", id, number, NULL};
     struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = print_stored_next (cli, client, id, preview->count);
+    json_t *answer = client ? call_command (cli, client, words, id, &code) : NULL;
+    if (answer)
+        print_list (cli, json_object_get (answer, "next"));
+    json_decref (answer);
     zplan_client_destroy (&client);
     return code;
 }
@@ -175,11 +155,10 @@ int verb_next (const struct cli *cli)
         return code;
     if (count == 0)
         return compute_next (cli, &words, &preview);
-    const char *given = options_given (&time);
-    if (!given)
-        given = options_given (&policy);
-    if (!given)
-        given = options_given (&plan);
+    const struct option_group groups[] = {time, policy, plan};
+    const char *given = NULL;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups && !given; i++)
+        given = options_given (&groups[i]);
     if (!given && preview.now)
         given = "--now";
     return preview_stored_plan (cli, given, &preview);

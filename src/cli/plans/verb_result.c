@@ -39,52 +39,46 @@ static const json_t *output_frame (const json_t *frames, const struct desc *desc
 }
 
 // Make the object of one result, with the names of json_names.h.
-static json_t *result_object (const json_t *worker, const json_t *frames, const struct desc *desc)
+static json_t *result_object (const json_t *worker, const json_t *status, const json_t *frames,
+                              const struct desc *desc)
 {
-    json_t *object = json_object (), *list = json_array (), *status = json_integer (desc->code);
-    json_object_set (object, "worker", (json_t *)(uintptr_t)worker);
-    json_object_set_new (object, "status", json_string (json_status_name (status)));
+    json_t *list = json_array ();
     for (size_t i = 0; i < desc->count; i++) {
-        json_t *frame = json_array_get (frames, 1 + i), *entry = json_object ();
+        json_t *frame = json_array_get (frames, 1 + i);
         const char *name = frame_name (desc->types[i]);
         bool is_text = json_is_string (frame);
-        json_object_set_new (entry, "type",
-                             name ? json_string (name) : json_integer (desc->types[i]));
-        json_object_set (entry, is_text ? "text" : "b64",
-                         is_text ? frame : json_object_get (frame, "b64"));
-        json_array_append_new (list, entry);
+        json_array_append_new (list,
+                               json_pack ("{s:o, s:O*}", "type",
+                                          name ? json_string (name) : json_integer (desc->types[i]),
+                                          is_text ? "text" : "b64",
+                                          is_text ? frame : json_object_get (frame, "b64")));
     }
-    json_object_set_new (object, "frames", list);
-    json_decref (status);
-    return object;
+    return json_pack ("{s:O*, s:s*, s:o}", "worker", worker, "status", json_status_name (status),
+                      "frames", list);
 }
 
-static void print_result (const json_t *frames, const struct desc *desc)
+// Print the output, which a script gets byte for byte; NULL: there is none.
+static void print_output (const json_t *frame)
 {
-    const json_t *frame = output_frame (frames, desc);
     if (frame && !output_print_frame (stdout, frame) && isatty (STDOUT_FILENO))
         putchar ('\n');
 }
 
 // Print the heading of one worker's result, if there are several.
-static void print_worker (const json_t *worker, uint8_t status)
+static void print_worker (const json_t *worker, const json_t *status)
 {
     char word[WORD_SIZE];
-    json_t *number = json_integer (status);
     printf ("== ");
     write_frame (stdout, worker);
-    printf (", %s\n", outcome_text (number, word));
-    json_decref (number);
+    printf (", %s\n", outcome_text (status, word));
 }
 
-static int report_failure (const char *plan, uint8_t status)
+static int report_failure (const char *plan, const json_t *status)
 {
     char word[WORD_SIZE];
-    json_t *number = json_integer (status);
-    bool plain = status == ZERO_STATUS_FAILED_ID;
+    bool plain = json_integer_value (status) == ZERO_STATUS_FAILED_ID;
     fprintf (stderr, "zplan: %s: the run failed%s%s\n", plan_ref_shown (plan), plain ? "" : ": ",
-             plain ? "" : outcome_text (number, word));
-    json_decref (number);
+             plain ? "" : outcome_text (status, word));
     return EXIT_REFUSED;
 }
 
@@ -102,22 +96,23 @@ static int print_results (const struct cli *cli, const char *plan, const json_t 
         if (json_array_size (frames) == 0 ||
             !json_to_desc (json_array_get (frames, 0), json_array_size (frames) - 1, &desc))
             continue;
+        json_t *status = json_integer (desc.code);
         if (cli->json)
-            json_array_append_new (list, result_object (worker, frames, &desc));
+            json_array_append_new (list, result_object (worker, status, frames, &desc));
         else if (json_array_size (results) > 1)
-            print_worker (worker, desc.code);
+            print_worker (worker, status);
         if (!cli->json)
-            print_result (frames, &desc);
+            print_output (output_frame (frames, &desc));
         if (desc.code >= ZERO_STATUS_ERROR_FLAG)
-            code = report_failure (plan, desc.code);
+            code = report_failure (plan, status);
+        json_decref (status);
     }
-    if (cli->json && strcmp (cli->json, "wire") == 0) {
+    if (cli->json && strcmp (cli->json, "wire") == 0)
         print_json (answer);
-    } else if (cli->json) {
+    else if (cli->json)
         print_answer_new (cli, JSON_ANSWER,
                           json_pack ("{s:O*, s:O}", "plan_id", json_object_get (answer, "plan_id"),
                                      "results", list));
-    }
     json_decref (list);
     return code;
 }
@@ -130,8 +125,8 @@ static int print_past_result (const struct cli *cli, char *plan, struct zplan_cl
     json_t *runs = output_runs (cli, client, 1, plan, &code);
     if (!runs)
         return code;
-    const json_t *run = json_array_get (runs, 0), *output = json_object_get (run, "output");
-    uint8_t status = (uint8_t)field_number (run, "status");
+    const json_t *run = json_array_get (runs, 0), *output = json_object_get (run, "output"),
+                 *status = json_object_get (run, "status");
     code = EXIT_REFUSED;
     if (!run) {
         fprintf (stderr, "zplan: %s: no such plan, or no run of it has ended\n",
@@ -146,11 +141,9 @@ static int print_past_result (const struct cli *cli, char *plan, struct zplan_cl
         fprintf (stderr, "zplan: %s: the result is not kept whole\n", plan_ref_shown (plan));
     } else {
         code = EXIT_DONE;
-        if (!output_print_frame (stdout, json_object_get (output, "head")) &&
-            isatty (STDOUT_FILENO))
-            putchar ('\n');
+        print_output (json_object_get (output, "head"));
     }
-    if (run && status >= ZERO_STATUS_ERROR_FLAG)
+    if (json_integer_value (status) >= ZERO_STATUS_ERROR_FLAG)
         code = report_failure (plan, status);
     json_decref (runs);
     return code;

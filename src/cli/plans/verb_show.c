@@ -3,20 +3,17 @@
 #include <stdio.h>
 
 #include "call.h"
-#include "codes.h"
-#include "json.h"
 #include "json_names.h"
 #include "status_names.h"
 #include "options.h"
 #include "outcomes.h"
 #include "plan.h"
-#include "plan_ref.h"
 #include "plan_cells.h"
 #include "policy.h"
 #include "print.h"
-#include "rfc3339.h"
 #include "run_cells.h"
 #include "terms_show.h"
+#include "verb_why.h"
 
 static const char about[] =
     "Show a plan as it is now: what it calls, when it runs next, how its last run ended, its last\n"
@@ -109,20 +106,14 @@ static void print_command (const json_t *names)
 static void print_stopped_by (const json_t *stopped)
 {
     enum { WITHOUT_MS = 19 };
-    char out[WORD_SIZE], instant[WITHOUT_MS + 2];
-    int64_t seconds;
-    struct reason ignored;
+    char instant[WITHOUT_MS + 2];
     const json_t *by = json_object_get (stopped, "by"), *at = json_object_get (stopped, "at");
     if (json_is_string (by))
         print_between (" by ", text_of (by), "");
     if (json_string_length (at) < WITHOUT_MS)
         return;
     snprintf (instant, sizeof instant, "%.*sZ", WITHOUT_MS, json_string_value (at));
-    if (rfc3339_parse (span_text (instant), &seconds, &ignored) == 0) {
-        json_t *number = json_integer (seconds);
-        printf (", %s", time_line_text (number, out));
-        json_decref (number);
-    }
+    why_print_time (span_text (instant));
 }
 
 static const char *verdict_words (const json_t *plan)
@@ -137,15 +128,13 @@ static const char *verdict_words (const json_t *plan)
 }
 
 // Print the state as text, and who stopped the plan.
-static void show_state (const json_t *plan)
+static void show_state (const json_t *plan, const json_t *names)
 {
     char out[WORD_SIZE];
-    json_t *names = json_names (JSON_PLAN, plan);
     const json_t *state = json_object_get (plan, "plan_state");
     terms_label ("state");
     colour_on (stdout, state_colour (state));
-    printf ("%s", state_plain_text (state, out));
-    printf ("%s", verdict_words (plan));
+    printf ("%s%s", state_plain_text (state, out), verdict_words (plan));
     colour_off (stdout, state_colour (state));
     if (state_of (plan) == PLAN_EXECUTE)
         printf (" since %s", time_line_text (json_object_get (plan, "exec_time"), out));
@@ -155,7 +144,6 @@ static void show_state (const json_t *plan)
         print_stopped_by (json_object_get (names, "stopped"));
     putchar ('\n');
     show_text ("remark", json_object_get (plan, "remark"));
-    json_decref (names);
 }
 
 static void print_counts (const json_t *plan)
@@ -224,16 +212,14 @@ static void print_schedule (const json_t *plan)
 }
 
 // Print the plan's identity, what it calls, and its schedule.
-static void show_definition (const json_t *plan)
+static void show_definition (const json_t *plan, const json_t *names)
 {
-    json_t *names = json_names (JSON_PLAN, plan);
     show_text ("name", json_object_get (plan, "key"));
     show_id ("id", json_object_get (plan, "plan_id"));
     show_text ("title", json_object_get (plan, "description"));
     print_command (names);
     show_text ("target", json_object_get (plan, "station"));
     print_schedule (plan);
-    json_decref (names);
 }
 
 // Print the plan's counters, its last run and its policies.
@@ -259,9 +245,8 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
     show_text ("progress", plan_progress);
     if (plan_progress || state_of (plan) != PLAN_EXECUTE)
         return;
-    const char *const request_words[] = {"team",
-                                         id_hex_text (json_object_get (plan, "plan_id"), id), NULL};
-    json_t *team = call_command_quietly (cli, client, request_words, &ignored);
+    id_hex_text (json_object_get (plan, "plan_id"), id);
+    json_t *team = call_command_quietly (cli, client, (const char *[]){"team", id, NULL}, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         const json_t *progress = json_object_get (worker, "progress");
@@ -372,10 +357,12 @@ static void print_failures (const json_t *plan)
 
 static void show_sections (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
-    show_definition (plan);
+    json_t *names = json_names (JSON_PLAN, plan); // the plan with the names of --json
+    show_definition (plan, names);
     print_next (cli, client, plan);
     print_retry (cli, client, plan);
-    show_state (plan);
+    show_state (plan, names);
+    json_decref (names);
     print_progress (cli, client, plan);
     show_execution (plan);
     print_failures (plan);

@@ -62,7 +62,7 @@ static const char about[] =
 // Texts of the stored kind of time, against which --repeat and --skip are checked if no kind is
 // given.
 struct stored_words {
-    char type[24], value[24], time[24];
+    char texts[3][24];
 };
 
 static void use_stored_cron (const json_t *cron, struct option_texts *ret)
@@ -82,19 +82,16 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
                              struct stored_words *stored)
 {
     const struct {
-        const char *field;
-        char *text;
-        const char **word;
-    } fields[] = {{"plan_type", stored->type, &words->type},
-                  {"plan_value", stored->value, &words->value},
-                  {"base_time", stored->time, &words->time}};
+        const char *field, **word;
+    } fields[] = {
+        {"plan_type", &words->type}, {"plan_value", &words->value}, {"base_time", &words->time}};
     use_stored_cron (json_object_get (plan, "cron"), &words->cron);
     if (words->cron.count)
         return; // cron is the complete schedule
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        snprintf (fields[i].text, sizeof stored->type, "%" JSON_INTEGER_FORMAT,
+        snprintf (stored->texts[i], sizeof stored->texts[i], "%" JSON_INTEGER_FORMAT,
                   field_number (plan, fields[i].field));
-        *fields[i].word = fields[i].text;
+        *fields[i].word = stored->texts[i];
     }
 }
 
@@ -270,32 +267,24 @@ static int add_frame (struct frame_list *self, uint8_t type, json_t *frame, stru
     return 0;
 }
 
-// The frames from the command line, and which of their types were already added.
+// The frames from the command line, and of each type whether they have it, and it was added.
 struct frame_options {
     struct zplan_frame frames[ACTION_FRAMES_MAX];
     size_t count;
-    bool added[UINT8_MAX + 1];
+    enum { TYPE_ABSENT, TYPE_GIVEN, TYPE_ADDED } types[UINT8_MAX + 1];
 };
-
-static bool is_type_given (const struct frame_options *given, uint8_t type)
-{
-    for (size_t i = 0; i < given->count; i++)
-        if (given->frames[i].type == type)
-            return true;
-    return false;
-}
 
 // Add the given frames of this type, once.
 static int add_given_frames (struct frame_list *self, struct frame_options *given, uint8_t type,
                              struct reason *reason)
 {
-    for (size_t i = 0; !given->added[type] && i < given->count; i++) {
+    for (size_t i = 0; given->types[type] == TYPE_GIVEN && i < given->count; i++) {
         const struct zplan_frame *frame = &given->frames[i];
         if (frame->type == type &&
             add_frame (self, type, json_from_frame (span_of (frame->data, frame->size)), reason))
             return -1;
     }
-    given->added[type] = true;
+    given->types[type] = TYPE_ADDED;
     return 0;
 }
 
@@ -307,8 +296,8 @@ static int merge_frames (const json_t *messages, const struct desc *desc,
     for (size_t i = 0; i < desc->count; i++) {
         uint8_t type = desc->types[i];
         json_t *frame = json_array_get (messages, FIRST_FRAME + i);
-        if (is_type_given (given, type) ? add_given_frames (ret, given, type, reason)
-                                        : add_frame (ret, type, json_incref (frame), reason))
+        if (given->types[type] == TYPE_ABSENT ? add_frame (ret, type, json_incref (frame), reason)
+                                              : add_given_frames (ret, given, type, reason))
             return -1;
     }
     for (size_t i = 0; i < given->count; i++)
@@ -326,6 +315,8 @@ static int update_messages (const struct action_options *order, const json_t *pl
     given.count = action_frames (order, given.frames);
     if (given.count == 0)
         return 0;
+    for (size_t i = 0; i < given.count; i++)
+        given.types[given.frames[i].type] = TYPE_GIVEN;
     struct desc desc;
     if (read_description (messages, &desc, reason))
         return -1;

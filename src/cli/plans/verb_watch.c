@@ -23,23 +23,23 @@
 enum { RESULTS_AT_ONCE = 64 }; // after these, signals are checked
 enum { EPOCH_SIZE = 64 };
 
+struct watch_wanted {
+    int64_t count, since; // `since`: -1 = not given
+    const char *epoch, *program, *events;
+    const char *place;           // file with the epoch and number of the last result; NULL: none
+    char read_epoch[EPOCH_SIZE]; // from the position file or the station
+    bool failed;                 // print only runs that failed and are not retried
+};
+
 struct event_watch {
     const struct cli *cli;
+    struct watch_wanted *wanted;
     struct zplan_subscriber *subscriber;
     int signal_fd;
     int64_t left; // number of results still wanted
     bool ended;   // enough results, a signal, or an error
     int code;     // exit code of the verb
-    bool failed;  // print only runs that failed and are not retried
     struct hook hook;
-    const char *place; // file with the epoch and number of the last result; NULL = none
-};
-
-struct watch_wanted {
-    int64_t count, since; // `since`: -1 = not given
-    const char *epoch, *program, *place, *events;
-    char read_epoch[EPOCH_SIZE]; // from the position file or the station
-    bool failed;
 };
 
 static const struct option rows[] = {
@@ -89,15 +89,6 @@ static const char about[] =
 
 // -- printing
 
-// Count a printed line, and end the watch after the last one, or if it cannot be written.
-static void count_line (struct event_watch *self)
-{
-    self->left--;
-    // main reports failed writes when the verb has ended.
-    if (fflush (stdout) || self->left == 0)
-        self->ended = true;
-}
-
 // Read a pending signal, which may end the watch. Returns whether the watch ends.
 static bool has_watch_ended (struct event_watch *self)
 {
@@ -133,14 +124,14 @@ static int position_read (struct watch_wanted *wanted, struct reason *reason)
 static void position_write (struct event_watch *self, const char *epoch, int64_t seq)
 {
     char other[PATH_MAX];
-    int size = snprintf (other, sizeof other, "%s.new", self->place);
+    int size = snprintf (other, sizeof other, "%s.new", self->wanted->place);
     FILE *file = size > 0 && (size_t)size < sizeof other ? fopen (other, "w") : NULL;
     bool good = file && fprintf (file, "%s %" PRId64 "\n", epoch, seq) > 0 && !fflush (file);
     if (file && fclose (file))
         good = false;
-    if (good && rename (other, self->place) == 0)
+    if (good && rename (other, self->wanted->place) == 0)
         return;
-    self->code = complain (self->place, span_text (strerror (errno)));
+    self->code = complain (self->wanted->place, span_text (strerror (errno)));
     self->ended = true;
 }
 
@@ -150,7 +141,7 @@ static void print_result (struct event_watch *self, const struct zplan_result *r
     struct span text = result->from_history ? span_of (result->run, result->run_size)
                                             : span_of (result->plan, result->plan_size);
     json_t *object = json_read_object (text, &reason);
-    bool wanted = !self->failed || hook_is_failure (result, object), done = true;
+    bool wanted = !self->wanted->failed || hook_is_failure (result, object), done = true;
     if (wanted && result->from_history)
         result_print_run (self->cli, object, result->epoch);
     else if (wanted)
@@ -161,10 +152,11 @@ static void print_result (struct event_watch *self, const struct zplan_result *r
         self->ended = self->ended || !done;
     }
     json_decref (object);
-    if (done && self->place && result->seq && *result->epoch)
+    if (done && self->wanted->place && result->seq && *result->epoch)
         position_write (self, result->epoch, result->seq);
-    if (wanted)
-        count_line (self);
+    // End after the last one, or if it cannot be written, which main reports.
+    if (wanted && (fflush (stdout) || --self->left == 0))
+        self->ended = true;
 }
 
 // -- notices of the subscriber
@@ -184,6 +176,13 @@ static void report_no_answer (struct event_watch *self, const struct zplan_notic
 
 static void handle_notice (void *context, const struct zplan_notice *notice)
 {
+    // The words around the numbers `after` and `before`.
+    static const char *const texts[][3] = {
+        [ZPLAN_NOTICE_GONE] = {"results after ", " are gone: the first one kept is ", ""},
+        [ZPLAN_NOTICE_MISSED] = {"results between ", " and ", " are missed"},
+        [ZPLAN_NOTICE_BACK] = {"the station has lost results that were printed: after ", " comes ",
+                               ""},
+        [ZPLAN_NOTICE_AHEAD] = {"there is no result ", " yet: the last one is ", ""}};
     struct event_watch *self = context;
     if (has_watch_ended (self))
         return;
@@ -195,25 +194,9 @@ static void handle_notice (void *context, const struct zplan_notice *notice)
         complain (NULL, span_text ("the station counts its results anew: what came before that and "
                                    "was not printed is not known"));
         break;
-    case ZPLAN_NOTICE_GONE:
-        fprintf (stderr,
-                 "zplan: results after %" PRId64 " are gone: the first one kept is %" PRId64 "\n",
-                 notice->after, notice->before);
-        break;
-    case ZPLAN_NOTICE_MISSED:
-        fprintf (stderr, "zplan: results between %" PRId64 " and %" PRId64 " are missed\n",
-                 notice->after, notice->before);
-        break;
-    case ZPLAN_NOTICE_BACK:
-        fprintf (stderr,
-                 "zplan: the station has lost results that were printed: after %" PRId64
-                 " comes %" PRId64 "\n",
-                 notice->after, notice->before);
-        break;
-    case ZPLAN_NOTICE_AHEAD:
-        fprintf (stderr, "zplan: there is no result %" PRId64 " yet: the last one is %" PRId64 "\n",
-                 notice->after, notice->before);
-        break;
+    default:
+        fprintf (stderr, "zplan: %s%" PRId64 "%s%" PRId64 "%s\n", texts[notice->kind][0],
+                 notice->after, texts[notice->kind][1], notice->before, texts[notice->kind][2]);
     }
 }
 
@@ -272,9 +255,7 @@ static int check_key (const struct cli *cli)
                     quoted (name), quoted (field_text (answer, "stations")));
     json_decref (answer);
     zplan_client_destroy (&client);
-    if (reason.text[0])
-        complain (NULL, span_text (reason.text));
-    return reason.text[0] ? EXIT_REFUSED : EXIT_DONE;
+    return reason.text[0] ? complain (NULL, span_text (reason.text)) : EXIT_DONE;
 }
 
 static struct zplan_subscriber *open_subscriber (const struct cli *cli, int *ret_exit)
@@ -292,13 +273,12 @@ static struct zplan_subscriber *open_subscriber (const struct cli *cli, int *ret
 
 // Begin the watch: without --since with results from now on, even if the history does not answer.
 // With --since it requires that answer.
-static int begin_watch (struct event_watch *self, const char *title,
-                        const struct watch_wanted *wanted)
+static int begin_watch (struct event_watch *self, const char *title)
 {
     const struct cli *cli = self->cli;
     struct zplan_recovery recovery = {.endpoint = cli->connect,
-                                      .since = wanted->since,
-                                      .epoch = wanted->epoch,
+                                      .since = self->wanted->since,
+                                      .epoch = self->wanted->epoch,
                                       .title = title,
                                       .timeout_ms = cli->timeout_ms,
                                       .fn = handle_notice,
@@ -315,9 +295,10 @@ static int begin_watch (struct event_watch *self, const char *title,
 
 // Create the position file at the first start, with the current position: so a restart loses
 // nothing even if no result was received before. Returns an exit code.
-static int position_create (struct event_watch *self, struct watch_wanted *wanted)
+static int position_create (struct event_watch *self)
 {
     int code;
+    struct watch_wanted *wanted = self->wanted;
     const char *const request_words[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
     struct zplan_client *client = call_open (self->cli, &code);
     json_t *answer = client ? call_command (self->cli, client, request_words, NULL, &code) : NULL;
@@ -335,15 +316,16 @@ static int position_create (struct event_watch *self, struct watch_wanted *wante
     return code;
 }
 
-static int watch_results (struct event_watch *self, const char *title, struct watch_wanted *wanted)
+static int watch_results (struct event_watch *self, const char *title)
 {
     int code;
     self->subscriber = open_subscriber (self->cli, &code);
     if (!self->subscriber)
         return code;
-    code = self->place && wanted->since < 0 ? position_create (self, wanted) : EXIT_DONE;
+    bool is_new = self->wanted->place && self->wanted->since < 0;
+    code = is_new ? position_create (self) : EXIT_DONE;
     if (code == EXIT_DONE)
-        code = begin_watch (self, title, wanted);
+        code = begin_watch (self, title);
     return code == EXIT_DONE ? wait_and_print (self) : code;
 }
 
@@ -391,13 +373,12 @@ int verb_watch (const struct cli *cli)
     mode_t before = umask (077);
     struct event_watch self = {.cli = cli,
                                .signal_fd = process_prepare (),
+                               .wanted = &wanted,
                                .left = wanted.count,
                                .code = EXIT_DONE,
-                               .failed = wanted.failed,
-                               .place = wanted.place,
                                .hook = {.program = wanted.program, .umask = before}};
     self.hook.signal_fd = self.signal_fd;
-    code = watch_results (&self, count ? cli->argv[1] : "", &wanted);
+    code = watch_results (&self, count ? cli->argv[1] : "");
     zplan_subscriber_destroy (&self.subscriber);
     close (self.signal_fd);
     return code;

@@ -57,8 +57,7 @@ static void print_why (struct span why)
     print_bytes (why);
 }
 
-// Print when the reason ends, in the style of --times: ", in 3 min".
-static void print_reason_time (struct span at)
+void why_print_time (struct span at)
 {
     int64_t seconds;
     char word[WORD_SIZE];
@@ -81,7 +80,7 @@ void why_print (const json_t *reasons)
         print_why (field_text (reason, "why"));
         printf (": ");
         print_until (until ? until : "something unknown");
-        print_reason_time (field_text (reason, "at"));
+        why_print_time (field_text (reason, "at"));
         putchar ('\n');
     }
 }
@@ -98,13 +97,11 @@ static void print_reasons (const char *id, const json_t *answer)
 
 static void print_object (const struct cli *cli, const char *id, const json_t *answer)
 {
-    char word[WORD_SIZE];
-    json_t *object = json_object ();
+    char text[WORD_SIZE], state[WORD_SIZE];
     const json_t *plan_id = json_object_get (answer, "plan_id");
-    json_object_set_new (object, "id", json_string (plan_id ? id_hex_text (plan_id, word) : id));
-    json_object_set_new (
-        object, "state",
-        json_string (state_wire_text (json_object_get (answer, "plan_state"), word)));
+    json_t *object =
+        json_pack ("{s:s, s:s}", "id", plan_id ? id_hex_text (plan_id, text) : id, "state",
+                   state_wire_text (json_object_get (answer, "plan_state"), state));
     json_object_update (object, (json_t *)(uintptr_t)answer);
     print_answer_new (cli, JSON_ANSWER, object);
 }

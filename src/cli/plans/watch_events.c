@@ -102,12 +102,6 @@ static void report_missed (const struct zplan_event *event)
         fprintf (stderr, "zplan: %" PRId64 " events are missed\n", event->missed);
 }
 
-static bool is_event_wanted (const struct zplan_event *event, const char *title)
-{
-    size_t size = strlen (title);
-    return event->station_size >= size && memcmp (event->station, title, size) == 0;
-}
-
 // Print an event, and count it. False: enough events were printed, or the output is closed.
 static bool print_event (const struct cli *cli, const struct zplan_event *event, int64_t *left)
 {
@@ -131,6 +125,7 @@ static void receive_events (const struct cli *cli, struct zplan_events *events, 
                             int64_t count)
 {
     int signal_fd = process_prepare ();
+    size_t size = strlen (title);
     bool continues = true;
     while (continues && !is_signal_pending (signal_fd)) {
         struct pollfd items[] = {{.fd = zplan_events_fd (events), .events = POLLIN},
@@ -142,7 +137,7 @@ static void receive_events (const struct cli *cli, struct zplan_events *events, 
             if (zplan_events_recv (events, 0, &event) != ZPLAN_OK)
                 break;
             report_missed (&event);
-            if (is_event_wanted (&event, title))
+            if (event.station_size >= size && memcmp (event.station, title, size) == 0)
                 continues = print_event (cli, &event, &count);
         }
     }

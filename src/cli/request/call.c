@@ -334,7 +334,7 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
         json_t *answer = json_object ();
         json_object_set_new (answer, change->field, json_from_frame (change->name));
         if (done)
-            json_object_set_new (answer, "done", json_string (change->done));
+            json_object_set_new (answer, "done", json_string (words[1]));
         else
             refusal_add_to (answer, cli, &verdict);
         print_answer_new (cli, JSON_ANSWER, answer);
@@ -359,12 +359,21 @@ int call_for_each_argument (const struct cli *cli, struct zplan_client *client, 
     return code;
 }
 
-struct zplan_client *verb_begin (const struct cli *cli, const char *synopsis, const char *about,
-                                 int *ret_exit)
+int call_connected (const struct cli *cli, connected_fn *run)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = run (cli, client);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+int verb_run (const struct cli *cli, const char *synopsis, const char *about, connected_fn *run)
 {
     const struct usage usage = {.synopsis = synopsis, .about = about};
-    int count;
-    return options_read (&usage, cli, &count, ret_exit) ? call_open (cli, ret_exit) : NULL;
+    int count, code;
+    return options_read (&usage, cli, &count, &code) ? call_connected (cli, run) : code;
 }
 
 int call_for_each_plan (const struct cli *cli, const struct usage *usage,
@@ -406,8 +415,11 @@ int subcommand_run (const struct cli *cli, const struct usage *usage,
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
     struct subcommand_call self = {cli, call_open (cli, &code), wish, cli->argv + 2, arguments - 1};
-    if (self.client)
+    if (self.client && rows[word].run)
         code = rows[word].run (&self);
+    else if (self.client)
+        code =
+            call_for_each_argument (cli, self.client, self.args, self.count, rows[word].run_each);
     zplan_client_destroy (&self.client);
     return code;
 }

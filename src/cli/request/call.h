@@ -109,11 +109,10 @@ struct change_report {
     struct span name;
     const char *field;        // the JSON member that has the name
     const char *label, *past; // "limit of ", " removed": around the name
-    const char *done;         // the JSON member `done`
 };
 
-// Send the NULL-terminated words, and report the change; errors on stderr, after `subject`. Returns
-// an exit code.
+// Send the NULL-terminated words, and report the change, in JSON with words[1] as `done`; errors on
+// stderr, after `subject`. Returns an exit code.
 int call_change (const struct cli *cli, struct zplan_client *client, const char *const *words,
                  const struct change_report *change, const char *subject);
 
@@ -130,9 +129,12 @@ int call_for_each_plan (const struct cli *cli, const struct usage *usage,
                         int (*ask) (const struct cli *cli, struct zplan_client *client,
                                     const char *id));
 
-// Begin a verb without options and arguments: handle its usage, then call_open.
-struct zplan_client *verb_begin (const struct cli *cli, const char *synopsis, const char *about,
-                                 int *ret_exit);
+// Connect, and call `run`. Both return an exit code.
+typedef int connected_fn (const struct cli *cli, struct zplan_client *client);
+int call_connected (const struct cli *cli, connected_fn *run);
+
+// Run a verb without options and arguments: handle its usage, then call_connected.
+int verb_run (const struct cli *cli, const char *synopsis, const char *about, connected_fn *run);
 
 // The state of a verb with subcommands.
 struct subcommand_call {
@@ -143,9 +145,12 @@ struct subcommand_call {
     int count;
 };
 
+// One of the two functions; both return an exit code.
 struct subcommand_row {
     struct subcommand word;
-    int (*run) (const struct subcommand_call *self); // returns an exit code
+    int (*run) (const struct subcommand_call *self);
+    int (*run_each) (const struct cli *cli, struct zplan_client *client,
+                     const char *argument); // called by call_for_each_argument
 };
 
 // Read the options and the subcommand, connect, and run it. `count` is at most SUBCOMMAND_ROWS_MAX.

@@ -37,26 +37,12 @@ struct metrics_server {
     metrics_make_fn *make;
     void *owner;
     char *text; // made at `made_us`; NULL: none yet
-    size_t text_size;
     int64_t made_us;
     struct metrics_connection connections[CONNECTIONS_MAX];
     size_t count;
 };
 
 // -- the socket
-
-static int listen_at (const struct addrinfo *address)
-{
-    int on = 1, fd = socket (address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        bind (fd, address->ai_addr, address->ai_addrlen) == 0 && listen (fd, CONNECTIONS_MAX) == 0)
-        return fd;
-    int why = errno;
-    if (fd >= 0)
-        close (fd);
-    errno = why;
-    return -1;
-}
 
 int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listener, int *ret_port,
                   struct reason *reason)
@@ -75,18 +61,24 @@ int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listen
                     quoted (span_text (address)));
         return EXIT_USAGE;
     }
-    int fd = listen_at (found);
-    freeaddrinfo (found);
     union {
         struct sockaddr any;
         struct sockaddr_in in;
         struct sockaddr_in6 in6;
     } bound = {0};
     socklen_t size = sizeof bound;
-    if (fd < 0 || getsockname (fd, &bound.any, &size)) {
+    int on = 1, fd = socket (found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool listens = fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                   bind (fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                   listen (fd, CONNECTIONS_MAX) == 0 && getsockname (fd, &bound.any, &size) == 0;
+    if (!listens) {
         reason_set (reason, "--listen: %s: %s", quoted (span_text (address)), strerror (errno));
-        return EXIT_REFUSED;
+        if (fd >= 0)
+            close (fd);
     }
+    freeaddrinfo (found);
+    if (!listens)
+        return EXIT_REFUSED;
     *ret_listener = fd;
     *ret_port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
     return EXIT_DONE;
@@ -94,31 +86,24 @@ int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listen
 
 // -- a request
 
+// Make the answer; `body` is omitted for a HEAD request.
 static void make_answer (struct metrics_connection *self, const char *status, const char *header,
-                         bool body, const char *text, size_t size)
+                         bool body, const char *text)
 {
-    char head[256];
-    int head_size = snprintf (head, sizeof head,
-                              "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; "
-                              "charset=utf-8\r\nContent-Length: %zu\r\n%sConnection: close\r\n\r\n",
-                              status, size, header);
-    self->answer_size = (size_t)head_size + (body ? size : 0);
-    self->answer = memory_new (self->answer_size);
-    memcpy (self->answer, head, (size_t)head_size);
-    if (body)
-        memcpy (self->answer + head_size, text, size);
+    int size = asprintf (&self->answer,
+                         "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; "
+                         "charset=utf-8\r\nContent-Length: %zu\r\n%sConnection: close\r\n\r\n%s",
+                         status, strlen (text), header, body ? text : "");
+    if (size < 0)
+        abort (); // only for lack of memory
+    self->answer_size = (size_t)size;
 }
 
 static void answer_error (struct metrics_connection *self, const char *status, const char *header)
 {
     char text[64];
-    int size = snprintf (text, sizeof text, "%s\n", status);
-    make_answer (self, status, header, true, text, (size_t)size);
-}
-
-static bool has_prefix (const char *text, const char *with)
-{
-    return strncmp (text, with, strlen (with)) == 0;
+    snprintf (text, sizeof text, "%s\n", status);
+    make_answer (self, status, header, true, text);
 }
 
 // Answer a request whose head is complete.
@@ -128,7 +113,7 @@ static void answer_http_request (struct metrics_server *server, struct metrics_c
     int parts =
         sscanf (self->head, "%7[A-Z] %63[^ \r\n] %15[^ \r\n]%c", method, path, version, &end);
     bool get = strcmp (method, "GET") == 0;
-    if (parts != 4 || end != '\r' || !has_prefix (version, "HTTP/1.")) {
+    if (parts != 4 || end != '\r' || strncmp (version, "HTTP/1.", 7) != 0) {
         answer_error (self, "400 Bad Request", "");
     } else if (strcmp (path, "/metrics") != 0) {
         answer_error (self, "404 Not Found", "");
@@ -137,10 +122,10 @@ static void answer_http_request (struct metrics_server *server, struct metrics_c
     } else {
         if (!server->text || clock_mono_us () - server->made_us >= FRESH_US) {
             free (server->text);
-            server->text = server->make (server->owner, &server->text_size);
+            server->text = server->make (server->owner);
             server->made_us = clock_mono_us ();
         }
-        make_answer (self, "200 OK", "", get, server->text, server->text_size);
+        make_answer (self, "200 OK", "", get, server->text);
     }
 }
 

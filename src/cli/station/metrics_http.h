@@ -1,12 +1,10 @@
 // A small HTTP/1.1 server: GET /metrics, and nothing else. One thread, bounded.
 #pragma once
 
-#include <stddef.h>
-
 #include "reason.h"
 
 // Makes the text to serve, which the server frees. Called at most once a second.
-typedef char *metrics_make_fn (void *owner, size_t *ret_size);
+typedef char *metrics_make_fn (void *owner);
 
 // Which addresses the server may bind to.
 enum metrics_reach { METRICS_LOCAL, METRICS_ANYBODY };

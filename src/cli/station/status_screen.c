@@ -38,14 +38,13 @@ static const char *first_finding (const json_t *findings, bool healthy)
 {
     size_t i;
     const json_t *finding;
-    const char *text = NULL;
     json_array_foreach (findings, i, finding)
     {
-        bool problem = span_is (field_text (finding, "level"), "problem");
-        if (!text && (healthy || problem))
-            text = json_string_value (json_object_get (finding, "text"));
+        const char *text = json_string_value (json_object_get (finding, "text"));
+        if (text && (healthy || span_is (field_text (finding, "level"), "problem")))
+            return text;
     }
-    return text ? text : "";
+    return "";
 }
 
 static void print_health (const struct status *self)
@@ -62,10 +61,8 @@ static void print_health (const struct status *self)
         putchar ('\n');
         return;
     }
-    if (count > 1)
-        snprintf (after, sizeof after, " (and %zu more: zplan doctor)", count - 1);
-    else
-        snprintf (after, sizeof after, " (zplan doctor)");
+    snprintf (after, sizeof after, count > 1 ? " (and %zu more: zplan doctor)" : " (zplan doctor)",
+              count - 1);
     print_cut ((int)strlen (word), healthy ? ", warning: " : ": ",
                first_finding (findings, healthy), after);
 }

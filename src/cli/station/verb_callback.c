@@ -72,11 +72,6 @@ static void write_state (FILE *out, const json_t *number)
     fputs (known ? words[state] : "?", out);
 }
 
-static void write_tries (FILE *out, const json_t *count)
-{
-    fprintf (out, "%lld", (long long)json_integer_value (count));
-}
-
 static void write_callback_plan (FILE *out, const json_t *ext)
 {
     write_bytes (out, field_text (ext, "plan"));
@@ -85,7 +80,7 @@ static void write_callback_plan (FILE *out, const json_t *ext)
 static const struct column columns[] = {
     COLUMN ("ID", 16, .rule = COLUMN_WHOLE, .field = "plan_id", .write = write_id),
     COLUMN ("STATE", 8, .field = "plan_state", .write = write_state),
-    COLUMN ("TRIES", 5, .field = "error_count", .write = write_tries),
+    COLUMN ("TRIES", 5, .field = "error_count", .write = column_number),
     COLUMN ("TARGET", 12, .rule = COLUMN_SHORT, .field = "source"),
     COLUMN ("OF PLAN", 16, .rule = COLUMN_WHOLE, .field = "ext", .write = write_callback_plan),
     COLUMN ("LAST TRY", 0, .rule = COLUMN_REST, .field = "error_info"),
@@ -142,15 +137,8 @@ static int redeliver_callback (const struct cli *cli, struct zplan_client *clien
                         &(struct change_report){.name = span_text (id),
                                                 .field = "callback",
                                                 .label = "callback ",
-                                                .past = ": sent again",
-                                                .done = "redeliver"},
+                                                .past = ": sent again"},
                         id);
-}
-
-static int callback_redeliver (const struct subcommand_call *request)
-{
-    return call_for_each_argument (request->cli, request->client, request->args, request->count,
-                                   redeliver_callback);
 }
 
 // -- test
@@ -177,19 +165,16 @@ static int report_try (const struct cli *cli, const char *id, const json_t *run)
     struct span reason = field_text (run, "reason");
     bool good = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (cli->json) {
-        json_t *answer = json_pack ("{s:s, s:b}", "callback", id, "delivered", run && good);
-        json_object_set_new (answer, "reason", run ? json_from_frame (reason) : json_null ());
-        print_answer_new (cli, JSON_ANSWER, answer);
+        print_answer_new (cli, JSON_ANSWER,
+                          json_pack ("{s:s, s:b, s:o}", "callback", id, "delivered", run && good,
+                                     "reason", run ? json_from_frame (reason) : json_null ()));
     } else if (!run) {
         fprintf (stderr,
                  "zplan: callback %s: nobody has sent it within %d s: does zplan-callback run?\n",
                  id, WAIT_MS / 1000);
     } else {
         printf ("callback %s %s", id, good ? "delivered" : "failed");
-        if (reason.size) {
-            print_between (": ", reason, "");
-        }
-        putchar ('\n');
+        print_between (reason.size ? ": " : "", reason, "\n");
     }
     return run && good ? EXIT_DONE : EXIT_REFUSED;
 }
@@ -233,9 +218,9 @@ static int callback_test (const struct subcommand_call *request)
 }
 
 static const struct subcommand_row words[] = {
-    {{"list", 0, 0, "unexpected argument"}, callback_list},
-    {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, callback_redeliver},
-    {{"test", 2, 2, "want a target and a URL"}, callback_test},
+    {{"list", 0, 0, "unexpected argument"}, callback_list, NULL},
+    {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, NULL, redeliver_callback},
+    {{"test", 2, 2, "want a target and a URL"}, callback_test, NULL},
 };
 
 int verb_callback (const struct cli *cli)

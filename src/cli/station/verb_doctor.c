@@ -70,24 +70,10 @@ static void check_lag (json_t *health, const json_t *stats)
 
 // -- the report
 
-static void print_finding (const json_t *finding)
-{
-    bool bad = strcmp (json_string_value (json_object_get (finding, "level")), "problem") == 0;
-    write_coloured (stdout, bad ? RED : YELLOW, span_text (bad ? "bad " : "warn"));
-    print_between ("  ", field_text (finding, "text"), "\n      do: ");
-    print_between ("", field_text (finding, "do"), "\n");
-}
-
-static void print_text (const char *label, const json_t *text)
-{
-    printf ("      %s", label);
-    print_between ("", text_of (text), "\n");
-}
-
 static void print_redis (const json_t *redis)
 {
     const json_t *ahead = json_object_get (redis, "clock_ahead_ms");
-    print_text ("Redis is ", json_object_get (redis, "state"));
+    print_between ("      Redis is ", field_text (redis, "state"), "\n");
     if (json_string_length (json_object_get (redis, "version"))) {
         print_between ("      its version is ", field_text (redis, "version"), ", appendfsync ");
         print_bytes (field_text (redis, "fsync"));
@@ -96,11 +82,11 @@ static void print_redis (const json_t *redis)
             printf (", its clock %+" JSON_INTEGER_FORMAT " ms", json_integer_value (ahead));
         putchar ('\n');
     }
-    const json_t *acknowledged = json_object_get (redis, "acknowledged");
-    const char *text = json_string_value (acknowledged);
+    const char *text = json_string_value (json_object_get (redis, "acknowledged"));
     bool known = !text || strncmp (text, "unknown", 7) != 0;
-    print_text (known ? "an acknowledged plan is " : "whether acknowledged plans are kept is ",
-                acknowledged);
+    print_between (known ? "      an acknowledged plan is "
+                         : "      whether acknowledged plans are kept is ",
+                   field_text (redis, "acknowledged"), "\n");
 }
 
 static void print_targets (const json_t *stats)
@@ -131,7 +117,13 @@ static void report_health (const json_t *health, const json_t *stats, bool works
     char since[WORD_SIZE];
     int64_t standbys = field_number (health, "standbys");
     const json_t *finding;
-    json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
+    json_array_foreach (json_object_get (health, "findings"), i, finding)
+    {
+        bool bad = span_is (field_text (finding, "level"), "problem");
+        write_coloured (stdout, bad ? RED : YELLOW, span_text (bad ? "bad " : "warn"));
+        print_between ("  ", field_text (finding, "text"), "\n      do: ");
+        print_between ("", field_text (finding, "do"), "\n");
+    }
     if (field_is_true (health, "healthy") && works) {
         write_coloured (stdout, GREEN, span_text ("good"));
         puts ("  the station is healthy");
@@ -180,10 +172,5 @@ static int examine_station (const struct cli *cli, struct zplan_client *client)
 
 int verb_doctor (const struct cli *cli)
 {
-    int code;
-    struct zplan_client *client = verb_begin (cli, "zplan doctor", about, &code);
-    if (client)
-        code = examine_station (cli, client);
-    zplan_client_destroy (&client);
-    return code;
+    return verb_run (cli, "zplan doctor", about, examine_station);
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "call.h"
-#include "print.h"
 
 static const char about[] =
     "Let a standby take over the plans: the station completes its writes, releases the plans\n"
@@ -19,12 +18,12 @@ static void print_handover (const char *subject, const json_t *answer)
     puts ("handed over: a standby takes over now");
 }
 
+static int hand_over (const struct cli *cli, struct zplan_client *client)
+{
+    return call_print (cli, client, (const char *[]){"handover", NULL}, NULL, print_handover);
+}
+
 int verb_handover (const struct cli *cli)
 {
-    int code;
-    struct zplan_client *client = verb_begin (cli, "zplan handover", about, &code);
-    if (client)
-        code = call_print (cli, client, (const char *[]){"handover", NULL}, NULL, print_handover);
-    zplan_client_destroy (&client);
-    return code;
+    return verb_run (cli, "zplan handover", about, hand_over);
 }

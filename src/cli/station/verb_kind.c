@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "json.h"
+#include "memory.h"
 #include "options.h"
 #include "print.h"
 #include "text_table.h"
@@ -51,15 +52,10 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
     size_t count = 0;
     const char *name;
     json_t *fields;
-    const char **names = calloc (json_object_size (kinds) + 1, sizeof *names);
+    const char **names = memory_new ((json_object_size (kinds) + 1) * sizeof *names);
     json_t *list = json_array ();
-    json_object_foreach ((json_t *)(uintptr_t)kinds, name, fields)
-    {
-        if (names)
-            names[count++] = name;
-    }
-    if (count)
-        qsort (names, count, sizeof *names, compare_kind_names);
+    json_object_foreach ((json_t *)(uintptr_t)kinds, name, fields) names[count++] = name;
+    qsort (names, count, sizeof *names, compare_kind_names);
     for (size_t i = 0; i < count; i++) {
         json_array_append_new (list, json_pack ("{s:s, s:O*}", "kind", names[i], "fields",
                                                 json_object_get (kinds, names[i])));
@@ -110,8 +106,7 @@ static int kind_change (const struct cli *cli, struct zplan_client *client, cons
     const struct change_report change = {.name = span_text (name),
                                          .field = "kind",
                                          .label = "kind ",
-                                         .past = fields ? " kept" : " removed",
-                                         .done = word};
+                                         .past = fields ? " kept" : " removed"};
     return call_change (cli, client, (const char *[]){"kind", word, name, fields, NULL}, &change,
                         quoted (change.name));
 }
@@ -121,12 +116,6 @@ static int remove_kind (const struct cli *cli, struct zplan_client *client, cons
     return kind_change (cli, client, name, NULL);
 }
 
-static int kind_remove (const struct subcommand_call *request)
-{
-    return call_for_each_argument (request->cli, request->client, request->args, request->count,
-                                   remove_kind);
-}
-
 // -- put
 
 enum { FIELDS_MAX = 65536 }; // the station accepts less
@@ -134,9 +123,9 @@ enum { FIELDS_MAX = 65536 }; // the station accepts less
 // Read standard input, NUL-terminated. NULL with a reason.
 static char *read_input (struct reason *reason)
 {
-    char *text = malloc (FIELDS_MAX + 1);
-    size_t size = text ? fread (text, 1, FIELDS_MAX + 1, stdin) : 0;
-    if (!text || ferror (stdin))
+    char *text = memory_new (FIELDS_MAX + 1);
+    size_t size = fread (text, 1, FIELDS_MAX + 1, stdin);
+    if (ferror (stdin))
         reason_set (reason, "stdin: cannot be read");
     else if (size > FIELDS_MAX)
         reason_set (reason, "stdin: at most %d bytes", FIELDS_MAX);
@@ -154,8 +143,9 @@ static int kind_put (const struct subcommand_call *request)
 {
     struct reason reason;
     const char *name = request->args[0], *given = request->args[1];
-    char *input = strcmp (given, "-") == 0 ? read_input (&reason) : NULL;
-    const char *fields = strcmp (given, "-") == 0 ? input : given;
+    bool from_stdin = strcmp (given, "-") == 0;
+    char *input = from_stdin ? read_input (&reason) : NULL;
+    const char *fields = from_stdin ? input : given;
     json_t *object = fields ? json_read_object (span_text (fields), &reason) : NULL;
     int code = object ? kind_change (request->cli, request->client, name, fields)
                       : usage_error (request->cli->argv[0], &reason);
@@ -165,10 +155,10 @@ static int kind_put (const struct subcommand_call *request)
 }
 
 static const struct subcommand_row rows[] = {
-    {{"list", 0, 0, "unexpected argument"}, kind_list},
-    {{"get", 1, INT_MAX, "want at least one kind"}, kind_get},
-    {{"put", 2, 2, "want a name, and fields as JSON or -"}, kind_put},
-    {{"remove", 1, INT_MAX, "want at least one kind"}, kind_remove},
+    {{"list", 0, 0, "unexpected argument"}, kind_list, NULL},
+    {{"get", 1, INT_MAX, "want at least one kind"}, kind_get, NULL},
+    {{"put", 2, 2, "want a name, and fields as JSON or -"}, kind_put, NULL},
+    {{"remove", 1, INT_MAX, "want at least one kind"}, NULL, remove_kind},
 };
 
 int verb_kind (const struct cli *cli)

@@ -2,10 +2,8 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "call.h"
-#include "json.h"
 #include "options.h"
 #include "print.h"
 #include "text_table.h"
@@ -37,10 +35,7 @@ static const struct option rows[] = {
 
 static void write_number (FILE *out, const json_t *number)
 {
-    if (number)
-        fprintf (out, "%.9g", json_number_value (number));
-    else
-        fputc ('-', out);
+    fprintf (out, number ? "%.9g" : "-", json_number_value (number));
 }
 
 static const struct column columns[] = {
@@ -120,28 +115,17 @@ static bool is_value_misplaced (const struct subcommand_call *request, struct re
 }
 
 // Set the limit of a target or group; `rule` NULL: remove it.
-static int limit_change (const struct subcommand_call *request, const char *name, const char *rule)
+static int change_limit (const struct cli *cli, struct zplan_client *client, const char *name,
+                         const char *rule)
 {
     char full[LIMIT_NAME_SIZE];
-    const char *word = rule ? "set" : "remove";
+    const char *const words[] = {"limit", rule ? "set" : "remove", full_name (name, full), rule,
+                                 NULL};
     const struct change_report change = {.name = span_text (name),
                                          .field = "name",
                                          .label = "limit of ",
-                                         .past = rule ? " set" : " removed",
-                                         .done = word};
-    return call_change (request->cli, request->client,
-                        (const char *[]){"limit", word, full_name (name, full), rule, NULL},
-                        &change, quoted (change.name));
-}
-
-static int change_limits (const struct subcommand_call *request, const char *rule)
-{
-    int code = EXIT_DONE;
-    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
-        int one = limit_change (request, request->args[i], rule);
-        code = one == EXIT_DONE ? code : one;
-    }
-    return code;
+                                         .past = rule ? " set" : " removed"};
+    return call_change (cli, client, words, &change, quoted (change.name));
 }
 
 // -- the subcommands
@@ -161,21 +145,26 @@ static int limit_set (const struct subcommand_call *request)
 {
     char rule[128];
     struct reason reason;
-    return write_rule (request->wish, rule, sizeof rule, &reason) &&
-                   !is_value_misplaced (request, &reason)
-               ? change_limits (request, rule)
-               : usage_error (request->cli->argv[0], &reason);
+    int code = EXIT_DONE;
+    if (!write_rule (request->wish, rule, sizeof rule, &reason) ||
+        is_value_misplaced (request, &reason))
+        return usage_error (request->cli->argv[0], &reason);
+    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
+        int one = change_limit (request->cli, request->client, request->args[i], rule);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
 }
 
-static int limit_remove (const struct subcommand_call *request)
+static int limit_remove (const struct cli *cli, struct zplan_client *client, const char *name)
 {
-    return change_limits (request, NULL);
+    return change_limit (cli, client, name, NULL);
 }
 
 static const struct subcommand_row words[] = {
-    {{"list", 0, 0, "unexpected argument"}, limit_list},
-    {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_set},
-    {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_remove},
+    {{"list", 0, 0, "unexpected argument"}, limit_list, NULL},
+    {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_set, NULL},
+    {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, NULL, limit_remove},
 };
 
 int verb_limit (const struct cli *cli)

@@ -71,12 +71,11 @@ int verb_load (const struct cli *cli)
     char ask[48];
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    struct zplan_client *client = call_open (cli, &code);
-    if (!client)
-        return code;
     // The station starts at its current time, and returns 60 rows.
     snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", wish.hours * ROW_S);
-    code = call_print (cli, client, (const char *[]){"load", ask, NULL}, NULL, print_load);
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = call_print (cli, client, (const char *[]){"load", ask, NULL}, NULL, print_load);
     zplan_client_destroy (&client);
     return code;
 }

@@ -1,5 +1,4 @@
 // zplan metrics: prints the station's numbers in the format of Prometheus, or serves them.
-#include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,12 +51,13 @@ struct metrics {
     struct verdict health; // the result of its last request
 };
 
-static char *make_metrics (void *owner, size_t *ret_size)
+static char *make_metrics (void *owner)
 {
     struct metrics *self = owner;
     struct verdict ignored; // if Redis is away, `health` reports it
     char *text;
-    FILE *out = open_memstream (&text, ret_size);
+    size_t size;
+    FILE *out = text_open (&text, &size);
     json_t *health = call_with_filter (self->cli, self->client, "health", NULL, &self->health);
     json_t *stats =
         health ? call_with_filter (self->cli, self->client, "stats", NULL, &ignored) : NULL;
@@ -70,9 +70,8 @@ static char *make_metrics (void *owner, size_t *ret_size)
 
 static int print_metrics (struct metrics *self)
 {
-    size_t size;
-    char *text = make_metrics (self, &size);
-    fwrite (text, 1, size, stdout);
+    char *text = make_metrics (self);
+    fputs (text, stdout);
     free (text);
     return verdict_print (&self->health, NULL);
 }
@@ -86,10 +85,8 @@ static int serve_metrics (struct metrics *self)
                              &port, &reason);
     if (code == EXIT_USAGE)
         return usage_error (self->cli->argv[0], &reason);
-    if (code != EXIT_DONE) {
-        complain (NULL, span_text (reason.text));
-        return code;
-    }
+    if (code != EXIT_DONE)
+        return complain (NULL, span_text (reason.text));
     sigset_t set;
     sigemptyset (&set);
     sigaddset (&set, SIGTERM);

@@ -22,19 +22,19 @@ static void report_ping (const struct cli *cli, const char *endpoint, int64_t to
                 took_us % 1000);
 }
 
-int verb_ping (const struct cli *cli)
+static int ping_station (const struct cli *cli, struct zplan_client *client)
 {
-    int code;
-    struct zplan_client *client = verb_begin (cli, "zplan ping", about, &code);
-    if (!client)
-        return code;
     struct zplan_reply reply;
     int64_t start_us = clock_mono_us ();
     int outcome = zplan_client_ping (client, &reply);
     int64_t took_us = clock_mono_us () - start_us;
-    code = call_report (cli, outcome, &reply, NULL);
+    int code = call_report (cli, outcome, &reply, NULL);
     if (code == EXIT_DONE)
         report_ping (cli, zplan_client_endpoint (client), took_us);
-    zplan_client_destroy (&client);
     return code;
+}
+
+int verb_ping (const struct cli *cli)
+{
+    return verb_run (cli, "zplan ping", about, ping_station);
 }

@@ -12,16 +12,6 @@ static const char about[] = "Print the station in numbers: its plans, its queue,
 
 enum { NAME_WIDTH = 24, INDENT = 2 };
 
-// Print numbers and strings plainly, anything else as JSON.
-static void print_value (const json_t *value)
-{
-    if (json_is_string (value)) {
-        print_between ("", text_of (value), "\n");
-    } else {
-        print_json (value);
-    }
-}
-
 // Print the fields of one object: "connected true, since 1795302941".
 static void print_entry (const json_t *entry)
 {
@@ -41,19 +31,12 @@ static void print_entry (const json_t *entry)
     putchar ('\n');
 }
 
-static void print_entries (const json_t *list)
-{
-    size_t i;
-    const json_t *entry;
-    putchar ('\n');
-    json_array_foreach (list, i, entry) print_entry (entry);
-}
-
 // Print all fields under the station's names; groups are indented.
 static void print_fields (const json_t *object, int indent)
 {
+    size_t i;
     const char *name;
-    json_t *value;
+    json_t *value, *entry;
     json_object_foreach ((json_t *)(uintptr_t)object, name, value)
     {
         if (indent == 0 && strcmp (name, "histograms") == 0)
@@ -64,9 +47,12 @@ static void print_fields (const json_t *object, int indent)
             putchar ('\n');
             print_fields (value, INDENT);
         } else if (json_is_object (json_array_get (value, 0)) && indent == 0) {
-            print_entries (value);
+            putchar ('\n');
+            json_array_foreach (value, i, entry) print_entry (entry);
+        } else if (json_is_string (value)) {
+            print_between ("", text_of (value), "\n");
         } else {
-            print_value (value);
+            print_json (value);
         }
     }
 }
@@ -77,12 +63,12 @@ static void print_stats (const char *subject, const json_t *stats)
     print_fields (stats, 0);
 }
 
+static int show_stats (const struct cli *cli, struct zplan_client *client)
+{
+    return call_print (cli, client, (const char *[]){"stats", NULL}, NULL, print_stats);
+}
+
 int verb_stats (const struct cli *cli)
 {
-    int code;
-    struct zplan_client *client = verb_begin (cli, "zplan stats", about, &code);
-    if (client)
-        code = call_print (cli, client, (const char *[]){"stats", NULL}, NULL, print_stats);
-    zplan_client_destroy (&client);
-    return code;
+    return verb_run (cli, "zplan stats", about, show_stats);
 }

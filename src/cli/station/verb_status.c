@@ -62,13 +62,6 @@ static bool note_unknown_part (struct status_query *self, const char *part,
 
 // -- plans
 
-static void add_running (struct status *status, json_t *plan)
-{
-    status->running_count++;
-    if (json_array_size (status->running) < STATUS_FAILED_SHOWN)
-        json_array_append (status->running, plan);
-}
-
 static bool handle_plans (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
@@ -80,23 +73,15 @@ static bool handle_plans (struct pages *pages, const json_t *page)
         json_int_t state = field_number (plan, "plan_state");
         status->plans++;
         pages->room--;
-        if (state == PLAN_EXECUTE)
-            add_running (status, plan);
+        status->running_count += state == PLAN_EXECUTE;
+        if (state == PLAN_EXECUTE && json_array_size (status->running) < STATUS_FAILED_SHOWN)
+            json_array_append (status->running, plan);
         status->retrying += state == PLAN_RETRY;
         status->paused += state == PLAN_PAUSE;
         status->dead += state == PLAN_ERROR;
     }
-    status->more = pages->room <= 0 && json_object_get (page, "next");
-    return !status->more;
-}
-
-// Take the running plans of a page, also those beyond the plans that were counted.
-static bool handle_running_page (struct pages *pages, const json_t *page)
-{
-    struct status_query *self = pages->owner;
-    size_t i;
-    json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan) add_running (&self->status, plan);
+    if (pages->room <= 0 && json_object_get (page, "next"))
+        status->more = true;
     return true;
 }
 
@@ -116,21 +101,6 @@ static bool handle_next_plans (struct pages *pages, const json_t *page)
     return json_array_size (next) < STATUS_SHOWN;
 }
 
-// Count the paused and permanently failed plans of a page, also those beyond the plans that were
-// counted.
-static bool count_stopped_page (struct pages *pages, const json_t *page)
-{
-    struct status_query *self = pages->owner;
-    size_t i;
-    json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan)
-    {
-        self->status.paused += field_number (plan, "plan_state") == PLAN_PAUSE;
-        self->status.dead += field_number (plan, "plan_state") == PLAN_ERROR;
-    }
-    return true;
-}
-
 // Add the progress of a plan that workers fetched: each worker has its own, and the first one that
 // reports any is shown.
 static void add_progress (struct status_query *self, json_t *plan)
@@ -147,9 +117,10 @@ static void add_progress (struct status_query *self, json_t *plan)
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         json_t *progress = json_object_get (worker, "progress");
-        if (progress && span_is (field_text (worker, "state"), "running") &&
-            !json_object_get (plan, "progress"))
+        if (progress && span_is (field_text (worker, "state"), "running")) {
             json_object_set (plan, "progress", progress);
+            break;
+        }
     }
     json_decref (team);
 }
@@ -163,8 +134,7 @@ static struct verdict read_pages (struct status_query *self, const char *field, 
                           .size = PAGE_LARGE,
                           .take = take,
                           .owner = self};
-    struct verdict verdict = pages_read (self->cli, self->client, &pages);
-    return verdict;
+    return pages_read (self->cli, self->client, &pages);
 }
 
 static struct verdict request_plans (struct status_query *self)
@@ -177,12 +147,13 @@ static struct verdict request_plans (struct status_query *self)
         status->plans = -1;
         return verdict;
     }
+    // Plans in these states are complete, also beyond the plans that were counted.
     if (status->more) {
         json_array_clear (status->running);
         status->running_count = status->paused = status->dead = 0;
-        verdict = read_pages (self, "state", "execute", INT64_MAX, handle_running_page);
+        verdict = read_pages (self, "state", "execute", INT64_MAX, handle_plans);
         if (verdict.code == EXIT_DONE)
-            verdict = read_pages (self, "order", "stopped", INT64_MAX, count_stopped_page);
+            verdict = read_pages (self, "order", "stopped", INT64_MAX, handle_plans);
     }
     if (verdict.code == EXIT_DONE)
         verdict = read_pages (self, "order", "time", PLANS_MAX, handle_next_plans);
@@ -192,18 +163,14 @@ static struct verdict request_plans (struct status_query *self)
 
 // -- failures
 
-static bool has_run_failed (const json_t *run)
-{
-    const char *word = outcome_word ((int)(field_number (run, "status") & UINT8_MAX));
-    return strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
-}
-
 // Count one run; runs arrive newest first.
 static void count_run (struct status_query *self, json_t *run)
 {
     struct status *status = &self->status;
     const char *plan = json_string_value (json_object_get (run, "plan"));
-    bool failed = has_run_failed (run), ok = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
+    const char *word = outcome_word ((int)(field_number (run, "status") & UINT8_MAX));
+    bool failed = strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
+    bool ok = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (!plan || (!failed && !ok))
         return; // missed and cancelled runs are neither success nor failure
     if (!json_object_get (self->seen, plan))
@@ -247,10 +214,8 @@ static void add_output (struct status_query *self, json_t *run)
     char after[ENTRY_NAME_SIZE];
     if (!outcome_key_read (run, &key) || (key.seq == 0 && key.sub == 0))
         return;
-    if (key.sub)
-        snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, key.seq, key.sub - 1);
-    else
-        snprintf (after, sizeof after, "%" PRIu64 "-%" PRId64, key.seq - 1, INT64_MAX - 1);
+    snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, key.sub ? key.seq : key.seq - 1,
+              key.sub ? key.sub - 1 : INT64_MAX - 1);
     json_t *answer =
         call_with_filter (self->cli, self->client, "history",
                           json_pack ("{sO ss sb si}", "plan", json_object_get (run, "plan"),
@@ -351,13 +316,9 @@ static void print_object (const struct cli *cli, const struct status *self)
                    json_object_size (self->hidden) ? self->hidden : NULL));
 }
 
-int verb_status (const struct cli *cli)
+static int show_status (const struct cli *cli, struct zplan_client *client)
 {
-    int code;
     struct verdict verdict;
-    struct zplan_client *client = verb_begin (cli, "zplan status", about, &code);
-    if (!client)
-        return code;
     struct status_query self = {
         .cli = cli, .client = client, .seen = json_object (), .failing = json_object ()};
     self.status = (struct status){.running = json_array (),
@@ -366,20 +327,22 @@ int verb_status (const struct cli *cli)
                                   .targets = json_array (),
                                   .hidden = json_object ()};
     bool answered = request_parts (&self, &verdict);
-    bool healthy = field_is_true (self.status.health, "healthy");
+    int code = field_is_true (self.status.health, "healthy") ? EXIT_DONE : EXIT_REFUSED;
     if (!answered)
         code = verdict_print (&verdict, NULL);
     else if (cli->json)
         print_object (cli, &self.status);
     else
         status_print (&self.status);
-    if (answered)
-        code = healthy ? EXIT_DONE : EXIT_REFUSED;
     json_t *all[] = {self.seen,          self.failing,      self.status.running,
                      self.status.failed, self.status.next,  self.status.targets,
                      self.status.hidden, self.status.health};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         json_decref (all[i]);
-    zplan_client_destroy (&client);
     return code;
+}
+
+int verb_status (const struct cli *cli)
+{
+    return verb_run (cli, "zplan status", about, show_status);
 }

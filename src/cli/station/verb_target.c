@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "call.h"
-#include "json.h"
 #include "memory.h"
 #include "options.h"
 #include "print.h"
@@ -74,16 +73,9 @@ static int target_change (const struct cli *cli, struct zplan_client *client, co
     const struct change_report change = {.name = span_of (text, strcspn (text, "=")),
                                          .field = "station",
                                          .label = "target ",
-                                         .past = adds ? " added" : " removed",
-                                         .done = word};
+                                         .past = adds ? " added" : " removed"};
     return call_change (cli, client, (const char *[]){"station", word, text, NULL}, &change,
                         quoted (change.name));
-}
-
-static int remove_targets (const struct subcommand_call *request)
-{
-    return call_for_each_argument (request->cli, request->client, request->args, request->count,
-                                   target_change);
 }
 
 // Add the target of each line of standard input.
@@ -130,9 +122,9 @@ static int add_targets (const struct subcommand_call *request)
 }
 
 static const struct subcommand_row rows[] = {
-    {{"list", 0, 0, "unexpected argument"}, target_list},
-    {{"add", 1, INT_MAX, "want at least one target, or -"}, add_targets},
-    {{"remove", 1, INT_MAX, "want at least one target"}, remove_targets},
+    {{"list", 0, 0, "unexpected argument"}, target_list, NULL},
+    {{"add", 1, INT_MAX, "want at least one target, or -"}, add_targets, NULL},
+    {{"remove", 1, INT_MAX, "want at least one target"}, NULL, target_change},
 };
 
 int verb_target (const struct cli *cli)

@@ -1,6 +1,5 @@
 // zplan top: a live view of the station: the difference between two answers of `stats`.
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,22 +56,12 @@ static double counter_growth (const json_t *now, const json_t *before, const cha
     return (double)(value >= last ? value - last : value);
 }
 
-// Round to six decimals, to be short as JSON.
-static double round_to_micro (double number)
+// Set a member to amount / count, rounded to six decimals, to be short as JSON; null if `count` is
+// 0: unknown.
+static void set_ratio (json_t *view, const char *name, double amount, double count)
 {
-    return (double)(int64_t)(number * 1e6 + 0.5) / 1e6;
-}
-
-static void set_rate (json_t *view, const char *name, double growth, double seconds)
-{
-    json_object_set_new (
-        view, name, seconds > 0 ? json_real (round_to_micro (growth / seconds)) : json_null ());
-}
-
-static void set_lateness (json_t *view, double late_ms, double runs)
-{
-    json_object_set_new (view, "late_ms",
-                         runs > 0 ? json_real (round_to_micro (late_ms / runs)) : json_null ());
+    double ratio = count > 0 ? (double)(int64_t)(amount / count * 1e6 + 0.5) / 1e6 : 0;
+    json_object_set_new (view, name, count > 0 ? json_real (ratio) : json_null ());
 }
 
 static const json_t *target_of (const json_t *stats, const json_t *name)
@@ -101,9 +90,9 @@ static json_t *make_target_view (const json_t *now, const json_t *stats_before, 
         json_object_set (view, same[i], json_object_get (now, same[i]));
     struct lateness late = {counter_growth (now, before, "late_ms"),
                             counter_growth (now, before, "fresh")};
-    set_rate (view, "done_per_s", counter_growth (now, before, "ended_well"), seconds);
-    set_rate (view, "failed_per_s", counter_growth (now, before, "failed"), seconds);
-    set_lateness (view, late.ms, seconds > 0 ? late.runs : 0);
+    set_ratio (view, "done_per_s", counter_growth (now, before, "ended_well"), seconds);
+    set_ratio (view, "failed_per_s", counter_growth (now, before, "failed"), seconds);
+    set_ratio (view, "late_ms", late.ms, seconds > 0 ? late.runs : 0);
     all->ms += late.ms;
     all->runs += late.runs;
     return view;
@@ -122,34 +111,26 @@ static json_t *make_view (const json_t *now, const json_t *before, double second
         json_object_set (view, same[i], json_object_get (now, same[i]));
     const json_t *counters = json_object_get (now, "counters");
     const json_t *counted = json_object_get (before, "counters");
-    set_rate (view, "accepted_per_s", counter_growth (counters, counted, "accepted"), seconds);
-    set_rate (view, "done_per_s", counter_growth (counters, counted, "runs_ended_well"), seconds);
-    set_rate (view, "failed_per_s", counter_growth (counters, counted, "runs_failed"), seconds);
+    set_ratio (view, "accepted_per_s", counter_growth (counters, counted, "accepted"), seconds);
+    set_ratio (view, "done_per_s", counter_growth (counters, counted, "runs_ended_well"), seconds);
+    set_ratio (view, "failed_per_s", counter_growth (counters, counted, "runs_failed"), seconds);
     json_array_foreach (json_object_get (now, "targets"), i, target)
         json_array_append_new (targets, make_target_view (target, before, seconds, &late));
-    set_lateness (view, late.ms, seconds > 0 ? late.runs : 0);
+    set_ratio (view, "late_ms", late.ms, seconds > 0 ? late.runs : 0);
     json_object_set_new (view, "targets", targets);
     return view;
 }
 
 // -- for people
 
-static void write_decimals (FILE *out, const json_t *number, int decimals)
-{
-    if (json_is_number (number))
-        fprintf (out, "%.*f", decimals, json_number_value (number));
-    else
-        fputc ('-', out);
-}
-
 static void write_whole (FILE *out, const json_t *number)
 {
-    write_decimals (out, number, 0);
+    fprintf (out, json_is_number (number) ? "%.0f" : "-", json_number_value (number));
 }
 
 static void write_rate (FILE *out, const json_t *number)
 {
-    write_decimals (out, number, 1);
+    fprintf (out, json_is_number (number) ? "%.1f" : "-", json_number_value (number));
 }
 
 static enum colour failed_rate_colour (const json_t *rate)
@@ -215,11 +196,8 @@ static char *heading_text (const struct top *self)
 static void write_heading (const struct top *self, FILE *out)
 {
     char *text = heading_text (self), *rest = text, *line;
-    bool first = true;
-    while ((line = strsep (&rest, "\n")) && *line) {
-        write_line (out, first ? BOLD : PLAIN, line);
-        first = false;
-    }
+    while ((line = strsep (&rest, "\n")) && *line)
+        write_line (out, line == text ? BOLD : PLAIN, line);
     free (text);
     if (self->trouble.code != EXIT_DONE) {
         char *words = NULL;

@@ -1,6 +1,5 @@
 // zplan whoami: prints what this key may do.
 #include <jansson.h>
-#include <stdio.h>
 
 #include "call.h"
 #include "print.h"
@@ -21,17 +20,14 @@ static void print_rights (const json_t *answer)
                                          : span_text ("(none: the station has no allow-list)"),
                    "\nroles    ");
     json_array_foreach (json_object_get (answer, "roles"), i, role)
-        printf ("%s%s", i ? ", " : "", json_string_value (role));
+        print_between (i ? ", " : "", text_of (role), "");
     print_between ("\ntargets  ", json_is_string (targets) ? text_of (targets) : span_text ("all"),
                    "\n");
 }
 
-int verb_whoami (const struct cli *cli)
+static int show_rights (const struct cli *cli, struct zplan_client *client)
 {
     int code;
-    struct zplan_client *client = verb_begin (cli, "zplan whoami", about, &code);
-    if (!client)
-        return code;
     json_t *answer = call_command (cli, client, (const char *const[]){"whoami", NULL}, NULL, &code);
     if (answer) // the wire calls targets stations
         json_object_set (answer, "targets", json_object_get (answer, "stations"));
@@ -41,6 +37,10 @@ int verb_whoami (const struct cli *cli)
     else if (answer)
         print_rights (answer);
     json_decref (answer);
-    zplan_client_destroy (&client);
     return code;
+}
+
+int verb_whoami (const struct cli *cli)
+{
+    return verb_run (cli, "zplan whoami", about, show_rights);
 }

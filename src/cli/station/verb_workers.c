@@ -19,11 +19,6 @@ static const char about_workers[] =
     "  zplan workers --connect tcp://127.0.0.1:7930\n"
     "  zplan workers --connect tcp://127.0.0.1:7930 --json\n";
 
-bool worker_is_draining (const json_t *worker)
-{
-    return field_is_true (worker, "draining");
-}
-
 static void write_state (FILE *out, const json_t *draining)
 {
     fputs (json_is_true (draining) ? "draining" : "serving", out);
@@ -61,12 +56,11 @@ static const struct column columns[] = {
 static int check_reply (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                         const char *subject)
 {
-    struct reason reason;
     if (outcome != ZPLAN_OK || reply->status != ZERO_STATUS_NOT_SUPPORT_ID)
         return call_report (cli, outcome, reply, subject);
-    reason_set (&reason, "has no workers: --connect takes the request endpoint of a target "
-                         "station (zstationd) of type api");
-    return complain (cli->connect, span_text (reason.text));
+    return complain (cli->connect,
+                     span_text ("has no workers: --connect takes the request endpoint "
+                                "of a target station (zstationd) of type api"));
 }
 
 json_t *workers_request (const struct cli *cli, struct zplan_client *client, int *ret_code)
@@ -84,19 +78,20 @@ json_t *workers_request (const struct cli *cli, struct zplan_client *client, int
     return NULL;
 }
 
-int verb_workers (const struct cli *cli)
+static int list_workers (const struct cli *cli, struct zplan_client *client)
 {
     int code;
-    struct zplan_client *client =
-        verb_begin (cli, "zplan workers --connect ENDPOINT-OF-THE-TARGET", about_workers, &code);
-    if (!client)
-        return code;
     json_t *list = workers_request (cli, client, &code);
     if (list)
         table_print (cli, JSON_ANSWER, columns, sizeof columns / sizeof *columns, list);
     json_decref (list);
-    zplan_client_destroy (&client);
     return code;
+}
+
+int verb_workers (const struct cli *cli)
+{
+    return verb_run (cli, "zplan workers --connect ENDPOINT-OF-THE-TARGET", about_workers,
+                     list_workers);
 }
 
 // -- drain
@@ -144,13 +139,12 @@ int verb_drain (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "the name of a worker",
     };
-    int count, exit_code;
-    if (!options_read (&usage, cli, &count, &exit_code))
-        return exit_code;
-    struct zplan_client *client = call_open (cli, &exit_code);
-    if (!client)
-        return exit_code;
-    exit_code = call_for_each_argument (cli, client, cli->argv + 1, count, drain_worker);
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = call_for_each_argument (cli, client, cli->argv + 1, count, drain_worker);
     zplan_client_destroy (&client);
-    return exit_code;
+    return code;
 }

@@ -6,6 +6,3 @@
 // Request the workers from the target station: an array of objects, owned by the caller. NULL:
 // reported on stderr, and the verb ends with `ret_code`.
 json_t *workers_request (const struct cli *cli, struct zplan_client *client, int *ret_code);
-
-// Whether the worker gets no more jobs.
-bool worker_is_draining (const json_t *worker);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,10 +18,59 @@
 
 enum {
     BLOCK_SIZE = 64 << 10,
-    BLOCKS_A_TURN = 16,       // blocks read before the worker's heartbeat, at most
+    BLOCKS_A_TURN = 16, // blocks read before the worker's heartbeat, at most
+    PROGRESS_READS_A_TURN = 16,
     ORPHAN_WAIT_US = 1000000, // for outputs that the child's own children keep open
     EXIT_NOT_EXECUTED = 127
 };
+
+// -- the environment
+
+void environment_free (char **environment, size_t own)
+{
+    for (size_t i = 0; i < own; i++)
+        free (environment[i]);
+    free (environment);
+}
+
+static bool is_own (const char *entry, const struct environment_variable *variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen (variables[i].name);
+        if (strncmp (entry, variables[i].name, size) == 0 && entry[size] == '=')
+            return true;
+    }
+    return false;
+}
+
+char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
+                        struct reason *reason)
+{
+    size_t inherited = 0;
+    while (environ[inherited])
+        inherited++;
+    char **environment = memory_new ((inherited + count + 1) * sizeof *environment);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct span value = variables[i].value;
+        if (!value.data)
+            continue;
+        if (memchr (value.data, 0, value.size)) {
+            reason_set (reason, "%s: a NUL byte cannot stand in the environment",
+                        variables[i].name);
+            environment_free (environment, at);
+            return NULL;
+        }
+        if (asprintf (&environment[at++], "%s=%.*s", variables[i].name, (int)value.size,
+                      (const char *)value.data) < 0)
+            abort (); // only for lack of memory
+    }
+    *ret_own = at;
+    for (size_t i = 0; i < inherited; i++)
+        if (!is_own (environ[i], variables, count))
+            environment[at++] = environ[i];
+    return environment;
+}
 
 // -- start
 
@@ -62,11 +112,10 @@ static int memory_file (struct span bytes)
 
 static int pipes_open (struct pipes *self, const struct child_command *command)
 {
-    bool opened = true;
     for (size_t i = 0; i < PIPES; i++)
         self->ends[i][0] = self->ends[i][1] = -1;
     self->context = command->has_context ? memory_file (command->context) : -1;
-    opened = self->context >= 0 || !command->has_context;
+    bool opened = self->context >= 0 || !command->has_context;
     for (size_t i = 0; i < PIPES && opened; i++)
         opened = pipe2 (self->ends[i], O_CLOEXEC) == 0;
     if (opened)
@@ -228,6 +277,34 @@ static void drain_output (struct child_output *self)
     }
 }
 
+static void add_byte (struct progress_reader *self, char byte)
+{
+    if (byte != '\n') {
+        if (self->size < sizeof self->part - 1)
+            self->part[self->size++] = byte;
+        return;
+    }
+    memcpy (self->last, self->part, self->size);
+    self->last[self->size] = '\0';
+    self->size = 0;
+    self->fresh = true;
+}
+
+// Read what is available, up to a limit, and close the pipe at its end.
+static void read_progress (struct progress_reader *self)
+{
+    char block[4096];
+    for (int i = 0; i < PROGRESS_READS_A_TURN && self->fd >= 0; i++) {
+        ssize_t size = read (self->fd, block, sizeof block);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        for (ssize_t at = 0; at < size; at++)
+            add_byte (self, block[at]);
+        if (size <= 0)
+            close_fd (&self->fd);
+    }
+}
+
 void child_serve (struct child *self)
 {
     // Reap the child before reading: all that it wrote before its end is then available.
@@ -238,7 +315,14 @@ void child_serve (struct child *self)
     write_input (self);
     drain_output (&self->out);
     drain_output (&self->err);
-    lines_read (&self->progress);
+    read_progress (&self->progress);
+}
+
+const char *child_new_progress (struct child *self)
+{
+    bool fresh = self->progress.fresh;
+    self->progress.fresh = false;
+    return fresh ? self->progress.last : NULL;
 }
 
 bool child_has_ended (const struct child *self)

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lines.h"
 #include "reason.h"
+#include "span.h"
 
 enum {
     CHILD_OUTPUT_MAX = (1 << 20) - 4096, // the limit of a frame, less the other parts of a result
@@ -25,17 +26,44 @@ struct child_output {
     bool cut; // there was more than CHILD_OUTPUT_MAX; the rest was read and thrown away
 };
 
+enum { PROGRESS_LINE_SIZE = 512 };
+
+// Keeps the last complete line that the child wrote to its progress pipe. Older lines, and the rest
+// of lines that are too long, are dropped.
+struct progress_reader {
+    int fd; // non-blocking; -1 when it is closed
+    size_t size;
+    char part[PROGRESS_LINE_SIZE]; // the incomplete line so far
+    bool fresh;                    // `last` was not returned yet
+    char last[PROGRESS_LINE_SIZE]; // with a NUL, without a newline
+};
+
 struct child {
     pid_t pid;        // number of the process and its group; 0 = never started
     int input;        // our end of its standard input; -1 after all was written or it was closed
     struct span left; // input that is not written yet
     struct child_output out;
     struct child_output err;
-    struct line_reader progress;
+    struct progress_reader progress;
     bool exited;
     int wait_status;   // as waitpid returns it, once exited
     int64_t exited_us; // monotonic
 };
+
+// -- the environment of a command: our own variables, and those that this program inherited
+
+struct environment_variable {
+    const char *name;
+    struct span value; // without data = unset, and not inherited either
+};
+
+// Make the environment; its first `ret_own` entries are our variables. Free it with
+// environment_free. NULL with a reason.
+char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
+                        struct reason *reason);
+void environment_free (char **environment, size_t own);
+
+// -- the command
 
 // Start the command, found in $PATH as by a shell. `input` is borrowed until child_free. The child
 // inherits only standard input, output, error, CHILD_PROGRESS_FD and, with a context,
@@ -56,6 +84,9 @@ size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITE
 
 // Write, read and reap what can be done without waiting.
 void child_serve (struct child *self);
+
+// The last progress line that arrived since the previous call; NULL: none did.
+const char *child_new_progress (struct child *self);
 
 // Whether the child has ended and its outputs are complete. If a grandchild keeps an output open,
 // this waits for at most one more second.

@@ -13,10 +13,8 @@
 
 #include "child.h"
 #include "codes.h"
-#include "environment.h"
 #include "json.h"
 #include "status_names.h"
-#include "memory.h"
 #include "plan.h"
 #include "print.h"
 #include "process.h"
@@ -33,37 +31,28 @@ bool hook_is_failure (const struct zplan_result *result, const json_t *object)
 
 // -- the outcome
 
-static void set_status (json_t *outcome, uint8_t status)
-{
-    char code[JSON_CODE_SIZE];
-    bool timeout = status == ZERO_STATUS_TIMEOUT_ID;
-    json_object_set_new (outcome, "status", json_string (timeout ? "timeout" : "failed"));
-    if (!timeout && status != ZERO_STATUS_FAILED_ID && status_name (status))
-        json_object_set_new (outcome, "code", json_string (json_status_code (status, code)));
-}
-
-static void copy_field (json_t *outcome, const char *name, const json_t *object, const char *field)
+// A copy of a field; an empty text if it is absent.
+static json_t *field_or_empty (const json_t *object, const char *field)
 {
     json_t *value = json_object_get (object, field);
-    json_object_set_new (outcome, name, value ? json_incref (value) : json_string (""));
+    return value ? json_incref (value) : json_string ("");
 }
 
 static json_t *outcome_object (const struct zplan_result *result, const json_t *object)
 {
-    char exec_id[24];
-    json_t *outcome = json_object ();
-    bool past = result->from_history;
-    json_object_set_new (outcome, "plan", json_from_frame (span_of (result->id, result->id_size)));
-    if (json_object_get (object, "key"))
-        copy_field (outcome, "name", object, "key");
-    json_object_set_new (outcome, "title",
-                         json_from_frame (span_of (result->title, result->title_size)));
-    copy_field (outcome, "target", object, "station");
-    set_status (outcome, result->status);
-    copy_field (outcome, "reason", object, past ? "reason" : "error_info");
+    char exec_id[24], code[JSON_CODE_SIZE];
+    uint8_t status = result->status;
+    bool timeout = status == ZERO_STATUS_TIMEOUT_ID;
+    bool has_code = !timeout && status != ZERO_STATUS_FAILED_ID && status_name (status);
     snprintf (exec_id, sizeof exec_id, "%" PRIx64, (uint64_t)result->exec_id);
-    json_object_set_new (outcome, "exec_id", json_string (exec_id));
-    return outcome;
+    return json_pack ("{s:o, s:O*, s:o, s:o, s:s, s:s*, s:o, s:s}", "plan",
+                      json_from_frame (span_of (result->id, result->id_size)), "name",
+                      json_object_get (object, "key"), "title",
+                      json_from_frame (span_of (result->title, result->title_size)), "target",
+                      field_or_empty (object, "station"), "status", timeout ? "timeout" : "failed",
+                      "code", has_code ? json_status_code (status, code) : NULL, "reason",
+                      field_or_empty (object, result->from_history ? "reason" : "error_info"),
+                      "exec_id", exec_id);
 }
 
 // -- the program
@@ -102,12 +91,10 @@ static char **hook_environment (const json_t *outcome, size_t *ret_own, struct r
     } rows[VARIABLES] = {{"ZPLAN_PLAN", "plan"},     {"ZPLAN_NAME", "name"},
                          {"ZPLAN_TITLE", "title"},   {"ZPLAN_TARGET", "target"},
                          {"ZPLAN_STATUS", "status"}, {"ZPLAN_REASON", "reason"}};
-    struct zplan_frame values[VARIABLES];
     struct environment_variable variables[VARIABLES];
     for (size_t i = 0; i < VARIABLES; i++) {
         const char *value = json_string_value (json_object_get (outcome, rows[i].field));
-        values[i] = frame_of_text (value ? value : "");
-        variables[i] = (struct environment_variable){rows[i].name, &values[i]};
+        variables[i] = (struct environment_variable){rows[i].name, span_text (value ? value : "")};
     }
     return environment_new (variables, VARIABLES, ret_own, reason);
 }
@@ -136,13 +123,12 @@ static void report_output (const char *program, const struct child *child)
         fwrite (child->err.bytes, 1, child->err.size, stderr);
     int status = child->wait_status;
     char words[64];
-    if (WIFEXITED (status) && WEXITSTATUS (status) == 0)
-        return;
     if (WIFEXITED (status))
         snprintf (words, sizeof words, "exit status %d", WEXITSTATUS (status));
     else
         snprintf (words, sizeof words, "killed by signal %d", WTERMSIG (status));
-    complain (program, span_text (words));
+    if (status) // 0: exit status 0
+        complain (program, span_text (words));
 }
 
 bool hook_run (const struct hook *self, const struct zplan_result *result, const json_t *object)
@@ -154,15 +140,11 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     size_t own;
     char *text = json_write (outcome), **variables = hook_environment (outcome, &own, &reason);
     size_t size = strlen (text);
-    text = memory_resize (text, size + 2);
-    memcpy (text + size, "\n",
-            2); // one object per line, also where a program appends them to a file
-    char *name = memory_text (self->program);
-    child_reset (&child);
+    text[size++] = '\n'; // one object per line, also where a program appends them to a file
     if (child_start (&child,
-                     &(struct child_command){.argv = (char *const[]){name, NULL},
+                     &(struct child_command){.argv = (char *const[]){(char *)self->program, NULL},
                                              .environment = variables,
-                                             .input = span_text (text),
+                                             .input = span_of (text, size),
                                              .umask = self->umask},
                      &reason))
         complain (self->program, span_text (reason.text));
@@ -170,7 +152,6 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
         report_output (self->program, &child);
     child_free (&child);
     environment_free (variables, own);
-    free (name);
     free (text);
     json_decref (outcome);
     return continues;

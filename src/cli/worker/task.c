@@ -9,7 +9,6 @@
 
 #include "child.h"
 #include "clock.h"
-#include "environment.h"
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
@@ -28,48 +27,54 @@ enum {
 // Linux accepts no longer "NAME=VALUE" in an environment (MAX_ARG_STRLEN, 32 pages of 4 KiB).
 enum { VARIABLE_MAX = 128 << 10 };
 
-// Whether the context fits in an environment variable; the context file always has it.
-static bool fits_environment (const struct zplan_frame *context)
+static struct span bytes_of (const struct zplan_frame *frame)
 {
-    return context && sizeof "ZPLAN_CONTEXT=" + context->size <= VARIABLE_MAX &&
-           !(context->size && memchr (context->data, 0, context->size));
+    return frame ? span_of (frame->size ? frame->data : "", frame->size) : (struct span){0};
+}
+
+// The value of a variable that is set only under this condition.
+static struct span text_if (bool is_set, const char *text)
+{
+    return is_set ? span_text (text) : (struct span){0};
+}
+
+// The context, if it fits in an environment variable; the context file always has it.
+static struct span context_value (const struct zplan_frame *context)
+{
+    struct span value = bytes_of (context);
+    bool fits = value.data && sizeof "ZPLAN_CONTEXT=" + value.size <= VARIABLE_MAX &&
+                !memchr (value.data, 0, value.size);
+    return fits ? value : (struct span){0};
 }
 
 static char **job_environment (const struct zplan_job *job, size_t *ret_own, struct reason *reason)
 {
     char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24], progress_fd[8], context_fd[8],
-        item_text[24], generation_text[24];
+        item[24], generation[24];
     ident_text (job->plan_id, plan_id);
     ident_text (job->exec_id, exec_id);
     snprintf (plan_time, sizeof plan_time, "%" PRId64, job->plan_time_s);
     snprintf (progress_fd, sizeof progress_fd, "%d", CHILD_PROGRESS_FD);
     snprintf (context_fd, sizeof context_fd, "%d", CHILD_CONTEXT_FD);
-    snprintf (item_text, sizeof item_text, "%" PRId64, job->item);
-    snprintf (generation_text, sizeof generation_text, "%" PRId64, job->generation);
+    snprintf (item, sizeof item, "%" PRId64, job->item);
+    snprintf (generation, sizeof generation, "%" PRId64, job->generation);
     bool is_call = *job->run;
-    struct zplan_frame plan = frame_of_text (plan_id), exec = frame_of_text (exec_id),
-                       time = frame_of_text (plan_time), title = frame_of_text (job->title),
-                       progress = frame_of_text (progress_fd), context = frame_of_text (context_fd),
-                       trace = frame_of_text (job->traceparent), run = frame_of_text (job->run),
-                       step = frame_of_text (job->step), item = frame_of_text (item_text),
-                       generation = frame_of_text (generation_text), undo = frame_of_text ("1"),
-                       key = frame_of_text (job->idempotency_key);
     const struct environment_variable variables[] = {
-        {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
-        {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
-        {"ZPLAN_PLAN_TIME", job->plan_time_s >= 0 ? &time : NULL},
-        {"ZPLAN_IDEMPOTENCY_KEY", key.size ? &key : NULL},
-        {"ZPLAN_RUN", is_call ? &run : NULL},
-        {"ZPLAN_STEP", is_call ? &step : NULL},
-        {"ZPLAN_ITEM", job->item >= 0 ? &item : NULL},
-        {"ZPLAN_GENERATION", is_call ? &generation : NULL},
-        {"ZPLAN_UNDO", job->undo ? &undo : NULL},
-        {"ZPLAN_COMMAND", job->command},
-        {"ZPLAN_TITLE", title.size ? &title : NULL},
-        {"ZPLAN_CONTEXT", fits_environment (job->context) ? job->context : NULL},
-        {"ZPLAN_CONTEXT_FD", job->context ? &context : NULL},
-        {"ZPLAN_PROGRESS_FD", &progress},
-        {"TRACEPARENT", trace.size ? &trace : NULL},
+        {"ZPLAN_PLAN_ID", text_if (job->plan_id, plan_id)},
+        {"ZPLAN_EXEC_ID", text_if (job->exec_id, exec_id)},
+        {"ZPLAN_PLAN_TIME", text_if (job->plan_time_s >= 0, plan_time)},
+        {"ZPLAN_IDEMPOTENCY_KEY", text_if (*job->idempotency_key, job->idempotency_key)},
+        {"ZPLAN_RUN", text_if (is_call, job->run)},
+        {"ZPLAN_STEP", text_if (is_call, job->step)},
+        {"ZPLAN_ITEM", text_if (job->item >= 0, item)},
+        {"ZPLAN_GENERATION", text_if (is_call, generation)},
+        {"ZPLAN_UNDO", text_if (job->undo, "1")},
+        {"ZPLAN_COMMAND", bytes_of (job->command)},
+        {"ZPLAN_TITLE", text_if (*job->title, job->title)},
+        {"ZPLAN_CONTEXT", context_value (job->context)},
+        {"ZPLAN_CONTEXT_FD", text_if (job->context, context_fd)},
+        {"ZPLAN_PROGRESS_FD", span_text (progress_fd)},
+        {"TRACEPARENT", text_if (*job->traceparent, job->traceparent)},
     };
     return environment_new (variables, sizeof variables / sizeof *variables, ret_own, reason);
 }
@@ -107,15 +112,10 @@ static const char *child_last_line (const struct child_output *output, char out[
         at--;
     while (at < end && *at <= ' ')
         at++;
-    size_t size = 0;
-    while (at < end) {
-        size_t bytes = *at < ' ' ? 0 : utf8_size (at, end), step = bytes ? bytes : 1;
-        if (size + step >= REASON_MAX)
-            break;
-        memcpy (out + size, bytes ? at : (const uint8_t *)"?", step);
-        size += step;
-        at += step;
-    }
+    size_t size = utf8_copy_text (span_of (at, (size_t)(end - at)), REASON_MAX - 1, out);
+    for (size_t i = 0; i < size; i++)
+        if ((uint8_t)out[i] < ' ')
+            out[i] = '?';
     out[size] = '\0';
     return out;
 }
@@ -193,11 +193,10 @@ static bool is_json_result (const struct worker_task *self, const struct child_o
 // 0 with complete output.
 static void describe_end (const struct child *child, size_t cut_at, struct reason *ret)
 {
-    bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
     char how[CHILD_END_SIZE], cut[48] = "", line[REASON_MAX];
     if (cut_at)
         snprintf (cut, sizeof cut, "output cut at %zu bytes", cut_at);
-    if (done) {
+    if (child->wait_status == 0) {
         reason_set (ret, "%s", cut);
         return;
     }
@@ -268,7 +267,7 @@ static enum task_end answer_failure (struct worker_task *self, const char *reaso
 static enum task_end answer_result (struct worker_task *self)
 {
     const struct child *child = &self->child;
-    bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
+    bool done = child->wait_status == 0; // exit 0
     const struct child_output *output = done ? &child->out : &child->err;
     bool json = done && self->rules->json_result && output->size;
     size_t cut = 0;
@@ -307,11 +306,6 @@ static const struct zplan_frame *argument_at (const struct zplan_job *job, size_
     return NULL;
 }
 
-static struct span bytes_of (const struct zplan_frame *frame)
-{
-    return frame ? span_of (frame->data, frame->size) : (struct span){0};
-}
-
 // Copy the script for the shell, NUL-terminated; free it. NULL with a reason.
 static char *script_of (const struct zplan_job *job, struct reason *reason)
 {
@@ -322,20 +316,14 @@ static char *script_of (const struct zplan_job *job, struct reason *reason)
                                 : "a plan of the command sh wants a script as its argument");
         return NULL;
     }
-    char *text = memory_copy (script.data, script.size);
-    return text;
-}
-
-static bool runs_script (const struct task_rules *rules, const struct zplan_job *job)
-{
-    return rules->shell && job->command && span_is (bytes_of (job->command), "sh");
+    return memory_copy (script.data, script.size);
 }
 
 // Start the job's script, or the worker's command. -1 with a reason.
 static int start_child (struct worker_task *self, char *const *environment, struct reason *reason)
 {
     const struct zplan_job *job = self->job;
-    bool is_shell = runs_script (self->rules, job);
+    bool is_shell = self->rules->shell && span_is (bytes_of (job->command), "sh");
     char sh[] = "/bin/sh", dash_c[] = "-c", *script = is_shell ? script_of (job, reason) : NULL;
     char *const shell[] = {sh, dash_c, script, NULL};
     if (is_shell && !script)
@@ -372,6 +360,7 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
     self->kill_us = 0;
     self->killed = false;
     self->why.text[0] = '\0';
+    child_reset (&self->child);
     char **environment = job_environment (job, &own, &reason);
     if (!environment)
         return answer_failure (self, reason.text);
@@ -443,23 +432,18 @@ static void task_check_end (struct worker_task *self)
     }
 }
 
-// Whether a command that was asked to end has ended: its process group is empty, or was killed.
-static bool has_command_ended (const struct worker_task *self)
-{
-    return self->child.exited && (self->killed || child_group_has_ended (&self->child));
-}
-
 enum task_end task_serve (struct worker_task *self)
 {
     child_serve (&self->child);
-    const char *line = lines_last_new (&self->child.progress);
+    const char *line = child_new_progress (&self->child);
     if (line)
         report_progress (self, line);
     if (!*self->why.text && child_has_ended (&self->child))
         return answer_result (self);
     task_check_end (self);
-    return has_command_ended (self) && *self->why.text ? answer_failure (self, self->why.text)
-                                                       : TASK_RUNNING;
+    // A command that was asked to end has ended when its process group is empty, or was killed.
+    bool ended = self->child.exited && (self->killed || child_group_has_ended (&self->child));
+    return ended && *self->why.text ? answer_failure (self, self->why.text) : TASK_RUNNING;
 }
 
 int64_t task_due_us (const struct worker_task *self)

@@ -355,18 +355,6 @@ static void default_name (char *out, size_t size)
     snprintf (out, size, "%s-%ld", host, (long)getpid ());
 }
 
-static struct zplan_worker *open_worker (const struct work *self, const struct keyfile *key)
-{
-    return zplan_worker_new (&(struct zplan_worker_options){
-        .endpoint = served_name (self),
-        .name = self->name,
-        .curve = key->given ? &key->curve : NULL,
-        .credit = (int)self->jobs,
-        .pull = self->pull,
-        .commands = self->commands,
-    });
-}
-
 static int report_start_error (const struct work *self)
 {
     struct reason reason;
@@ -402,13 +390,6 @@ static int find_target (struct work *self, char out[TARGET_NAME_SIZE])
     return code;
 }
 
-static void make_tasks (struct work *self)
-{
-    self->tasks = memory_new ((size_t)self->jobs * sizeof *self->tasks);
-    for (int64_t i = 0; i < self->jobs; i++)
-        child_reset (&self->tasks[i].child);
-}
-
 static int run_worker (struct work *self)
 {
     struct keyfile key;
@@ -418,9 +399,15 @@ static int run_worker (struct work *self)
     self->rules.umask = umask (077);
     self->signal_fd = process_prepare ();
     self->started_us = clock_mono_us ();
-    self->worker = open_worker (self, &key);
+    self->worker =
+        zplan_worker_new (&(struct zplan_worker_options){.endpoint = served_name (self),
+                                                         .name = self->name,
+                                                         .curve = key.given ? &key.curve : NULL,
+                                                         .credit = (int)self->jobs,
+                                                         .pull = self->pull,
+                                                         .commands = self->commands});
     if (self->worker) {
-        make_tasks (self);
+        self->tasks = memory_new ((size_t)self->jobs * sizeof *self->tasks);
         serve_jobs (self);
         code = self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
     } else {
