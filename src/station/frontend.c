@@ -63,9 +63,8 @@ static void run_command (struct station *self, struct request *request)
             return;
         }
     }
-    struct reason reason;
-    reason_set (&reason, "command %02x: is not a command of this station", code);
-    reply_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
+    reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN,
+                         "command %02x: is not a command of this station", code);
 }
 
 static void handle_packet (struct station *self, const struct packet *packet)
@@ -99,16 +98,16 @@ static void handle_packet (struct station *self, const struct packet *packet)
     if (!permit_roles (self, peer, ROLES_ANY) || !permit_check_named_user (self, peer))
         return;
     if (packet->fault == PACKET_TOO_LARGE) {
-        reason_set (&reason, "message: at most %zu bytes a frame and %zu in all",
-                    self->limits.frame_bytes, self->limits.bytes);
-        reply_refuse (self, peer, ZPLAN_EBUSY, reason.text);
+        reply_refuse_format (self, peer, ZPLAN_EBUSY,
+                             "message: at most %zu bytes a frame and %zu in all",
+                             self->limits.frame_bytes, self->limits.bytes);
         return;
     }
     int64_t frames_max = self->settings->limits.frames;
     if (packet->fault == PACKET_TOO_MANY ||
         (!rc && (int64_t)request.message.desc.count > frames_max)) {
-        reason_set (&reason, "message: at most %" PRId64 " frames", frames_max);
-        reply_refuse (self, peer, ZPLAN_EFRAME, reason.text);
+        reply_refuse_format (self, peer, ZPLAN_EFRAME, "message: at most %" PRId64 " frames",
+                             frames_max);
         return;
     }
     if (rc) {

@@ -217,9 +217,8 @@ static void run_admin_command (struct station *self, struct request *request,
     if (!permit_roles (self, &request->peer, command->roles))
         return;
     if (arguments.count < command->args_min || arguments.count > command->args_max) {
-        struct reason reason;
-        reason_set (&reason, "got %zu arguments; %s", arguments.count, command->usage);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT, "got %zu arguments; %s",
+                             arguments.count, command->usage);
         return;
     }
     if (command->needs != NEEDS_NOTHING && reply_too_much (self, request))
@@ -241,7 +240,6 @@ static bool is_command (struct span name, const char *command)
 void manage_request (struct station *self, struct request *request)
 {
     bool given;
-    struct reason reason;
     struct span name = message_frame (&request->message, ZERO_FRAME_COMMAND, &given);
     if (!given) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
@@ -253,6 +251,6 @@ void manage_request (struct station *self, struct request *request)
             return;
         }
     }
-    reason_set (&reason, "COMMAND: no admin command %s", quoted (name));
-    reply_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
+    reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN, "COMMAND: no admin command %s",
+                         quoted (name));
 }

@@ -84,11 +84,10 @@ static void redeliver_callback (struct station *self, struct request *request,
                                 const struct admin_subcommand *row)
 {
     uint64_t id;
-    struct reason reason;
     (void)row;
     if (!ident_parse (arguments->at[1], &id)) {
-        reason_set (&reason, "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
         return;
     }
     manage_redeliver (self, request, id);

@@ -84,7 +84,6 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
     struct cancel *self = owner;
     struct station *station = self->inquiry.station;
-    struct reason reason;
     bool parked = live && flow_undo_is_parked (live, step, self->step.item);
     if (live && !parked && flow_call_in_flight (live, step, self->step.item)) {
         self->inquiry.plan.id = flow_call_id (live, step, self->step.item);
@@ -94,11 +93,11 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     if (live) {
         const struct flow_data *data = live->run->data[step];
         bool items = data && data->items && self->step.item < 0;
-        reason_set (&reason, "cancel: no call of %s is in flight%s", self->step.step,
-                    parked  ? "; its undo has failed: `reset` tries again, `done` goes on"
-                    : items ? ": name an item, as STEP.0"
-                            : "; `flow skip` resolves a step");
-        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (station, self->inquiry.peer, ZPLAN_EARGUMENT,
+                             "cancel: no call of %s is in flight%s", self->step.step,
+                             parked  ? "; its undo has failed: `reset` tries again, `done` goes on"
+                             : items ? ": name an item, as STEP.0"
+                                     : "; `flow skip` resolves a step");
     }
     free (self);
     station_resume (station);

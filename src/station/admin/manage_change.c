@@ -466,12 +466,11 @@ void manage_run (struct station *self, struct request *request, const struct arg
 
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    struct reason reason;
     int64_t count;
     if (!argument_number (arguments->at[1], 1, INT32_MAX, &count)) {
-        reason_set (&reason, "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
-                    quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
+                             quoted (arguments->at[1]));
         return;
     }
     change_named_plan (self, request, arguments->at[0],

@@ -393,10 +393,8 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
         manage_reply_json (self, forgetting->peer, 0,
                            json_pack ("{s:I}", "forgotten", (json_int_t)answer->count));
     } else if (answer->result == STORE_CHANGED) {
-        struct reason reason;
-        reason_set (&reason, "epoch: is %s now, not %s", quoted (answer->epoch),
-                    quoted (span_text (forgetting->epoch)));
-        reply_refuse (self, forgetting->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, forgetting->peer, ZPLAN_EARGUMENT, "epoch: is %s now, not %s",
+                             quoted (answer->epoch), quoted (span_text (forgetting->epoch)));
     } else {
         reply_refuse_store (self, forgetting->peer, answer->result, answer->error);
     }

@@ -41,14 +41,13 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
 
 static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *answer)
 {
-    struct reason reason;
     if (answer->count == 0 && self->command == KIND_PUT) {
         reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
         return;
     }
     if (answer->count == 0 && self->command != KIND_LIST) {
-        reason_set (&reason, "kind: no kind %s is known", quoted (span_text (self->name)));
-        reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND, reason.text);
+        reply_refuse_format (self->station, self->peer, ZPLAN_ENOTFIND, "kind: no kind %s is known",
+                             quoted (span_text (self->name)));
         return;
     }
     json_t *object = self->command == KIND_REMOVE ? NULL : kinds_json (self, answer);
@@ -100,9 +99,9 @@ static void run_kind_command (struct station *self, struct request *request,
     struct span name = row->args > 1 ? arguments->at[1] : (struct span){0};
     char *json = NULL;
     if (row->args > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name))) {
-        reason_set (&reason, "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
-                    quoted (name));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
+                             quoted (name));
         return;
     }
     if (row->args > 1 && !permit_named (self, &request->peer, "kind", name))

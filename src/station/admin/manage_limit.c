@@ -131,9 +131,9 @@ static void run_limit_command (struct station *self, struct request *request,
     struct limit limit = {0};
     char name[KEPT_NAME_MAX + 1] = "";
     if (row->args > 1 && !read_name (arguments->at[1], name)) {
-        reason_set (&reason, "limit: want station:NAME or group:NAME, got %s",
-                    quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "limit: want station:NAME or group:NAME, got %s",
+                             quoted (arguments->at[1]));
         return;
     }
     if (name[0] == 's' && !permit_station (self, &request->peer, span_text (name + 2)))

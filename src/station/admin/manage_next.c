@@ -102,12 +102,11 @@ static void preview_frame (struct station *self, struct request *request, struct
 void manage_next (struct station *self, struct request *request, const struct arguments *arguments)
 {
     int64_t count = COUNT_DEFAULT;
-    struct reason reason;
     struct span what = arguments->at[0];
     if (arguments->count > 1 && !argument_number (arguments->at[1], 1, COUNT_MAX, &count)) {
-        reason_set (&reason, "next: want a number of times 1..%d, got %s", COUNT_MAX,
-                    quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "next: want a number of times 1..%d, got %s", COUNT_MAX,
+                             quoted (arguments->at[1]));
         return;
     }
     if (what.size && (what.data[0] == '{' || what.data[0] >= 0x80)) {

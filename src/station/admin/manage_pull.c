@@ -266,9 +266,8 @@ static void on_reported (void *owner, const struct store_reported *answer)
     if (answer->result == STORE_DONE && answer->reported.refused && self->repeat) {
         inquiry_refuse (&self->inquiry, STORE_NONE, "");
     } else if (answer->result == STORE_DONE && answer->reported.refused) {
-        struct reason reason;
-        reason_set (&reason, "report: %s", answer->reported.refused);
-        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (station, self->inquiry.peer, ZPLAN_EARGUMENT, "report: %s",
+                             answer->reported.refused);
     } else if (answer->result == STORE_DONE) {
         manage_reply (station, self->inquiry.peer, plan_id, "{\"accepted\":true}");
     } else {

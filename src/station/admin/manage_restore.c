@@ -131,9 +131,9 @@ static void reply_existing (struct plan_restore *self, struct span message)
     if (stored && submit_repeats (self->plan, stored)) {
         manage_reply (self->station, self->peer, self->plan->id, "{\"restored\":0}");
     } else {
-        reason_set (&reason, "plan_id: %s is in use by another plan",
-                    ident_text (self->plan->id, id));
-        reply_refuse (self->station, self->peer, ZPLAN_EPLAN, reason.text);
+        reply_refuse_format (self->station, self->peer, ZPLAN_EPLAN,
+                             "plan_id: %s is in use by another plan",
+                             ident_text (self->plan->id, id));
     }
     plan_destroy (&stored);
 }

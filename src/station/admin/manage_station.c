@@ -138,14 +138,13 @@ static void station_add (struct station *self, struct request *request,
     }
     const struct target *old = station_target (self, span_text (target.name));
     if (!old && flow_book_claims (self, span_text (target.name))) {
-        reason_set (&reason, "station: %s is the name of a flow", target.name);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "station: %s is the name of a flow", target.name);
     } else if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
-        reason_set (&reason, "station: %s is named by the settings", target.name);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "station: %s is named by the settings", target.name);
     } else if (!old && self->target_count == TARGETS_MAX) {
-        reason_set (&reason, "station: at most %d", TARGETS_MAX);
-        reply_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EBUSY, "station: at most %d", TARGETS_MAX);
     } else {
         store_target (self, request, &target, text);
     }
@@ -162,9 +161,9 @@ static void remove_station_target (struct station *self, struct request *request
         return;
     const struct target *target = station_target (self, name);
     if (!target && flow_book_has (self, name)) {
-        reason_set (&reason, "station: %.*s is a flow: flow remove", (int)name.size,
-                    (const char *)name.data);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "station: %.*s is a flow: flow remove", (int)name.size,
+                             (const char *)name.data);
         return;
     }
     if (!target) {
@@ -174,9 +173,9 @@ static void remove_station_target (struct station *self, struct request *request
     }
     const struct target_settings *settings = target_settings (target);
     if (settings->origin != ORIGIN_ADDED) {
-        reason_set (&reason, "station: %s is named by the %s and cannot be removed", settings->name,
-                    origin_name (settings->origin));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "station: %s is named by the %s and cannot be removed", settings->name,
+                             origin_name (settings->origin));
         return;
     }
     store_target (self, request, settings, NULL);

@@ -126,10 +126,9 @@ bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
         return false;
     }
     char wanted[ROLES_TEXT_MAX], granted[ROLES_TEXT_MAX];
-    struct reason reason;
-    reason_set (&reason, "role: want %s, the key %s has %s", roles_text (roles, wanted),
-                quoted (span_text (key->name)), roles_text (key->roles, granted));
-    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    reply_refuse_format (self, peer, ZPLAN_EDENY, "role: want %s, the key %s has %s",
+                         roles_text (roles, wanted), quoted (span_text (key->name)),
+                         roles_text (key->roles, granted));
     return false;
 }
 
@@ -143,10 +142,8 @@ static bool permit_touch (struct station *self, struct peer *peer, const char *w
         deny_removed_key (self, peer);
         return false;
     }
-    struct reason reason;
-    reason_set (&reason, "%s: the key %s may not touch %s%s", what, quoted (span_text (key->name)),
-                of, quoted (name));
-    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    reply_refuse_format (self, peer, ZPLAN_EDENY, "%s: the key %s may not touch %s%s", what,
+                         quoted (span_text (key->name)), of, quoted (name));
     return false;
 }
 
@@ -162,13 +159,12 @@ bool permit_named (struct station *self, struct peer *peer, const char *what, st
 
 bool permit_work (struct station *self, struct peer *peer, struct span station)
 {
-    struct reason reason;
     if (!permit_station (self, peer, station))
         return false;
     if (permit_work_silently (self, peer->user, station))
         return true;
-    reason_set (&reason, "station: the key %s has to name %s among its stations",
-                quoted (permit_name (self, peer->user)), quoted (station));
-    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    reply_refuse_format (self, peer, ZPLAN_EDENY,
+                         "station: the key %s has to name %s among its stations",
+                         quoted (permit_name (self, peer->user)), quoted (station));
     return false;
 }

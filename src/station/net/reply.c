@@ -1,6 +1,7 @@
 #include "reply.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "codes.h"
@@ -99,6 +100,19 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
     log_event (LEVEL_DEBUG, "request.refused", "status=%s reason=\"%s\"", status_name (status),
                reason);
     reply_send (self, peer, &(struct reply){.status = status, .reason = reason});
+}
+
+void reply_refuse_format (struct station *self, struct peer *peer, enum wire_error error,
+                          const char *format, ...)
+{
+    struct reason reason;
+    char text[2 * REASON_MAX];
+    va_list args;
+    va_start (args, format);
+    vsnprintf (text, sizeof text, format, args);
+    va_end (args);
+    reason_set (&reason, "%s", text); // cuts it at a character boundary
+    reply_refuse (self, peer, error, reason.text);
 }
 
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,

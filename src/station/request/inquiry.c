@@ -55,8 +55,8 @@ static bool read_key (struct station *self, struct request *request, struct span
         memcpy (ret->station, scope.data, scope.size);
     }
     if (name.size == 0 || name.size > POLICY_TEXT_MAX) {
-        reason_set (&reason, "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
         return false;
     }
     ret->id = plan_key_id (scope, name);
@@ -69,7 +69,6 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
                        struct plan_name *ret)
 {
     struct span station;
-    struct reason reason;
     *ret = (struct plan_name){0};
     if (ident_parse (text, &ret->id))
         return true;
@@ -85,9 +84,9 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
         memcpy (ret->station, station.data, station.size);
         return permit_station (self, &request->peer, station);
     }
-    reason_set (&reason, "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
-                quoted (given));
-    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                         "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
+                         quoted (given));
     return false;
 }
 
@@ -116,11 +115,10 @@ enum store_result inquiry_check (const struct inquiry *inquiry, const struct sto
 void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const char *error)
 {
     char id[IDENT_SIZE];
-    struct reason reason;
     if (result == STORE_NONE) {
-        reason_set (&reason, "no plan %s",
-                    *inquiry->plan.name ? inquiry->plan.name : ident_text (inquiry->plan.id, id));
-        reply_refuse (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, reason.text);
+        reply_refuse_format (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, "no plan %s",
+                             *inquiry->plan.name ? inquiry->plan.name
+                                                 : ident_text (inquiry->plan.id, id));
     } else if (result != STORE_DONE) {
         reply_refuse_store (inquiry->station, inquiry->peer, result, error);
     }

@@ -94,10 +94,9 @@ void submission_accept_existing (struct submission *submission)
 void submission_refuse_in_use (struct submission *submission, const char *reply_text)
 {
     char id[IDENT_SIZE];
-    struct reason reason;
-    reason_set (&reason, "%s %s is in use by another plan", reply_text,
-                ident_text (submission->plan->id, id));
-    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+    reply_refuse_format (submission->station, submission->peer, ZPLAN_EPLAN,
+                         "%s %s is in use by another plan", reply_text,
+                         ident_text (submission->plan->id, id));
     submission_end (submission);
 }
 

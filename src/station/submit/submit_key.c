@@ -145,10 +145,9 @@ static void replace_plan (struct submission *submission, const struct plan *stor
 
 static void refuse_existing_key (struct submission *submission)
 {
-    struct reason reason;
-    reason_set (&reason, "key: %s has a plan already",
-                quoted (span_text (submission_key (submission->plan))));
-    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+    reply_refuse_format (submission->station, submission->peer, ZPLAN_EPLAN,
+                         "key: %s has a plan already",
+                         quoted (span_text (submission_key (submission->plan))));
     submission_end (submission);
 }
 
