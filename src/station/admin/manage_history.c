@@ -197,7 +197,7 @@ static json_t *answer_json (const struct history_request *history_request,
                             const struct store_history *answer)
 {
     const struct history_question *question = &history_request->question;
-    json_t *object = json_object (), *runs = json_array ();
+    json_t *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
         if (run && question->store.callbacks) // it was never published
@@ -206,14 +206,11 @@ static json_t *answer_json (const struct history_request *history_request,
             json_array_append (runs, run);
         json_decref (run);
     }
-    json_object_set_new (object, "runs", runs);
-    if (answer->next.size)
-        json_object_set_new (object, "next", json_from_frame (answer->next));
-    json_object_set_new (object, "first", json_integer ((json_int_t)answer->first_seq));
-    json_object_set_new (object, "last", json_integer (answer->seq));
-    json_object_set_new (object, "epoch", json_from_frame (answer->epoch));
-    json_object_set_new (object, "missed", json_boolean (has_missed_outcomes (question, answer)));
-    return object;
+    return json_pack ("{s:o, s:o*, s:I, s:I, s:o, s:b}", "runs", runs, "next",
+                      answer->next.size ? json_from_frame (answer->next) : NULL, "first",
+                      (json_int_t)answer->first_seq, "last", (json_int_t)answer->seq, "epoch",
+                      json_from_frame (answer->epoch), "missed",
+                      has_missed_outcomes (question, answer));
 }
 
 static void reply_history (void *owner)

@@ -34,9 +34,7 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
         json_object_setn_new (kinds, (const char *)name.data, name.size,
                               fields ? fields : json_null ());
     }
-    json_t *object = json_object ();
-    json_object_set_new (object, "kinds", kinds);
-    return object;
+    return json_pack ("{s:o}", "kinds", kinds);
 }
 
 static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *answer)

@@ -71,7 +71,7 @@ static void add_limit (json_t *limits, struct span kept, const struct limit *lim
 static json_t *limits_json (struct station *self, const char *user,
                             const struct store_limits *answer)
 {
-    json_t *object = json_object (), *limits = json_object ();
+    json_t *limits = json_object ();
     struct limit limit;
     struct span name;
     for (size_t i = 0; i < self->target_count; i++) {
@@ -86,8 +86,7 @@ static json_t *limits_json (struct station *self, const char *user,
         if (name.size > 2 && name.size <= KEPT_NAME_MAX &&
             permits_station (self, user, span_of (name.data + 2, name.size - 2)))
             add_limit (limits, name, &limit, "set");
-    json_object_set_new (object, "limits", limits);
-    return object;
+    return json_pack ("{s:o}", "limits", limits);
 }
 
 static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)

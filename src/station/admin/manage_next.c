@@ -40,10 +40,9 @@ static json_t *occurrence_times (const struct plan *plan, const struct zone *zon
 // Reply with these times. Takes over `list`.
 static void reply_times (struct station *self, struct peer *peer, uint64_t plan_id, json_t *list)
 {
-    json_t *object = json_object ();
-    json_object_set_new (object, "never", json_boolean (json_array_size (list) == 0));
-    json_object_set_new (object, "next", list);
-    manage_reply_json (self, peer, plan_id, object);
+    manage_reply_json (
+        self, peer, plan_id,
+        json_pack ("{s:b, s:o}", "never", json_array_size (list) == 0, "next", list));
 }
 
 static void on_loaded (void *owner, const struct store_loaded *answer)

@@ -222,14 +222,11 @@ static void worker_request_end (struct worker_request *self)
 
 static void reply_alive (struct worker_request *self, const struct store_alive *answer)
 {
-    json_t *object = json_object ();
-    if (answer->alive.stop) {
-        json_object_set_new (object, "stop", json_string (answer->alive.stop));
-    } else {
-        json_object_set_new (object, "ok", json_true ());
-        json_object_set_new (object, "ping_interval", json_integer (answer->alive.ping_s));
-        json_object_set_new (object, "worker_timeout", json_integer (answer->alive.timeout_s));
-    }
+    json_t *object = answer->alive.stop
+                         ? json_pack ("{s:s}", "stop", answer->alive.stop)
+                         : json_pack ("{s:b, s:I, s:I}", "ok", 1, "ping_interval",
+                                      (json_int_t)answer->alive.ping_s, "worker_timeout",
+                                      (json_int_t)answer->alive.timeout_s);
     manage_reply_json (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, object);
 }
 

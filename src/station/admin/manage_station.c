@@ -24,29 +24,20 @@ struct target_write {
 static json_t *target_json (const struct station *self, const struct target *target)
 {
     const struct target_settings *settings = target_settings (target);
-    json_t *object = json_object ();
-    json_object_set_new (object, "name", json_string (settings->name));
-    json_object_set_new (object, "type", json_string (target_type_name (settings->type)));
-    json_object_set_new (object, "endpoint", json_string (settings->endpoint));
-    json_object_set_new (object, "dialect", json_string (dialect_name (settings->dialect)));
-    json_object_set_new (object, "mailbox",
-                         json_string (settings->by_identity ? "identity" : "frame"));
-    if (settings->curve[0])
-        json_object_set_new (object, "curve", json_string (settings->curve));
     char text[TARGET_TEXT_MAX];
     target_settings_text (settings, text);
-    json_object_set_new (object, "text", json_string (text));
-    if (settings->key[0])
-        json_object_set_new (object, "key", json_true ()); // the key itself is never shown
-    json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
-    if (station_is_callbacks (self, span_text (settings->name)))
-        json_object_set_new (object, "callbacks", json_true ());
-    json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
-    json_object_set_new (object, "unanswered", json_integer (target_unanswered (target)));
-    if (target_unresponsive_since (target))
-        json_object_set_new (object, "unresponsive_since",
-                             json_integer (target_unresponsive_since (target)));
-    return object;
+    bool callbacks = station_is_callbacks (self, span_text (settings->name));
+    int64_t unresponsive_s = target_unresponsive_since (target);
+    return json_pack ("{s:s, s:s, s:o*, s:s, s:s, s:s*, s:o*, s:o*, s:s, s:o*, s:b, s:i, s:o*}",
+                      "name", settings->name, "type", target_type_name (settings->type), "endpoint",
+                      json_string (settings->endpoint), "dialect", dialect_name (settings->dialect),
+                      "mailbox", settings->by_identity ? "identity" : "frame", "curve",
+                      settings->curve[0] ? settings->curve : NULL, "text", json_string (text),
+                      "key", settings->key[0] ? json_true () : NULL, // itself it is never shown
+                      "origin", origin_name (settings->origin), "callbacks",
+                      callbacks ? json_true () : NULL, "connected", target_connection (target) != 0,
+                      "unanswered", target_unanswered (target), "unresponsive_since",
+                      unresponsive_s ? json_integer (unresponsive_s) : NULL);
 }
 
 // A flow is listed as a target without an address.
@@ -62,7 +53,7 @@ static void station_list (struct station *self, struct request *request,
 {
     (void)arguments;
     (void)row;
-    json_t *object = json_object (), *stations = json_array ();
+    json_t *stations = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, request->peer.user, span_text (target_name (self->targets[i]))))
             json_array_append_new (stations, target_json (self, self->targets[i]));
@@ -72,8 +63,7 @@ static void station_list (struct station *self, struct request *request,
         if (permits_station (self, request->peer.user, name) && flow_book_has (self, name))
             json_array_append_new (stations, flow_json (&flows->entries[i]));
     }
-    json_object_set_new (object, "stations", stations);
-    manage_reply_json (self, &request->peer, 0, object);
+    manage_reply_json (self, &request->peer, 0, json_pack ("{s:o}", "stations", stations));
 }
 
 // -- add and remove

@@ -37,15 +37,11 @@ struct facts {
 // Add a reason. `until`: what ends it, as text; `at_us`: when, 0 = unknown.
 static void add_reason (struct facts *self, const char *why, const char *until, int64_t at_us)
 {
-    json_t *reason = json_object ();
     char when[RFC3339_SIZE];
-    json_object_set_new (reason, "why", json_string (why));
-    json_object_set_new (reason, "until", json_string (until));
-    if (at_us > 0) {
-        rfc3339_format (at_us / 1000000, when);
-        json_object_set_new (reason, "at", json_string (when));
-    }
-    json_array_append_new (self->reasons, reason);
+    rfc3339_format (at_us / 1000000, when);
+    json_array_append_new (self->reasons,
+                           json_pack ("{s:o*, s:s, s:s*}", "why", json_string (why), "until", until,
+                                      "at", at_us > 0 ? when : NULL));
 }
 
 static void explain_closed (struct facts *self)
@@ -304,12 +300,8 @@ static json_t *why_object (struct facts *self)
     self->reasons = json_array ();
     for (size_t i = 0; i < sizeof explainers / sizeof *explainers; i++)
         explainers[i](self);
-    json_t *object = json_object ();
-    json_object_set_new (object, "plan_id", json_integer ((json_int_t)plan->id));
-    json_object_set_new (object, "plan_state", json_integer (plan->state));
-    json_object_set_new (object, "running", json_boolean (self->running));
-    json_object_set_new (object, "reasons", self->reasons);
-    return object;
+    return json_pack ("{s:I, s:i, s:b, s:o}", "plan_id", (json_int_t)plan->id, "plan_state",
+                      (int)plan->state, "running", self->running, "reasons", self->reasons);
 }
 
 static json_t *describe_plan (struct station *self, uint64_t plan_id,

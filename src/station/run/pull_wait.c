@@ -113,21 +113,20 @@ static json_t *job_json (const struct core_job *job)
     struct plan *plan = plan_from_stored_json (job->id, job->message, &reason);
     if (!plan)
         return NULL; // edited by hand: the run counts as taken until worker_timeout
-    char *text = plan_run_text (plan, job->exec_id, plan_nominal (plan, job->exec_id));
-    json_t *object = json_object (), *frames = json_array ();
+    int64_t nominal = plan_nominal (plan, job->exec_id);
+    char *text = plan_run_text (plan, job->exec_id, nominal);
+    json_t *frames = json_array ();
     struct span plan_frame = plan_sent_frame (plan, ZERO_FRAME_PLAN);
     bool masked = plan->policy && plan->policy->callback;
     for (size_t i = 1; i < plan->message_count; i++)
         json_array_append_new (frames, masked && plan->messages[i].data == plan_frame.data
                                            ? callback_masked_frame (plan_frame)
                                            : json_from_frame (plan->messages[i]));
-    json_object_set_new (object, "plan_id", json_string (ident_text (job->id, id)));
-    json_object_set_new (object, "exec_id", json_string (ident_text (job->exec_id, exec_id)));
-    json_object_set_new (object, "plan_time", json_integer (plan_nominal (plan, job->exec_id)));
-    json_object_set_new (object, "ping_interval", json_integer (job->ping_s));
-    json_object_set_new (object, "worker_timeout", json_integer (job->timeout_s));
-    json_object_set_new (object, "plan", json_loads (text, 0, NULL));
-    json_object_set_new (object, "frames", frames);
+    json_t *object = json_pack (
+        "{s:s, s:s, s:I, s:I, s:I, s:o*, s:o}", "plan_id", ident_text (job->id, id), "exec_id",
+        ident_text (job->exec_id, exec_id), "plan_time", (json_int_t)nominal, "ping_interval",
+        (json_int_t)job->ping_s, "worker_timeout", (json_int_t)job->timeout_s, "plan",
+        json_loads (text, 0, NULL), "frames", frames);
     free (text);
     plan_destroy (&plan);
     return object;
@@ -168,14 +167,13 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
 static void answer_take (struct take *take, const struct store_taken *answer)
 {
     struct station *self = take->station;
-    json_t *object = json_object (), *jobs = json_array ();
+    json_t *jobs = json_array ();
     for (size_t i = 0; answer && i < answer->taken.count; i++) {
         json_t *one = job_json (&answer->jobs[i]);
         if (one)
             json_array_append_new (jobs, one);
     }
-    json_object_set_new (object, "worker", json_string (take->worker));
-    json_object_set_new (object, "jobs", jobs);
+    json_t *object = json_pack ("{s:s, s:o}", "worker", take->worker, "jobs", jobs);
     if (!manage_reply_json (self, take->peer, 0, object))
         release_jobs (take, answer);
     free (take);
