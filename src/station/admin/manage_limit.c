@@ -78,7 +78,7 @@ static json_t *limits_json (struct station *self, const char *user,
         const struct target_settings *settings = target_settings (self->targets[i]);
         char kept[KEPT_NAME_MAX + 1];
         snprintf (kept, sizeof kept, "s:%s", settings->name);
-        if (!limit_is_none (&settings->limit) &&
+        if (!limit_equal (&settings->limit, &(struct limit){0}) &&
             permits_station (self, user, span_text (settings->name)))
             add_limit (limits, span_text (kept), &settings->limit, "settings");
     }

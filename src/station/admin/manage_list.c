@@ -122,20 +122,9 @@ static bool read_type (void *filter, const json_t *value)
 // Add a member that the plan must have, written as in the stored text.
 static bool add_member (struct list_filter *self, const char *name, const json_t *value)
 {
-    if (self->member_count == STORE_MEMBERS_MAX)
-        return false;
-    char *text = json_write (value);
-    int size = snprintf (self->members[self->member_count], MEMBER_SIZE, "\"%s\":%s", name, text);
-    free (text);
-    self->member_count++;
-    return size < MEMBER_SIZE;
+    return self->member_count < STORE_MEMBERS_MAX &&
+           stored_member_text (name, value, self->members[self->member_count++], MEMBER_SIZE);
 }
-
-#define MEMBER_READER(name, is_fit)                                                                \
-    static bool read_##name (void *filter, const json_t *value)                                    \
-    {                                                                                              \
-        return is_fit (value) && add_member (filter, #name, value);                                \
-    }
 
 static bool is_text_or_integer (const json_t *value)
 {

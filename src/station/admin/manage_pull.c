@@ -54,36 +54,20 @@ static bool read_take_wait (void *filter, const json_t *value)
 // Add a member that a plan must have, written as in the stored text.
 static bool add_member (struct take *self, const char *name, const json_t *value)
 {
-    bool short_text = json_is_string (value) && json_string_length (value) <= POLICY_TEXT_MAX;
-    if (self->member_count == TAKE_MEMBERS || !(short_text || json_is_integer (value)))
-        return false;
-    char *text = json_write (value);
-    int size =
-        snprintf (self->members[self->member_count], TAKE_MEMBER_SIZE, "\"%s\":%s", name, text);
-    free (text);
-    self->member_count++;
-    return size < TAKE_MEMBER_SIZE;
+    return self->member_count < TAKE_MEMBERS &&
+           stored_member_text (name, value, self->members[self->member_count++], TAKE_MEMBER_SIZE);
 }
 
-static bool read_tenant (void *filter, const json_t *value)
+static bool is_short_text_or_integer (const json_t *value)
 {
-    return add_member (filter, "tenant", value);
+    return json_is_integer (value) ||
+           (json_is_string (value) && json_string_length (value) <= POLICY_TEXT_MAX);
 }
 
-static bool read_category (void *filter, const json_t *value)
-{
-    return add_member (filter, "category", value);
-}
-
-static bool read_creator (void *filter, const json_t *value)
-{
-    return add_member (filter, "creator", value);
-}
-
-static bool read_kind (void *filter, const json_t *value)
-{
-    return add_member (filter, "kind", value);
-}
+MEMBER_READER (tenant, is_short_text_or_integer)
+MEMBER_READER (category, is_short_text_or_integer)
+MEMBER_READER (creator, is_short_text_or_integer)
+MEMBER_READER (kind, is_short_text_or_integer)
 
 static const struct json_field take_fields[] = {
     {"station", .rule = "want the name of a pull target", .read = read_take_station},

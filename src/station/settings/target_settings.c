@@ -65,33 +65,18 @@ static bool read_kind (const char *value, struct target_settings *ret)
     return true;
 }
 
-static bool read_concurrency (const char *value, struct target_settings *ret)
-{
-    return limit_option_concurrency (value, &ret->limit);
-}
-
-static bool read_rate (const char *value, struct target_settings *ret)
-{
-    return limit_option_rate (value, &ret->limit);
-}
-
-static bool read_burst (const char *value, struct target_settings *ret)
-{
-    return limit_option_burst (value, &ret->limit);
-}
-
 static const struct target_option {
     const char *name;
-    bool (*read) (const char *value, struct target_settings *ret);
+    bool (*read) (const char *value, struct target_settings *ret); // NULL: limit_option_read
     const char *rule;
 } options[] = {
     {"dialect", read_dialect, "want zeronet or microzero"},
     {"mailbox", read_mailbox, "want frame or identity"},
     {"key", read_key, "want a text of 1..255 bytes without a comma"},
     {"curve", read_curve, "want the target's public key, 40 characters of Z85"},
-    {"concurrency", read_concurrency, "want 1..10000 concurrent runs"},
-    {"rate", read_rate, "want starts per second, 0.000001..1000000"},
-    {"burst", read_burst, "want 1..1000000 runs"},
+    {"concurrency", NULL, "want 1..10000 concurrent runs"},
+    {"rate", NULL, "want starts per second, 0.000001..1000000"},
+    {"burst", NULL, "want 1..1000000 runs"},
     {"kind", read_kind, "want the name of a kind, 1..64 of A-Z a-z 0-9 _ . -"},
 };
 
@@ -106,11 +91,13 @@ static int read_option (struct span text, struct target_settings *ret, struct re
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (!span_is (name, options[i].name))
             continue;
-        if (equals && size < sizeof value && options[i].read (value, ret))
+        const struct target_option *option = &options[i];
+        if (equals && size < sizeof value &&
+            (option->read ? option->read (value, ret)
+                          : limit_option_read (option->name, value, &ret->limit)))
             return 0;
         // The reason must not quote the value: it may be a key.
-        return reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name,
-                           options[i].rule);
+        return reason_set (reason, "stations: %s: %s: %s", ret->name, option->name, option->rule);
     }
     // After a key this may be the rest of the key, which must not be shown.
     return reason_set (reason,
