@@ -9,8 +9,8 @@
 #include "prefetch.h"
 #include "callback_book.h"
 #include "callback_state.h"
-#include "presence.h"
 #include "codes.h"
+#include "presence.h"
 #include "manage_flow.h"
 #include "manage_flow_plan.h"
 #include "manage_private.h"
@@ -19,7 +19,6 @@
 #include "plan_json.h"
 #include "publish.h"
 #include "reads.h"
-#include "runs.h"
 #include "reply.h"
 
 // -- remove
@@ -88,23 +87,18 @@ static void on_remove_loaded (void *owner, const struct store_loaded *answer)
 
 // -- handover
 
-struct handover {
-    struct station *station;
-    struct peer *peer;
-};
-
 static void on_standbys_known (void *owner, bool known)
 {
-    struct handover *handover = owner;
-    struct station *self = handover->station;
+    struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
     bool ready = known && self->station_count > 1;
     if (ready)
-        manage_reply (self, handover->peer, 0, "{\"handed_over\":true}");
+        manage_reply (self, inquiry->peer, 0, "{\"handed_over\":true}");
     else if (known)
-        reply_refuse (self, handover->peer, ZPLAN_EBUSY, "handover: no standby is there");
+        reply_refuse (self, inquiry->peer, ZPLAN_EBUSY, "handover: no standby is there");
     else
-        reply_refuse_store (self, handover->peer, STORE_LOST, "");
-    free (handover);
+        reply_refuse_store (self, inquiry->peer, STORE_LOST, "");
+    free (inquiry);
     if (ready && self->phase == PHASE_SERVING)
         station_hand_over (self);
     station_resume (self);
@@ -123,9 +117,7 @@ static void manage_handover (struct station *self, struct request *request,
                       "handover: the embedded Redis has no standby");
         return;
     }
-    struct handover *handover = memory_new (sizeof *handover);
-    *handover = (struct handover){self, peer_keep (self, request)};
-    presence_send_then (self, on_standbys_known, handover);
+    presence_send_then (self, on_standbys_known, inquiry_of_station (self, request));
 }
 
 static void manage_remove (struct station *self, struct request *request,

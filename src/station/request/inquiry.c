@@ -95,8 +95,15 @@ struct inquiry *inquiry_new (struct station *self, struct request *request, stru
     struct plan_name plan;
     if (!manage_plan_name (self, request, text, &plan))
         return NULL;
+    struct inquiry *inquiry = inquiry_of_station (self, request);
+    inquiry->plan = plan;
+    return inquiry;
+}
+
+struct inquiry *inquiry_of_station (struct station *self, struct request *request)
+{
     struct inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct inquiry){self, peer_keep (self, request), plan};
+    *inquiry = (struct inquiry){.station = self, .peer = peer_keep (self, request)};
     return inquiry;
 }
 
