@@ -132,15 +132,9 @@ static bool receive_request (struct station *self)
     return true;
 }
 
-// Stop reading the socket until station_resume.
-static void front_stop_reading (struct station *self)
-{
-    watch_end (&self->request_watch);
-}
-
 void frontend_close_socket (struct station *self)
 {
-    front_stop_reading (self);
+    watch_end (&self->request_watch);
     if (!self->request_socket)
         return;
     // Answer the messages that came before the loss of ownership was known.
@@ -159,7 +153,7 @@ static bool on_request (void *owner)
     int count = 0;
     for (; count < TURN_MESSAGES && clock_mono_us () < until_us; count++) {
         if (store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX) {
-            front_stop_reading (self);
+            watch_end (&self->request_watch); // until station_resume
             more = false;
             break;
         }

@@ -226,7 +226,7 @@ static void on_tick (void *owner)
     }
     redis_process_watch_disk (self);
     peers_tick (self, now_us);
-    reads_tick (self);
+    reads_start_waiting (self);
     pull_tick (self);
     flow_sweep_tick (self);
     flow_runs_tick (self);
@@ -247,13 +247,6 @@ static int resolve_settings (struct station *self, struct link_config *config,
                    redis_config_read (settings, config, reason) || access_start (self, reason)
                ? -1
                : 0;
-}
-
-static void set_packet_limits (struct station *self)
-{
-    const struct limits *limits = &self->settings->limits;
-    self->limits =
-        (struct packet_limits){(size_t)limits->frame_bytes, (size_t)limits->message_bytes};
 }
 
 // Create the store, with what other stations read in Redis about this one.
@@ -335,7 +328,8 @@ struct station *station_new (const struct station_config *options, enum station_
         memcpy (self->caller_secret + i, &part, sizeof part);
     }
     self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
-    set_packet_limits (self);
+    self->limits = (struct packet_limits){(size_t)settings->limits.frame_bytes,
+                                          (size_t)settings->limits.message_bytes};
     bool wrong = resolve_settings (self, &config, reason) != 0;
     if (wrong || start_station (self, &config, reason)) {
         *ret_fault = wrong ? STATION_FAULT_SETTINGS : self->fault;

@@ -151,12 +151,10 @@ static bool on_answer (void *owner)
         packet_clear (&packet);
         count++;
     }
-    bool more = count == TURN_MESSAGES;
-    if (!send_kept (self)) {
+    bool goes_on = send_kept (self);
+    if (!goes_on)
         watch_end (&former->watch); // the timer continues
-        more = false;
-    }
-    return more;
+    return goes_on && count == TURN_MESSAGES;
 }
 
 // Read the answers of the targets again, if they can be forwarded now.
@@ -221,15 +219,6 @@ static void on_owner (void *owner, const struct store_owner *answer)
     connect_to_owner (self, endpoint, server_key);
 }
 
-static void ask_owner (struct forward *self)
-{
-    enum store_state state = store_state (self->station->store);
-    if (self->asking || (state != STORE_STANDBY && state != STORE_SERVING))
-        return;
-    self->asking = true;
-    store_owner (self->station->store, on_owner, self);
-}
-
 // -- timing
 
 static void stop_reading_answers (struct forward *self)
@@ -284,7 +273,11 @@ static void on_tick (void *owner)
     if (!self->context_us && now_us >= self->end_us)
         end_forward (self, now_us);
     if (!self->context_us) {
-        ask_owner (self);
+        enum store_state state = store_state (self->station->store);
+        if (!self->asking && (state == STORE_STANDBY || state == STORE_SERVING)) {
+            self->asking = true;
+            store_owner (self->station->store, on_owner, self);
+        }
         resume_reading (self);
     }
     timer_set (&self->timer, self->station->reactor, TICK_MS);

@@ -27,7 +27,31 @@ struct read {
     bool of_plan; // the answer is one plan
 };
 
-static void on_loaded (void *owner, const struct store_loaded *answer);
+// A read of one plan.
+struct queued_read {
+    struct station *station;
+    struct peer *peer;
+    uint64_t plan_id;
+    store_loaded_fn *reply;
+    void *owner;
+};
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct queued_read loading = *(struct queued_read *)owner;
+    struct peer_load *load = loading.peer->load;
+    int cost = loading.peer->read_cost;
+    free (owner);
+    loading.peer->read_cost = 0; // the read ends here, before the reply
+    loading.peer->has_read = true;
+    if (answer->message.size > SMALL_BYTES)
+        load->small_answers = 0;
+    else if (load->small_answers < SMALL_ANSWERS)
+        load->small_answers++;
+    loading.reply (loading.owner, answer);
+    if (cost) // else the read was dropped, and the load may be freed
+        reads_end (loading.station, load, cost);
+}
 
 // -- peers that have reads waiting
 
@@ -94,8 +118,7 @@ static void start_or_drop_read (struct station *self, struct peer_load *load, en
         read.ask (read.owner);
 }
 
-// Start one read of each peer in turn, as long as the limits allow.
-static void start_waiting_reads (struct station *self)
+void reads_start_waiting (struct station *self)
 {
     struct peer_reads *ring = &self->reading;
     bool granted = true;
@@ -131,7 +154,7 @@ static void queue_read (struct station *self, const struct read *wanted)
     load->waiting_bytes += peer->weight;
     self->reading.waiting_bytes += peer->weight;
     self->kept_bytes -= peer->weight;
-    start_waiting_reads (self);
+    reads_start_waiting (self);
 }
 
 void reads_start (struct station *self, struct peer *peer, read_fn *ask, void *owner)
@@ -144,12 +167,7 @@ void reads_end (struct station *self, struct peer_load *load, int cost)
     load->reads -= cost;
     self->reading.cost -= cost;
     peers_free_if_idle (self, load);
-    start_waiting_reads (self);
-}
-
-void reads_tick (struct station *self)
-{
-    start_waiting_reads (self);
+    reads_start_waiting (self);
 }
 
 void reads_stop (struct station *self)
@@ -160,31 +178,6 @@ void reads_stop (struct station *self)
 }
 
 // -- one plan
-
-struct queued_read {
-    struct station *station;
-    struct peer *peer;
-    uint64_t plan_id;
-    store_loaded_fn *reply;
-    void *owner;
-};
-
-static void on_loaded (void *owner, const struct store_loaded *answer)
-{
-    struct queued_read loading = *(struct queued_read *)owner;
-    struct peer_load *load = loading.peer->load;
-    int cost = loading.peer->read_cost;
-    free (owner);
-    loading.peer->read_cost = 0; // the read ends here, before the reply
-    loading.peer->has_read = true;
-    if (answer->message.size > SMALL_BYTES)
-        load->small_answers = 0;
-    else if (load->small_answers < SMALL_ANSWERS)
-        load->small_answers++;
-    loading.reply (loading.owner, answer);
-    if (cost) // else the read was dropped, and the load may be freed
-        reads_end (loading.station, load, cost);
-}
 
 static void ask_stored_plan (void *owner)
 {

@@ -139,7 +139,7 @@ bool reply_too_much (struct station *self, struct request *request)
 {
     struct reason reason;
     const struct peer_load *load = peers_find (self, request->peer.identity); // NULL: no load
-    if (load && peers_full (self, load))
+    if (load && load->count >= self->settings->limits.requests_peer)
         reason_set (&reason,
                     "max_requests_peer: %" PRId64
                     " requests of this peer wait for their answers; try again in 100 ms",

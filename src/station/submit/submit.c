@@ -163,13 +163,22 @@ static void note_write_failure (struct station *self, const struct store_submitt
                     self->settings->replicas);
 }
 
-// Handle the stored plan of the id, which was in use a moment ago.
+static void refuse_never (struct submission *submission)
+{
+    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+    submission_end (submission);
+}
+
+// Handle the stored plan of the id, which was in use a moment ago. A plan that would never run is
+// refused, unless it repeats an accepted one.
 static void on_id_holder (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
     if (answer->result == STORE_DONE) {
         reply_id_in_use (submission, answer->message);
+    } else if (answer->result == STORE_NONE && submission->never) {
+        refuse_never (submission);
     } else if (answer->result == STORE_NONE) {
         write_submission (submission);
     } else {
@@ -196,7 +205,6 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
-    bool stored = answer->result == STORE_DONE || answer->result == STORE_UNSURE;
     if (answer->result == STORE_DONE)
         self->refusing.text[0] = '\0';
     else
@@ -219,28 +227,8 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     } else {
         reply_refuse_store (self, submission->peer, answer->result, answer->error);
     }
-    if (stored) {
+    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
         publish_added (self, submission->plan);
-    }
-    submission_end (submission);
-    station_resume (self);
-}
-
-// Refuse a plan that would never run, unless it repeats an accepted one.
-static void on_id_holder_read (void *owner, const struct store_loaded *answer)
-{
-    struct submission *submission = owner;
-    struct station *self = submission->station;
-    if (answer->result == STORE_DONE) {
-        reply_id_in_use (submission, answer->message);
-        link_flush (store_link (self->store));
-        station_resume (self);
-        return;
-    }
-    if (answer->result == STORE_NONE)
-        reply_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
-    else
-        reply_refuse_store (self, submission->peer, answer->result, answer->error);
     submission_end (submission);
     station_resume (self);
 }
@@ -255,15 +243,12 @@ static void store_new_plan (struct submission *submission)
     submission->never =
         submission->never || engine_submit (plan, zones_of (self, plan), submission->received,
                                             &submission->misses, &submission->reason) != 0;
-    if (submission->never && !given) {
-        reply_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
-        submission_end (submission);
-        return;
-    }
-    if (submission->never)
-        reads_load (self, submission->peer, plan->id, on_id_holder_read, submission);
-    else
+    if (!submission->never)
         write_submission (submission);
+    else if (given)
+        reads_load (self, submission->peer, plan->id, on_id_holder, submission);
+    else
+        refuse_never (submission);
 }
 
 // Check the params of a flow plan. `flow` NULL: its definition cannot be used, for `reason`.
