@@ -12,7 +12,6 @@
 #include "manage_private.h"
 #include "manage_flow_undo.h"
 #include "missed.h"
-#include "callback_check.h"
 #include "failure_plan.h"
 #include "callback_state.h"
 #include "memory.h"

@@ -6,12 +6,12 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
-#include "callback_check.h"
 #include "permit.h"
 #include "plan_public.h"
 #include "policy.h"
 #include "reads.h"
 #include "reply.h"
+#include "submit.h"
 
 struct kind_inquiry {
     struct station *station;

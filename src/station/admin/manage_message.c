@@ -1,4 +1,5 @@
-// message: a plan as it is stored, with the progress of its run and its last failures.
+// message: a plan as it is stored, with the progress of its run and its last failures. result: the
+// complete last answers to its runs, from its target or each voter.
 #include <stdlib.h>
 
 #include "json.h"
@@ -131,4 +132,34 @@ void manage_message (struct station *self, struct request *request,
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
         reads_start (self, inquiry->peer, ask_message, inquiry);
+}
+
+// -- result
+
+static void on_results_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
+    enum store_result result = inquiry_check (inquiry, answer);
+    if (result == STORE_DONE) {
+        char *json = store_results_json (answer, inquiry->plan.id);
+        manage_reply (self, inquiry->peer, inquiry->plan.id, json);
+        free (json);
+    }
+    inquiry_end (inquiry, result, answer->error);
+    station_resume (self);
+}
+
+static void ask_results (void *owner)
+{
+    struct inquiry *inquiry = owner;
+    store_load_results (inquiry->station->store, inquiry->plan.id, on_results_loaded, inquiry);
+}
+
+void manage_result (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
+    if (inquiry)
+        reads_start (self, inquiry->peer, ask_results, inquiry);
 }

@@ -7,7 +7,6 @@
 
 #include "apply.h"
 #include "codes.h"
-#include "callback_check.h"
 #include "callback_rule.h"
 #include "json.h"
 #include "manage_private.h"

@@ -24,3 +24,13 @@ bool callback_book_full (const struct station *self, struct span source);
 // Find a source that is full, and the number of its callbacks. False: there is none.
 bool callback_book_full_source (const struct station *self, char ret_name[STATION_NAME_MAX + 1],
                                 int64_t *ret_count);
+
+// -- drops: callbacks that failed permanently, the oldest first: those of a source with too many
+// stored callbacks until it is below its limit, and those that stopped a month ago. Each drop is
+// recorded in the history of callbacks
+
+// Drop some callbacks of this source in the background, if it has too many.
+void callback_drop_full (struct station *self, struct span source);
+
+// Drop the callbacks that are too old; called by the periodic upkeep of all plans.
+void callback_drop_old (struct station *self);

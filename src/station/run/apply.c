@@ -1,10 +1,8 @@
-#include "apply.h"
 #include "apply_private.h"
 
 #include <stdlib.h>
 
 #include "callback_book.h"
-#include "callback_drop.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"

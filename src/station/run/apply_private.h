@@ -1,9 +1,8 @@
 // Private to the files of apply.
 #pragma once
 
-#include "cause.h"
+#include "apply.h"
 #include "missed.h"
-#include "runs.h"
 
 // A commit in flight: the facts of the decision, to be able to decide again, and what is reported
 // afterwards.

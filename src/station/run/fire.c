@@ -4,7 +4,6 @@
 
 #include "apply.h"
 #include "callback_book.h"
-#include "callback_drop.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"

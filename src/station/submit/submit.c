@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "callback_check.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
