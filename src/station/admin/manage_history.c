@@ -20,8 +20,8 @@ struct history_question {
     char station[STATION_NAME_MAX + 1];
     char epoch[EPOCH_MAX + 1]; // the epoch of `since`, "" = the current one
     char plan[PLAN_TEXT_SIZE]; // as the requester named it; "" = any
-    bool since_given, after_given;
-    int64_t since;
+    bool after_given;
+    int64_t since;               // -1 = not given
     char statuses[STATUSES + 1]; // one for each status, '1' = wanted; for the store
 };
 
@@ -37,14 +37,6 @@ struct history_request {
 static bool read_plan (void *out, const json_t *value)
 {
     return manage_plan_text (value, out);
-}
-
-static bool read_since (void *filter, const json_t *value)
-{
-    struct history_question *self = filter;
-    self->since = json_integer_value (value);
-    self->since_given = true;
-    return json_is_integer (value) && self->since >= 0;
 }
 
 static bool read_after (void *filter, const json_t *value)
@@ -115,7 +107,7 @@ static bool read_ms (void *ms, const json_t *value)
 static const struct json_field fields[] = {
     {"plan", AS_OWN, FIELD (plan),
      .rule = "want the plan's id as an integer or in hex, or key:NAME", .read = read_plan},
-    {"since", .rule = "want the seq of a broadcast, 0 or above", .read = read_since},
+    {"since", AS_NUMBER, FIELD (since), 0, INT64_MAX, "want the seq of a broadcast, 0 or above"},
     {"epoch", AS_TEXT, FIELD (epoch), 0, EPOCH_MAX, "want the epoch of that broadcast"},
     {"after", .rule = "want the next of the previous page", .read = read_after},
     {"station", AS_TEXT, FIELD (station), 0, STATION_NAME_MAX, "want a target's name"},
@@ -137,10 +129,10 @@ static const struct json_field fields[] = {
 static bool read_question (const struct arguments *arguments, struct history_question *ret,
                            struct reason *reason)
 {
-    *ret = (struct history_question){.store = {.from_end = true, .limit = RUNS_DEFAULT}};
+    *ret =
+        (struct history_question){.store = {.from_end = true, .limit = RUNS_DEFAULT}, .since = -1};
     struct span first = arguments->count ? arguments->at[0] : (struct span){0};
     if (arguments->count == 2) {
-        ret->since_given = true;
         if (span_is (first, "since") &&
             argument_number (arguments->at[1], 0, INT64_MAX, &ret->since))
             return true;
@@ -155,7 +147,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
         return true;
     }
     bool good = json_fields_parse (first, fields, sizeof fields / sizeof *fields, ret, reason);
-    if (good && ret->store.newest && ret->since_given) {
+    if (good && ret->store.newest && ret->since >= 0) {
         reason_set (reason, "newest: since starts at the oldest; give only one of them");
         return false;
     }
@@ -169,7 +161,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
 static bool has_missed_outcomes (const struct history_question *question,
                                  const struct store_history *answer)
 {
-    if (!question->since_given)
+    if (question->since < 0)
         return false;
     bool same = !question->epoch[0] || span_is (answer->epoch, question->epoch);
     if (!same || question->since > answer->seq)
@@ -184,25 +176,20 @@ static bool has_missed_outcomes (const struct history_question *question,
     return (uint64_t)question->since + 1 < first;
 }
 
-// Whether the requester may see this outcome.
-static bool may_see_outcome (const struct history_request *history_request, const json_t *run)
-{
-    const char *station = json_string_value (json_object_get (run, "station"));
-    const char *user = history_request->peer->user;
-    return permits_all_stations (history_request->station, user) ||
-           (station && permits_station (history_request->station, user, span_text (station)));
-}
-
 static json_t *answer_json (const struct history_request *history_request,
                             const struct store_history *answer)
 {
     const struct history_question *question = &history_request->question;
+    const struct station *self = history_request->station;
+    const char *user = history_request->peer->user;
     json_t *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
         if (run && question->store.callbacks) // it was never published
             json_object_set_new (run, "seq", json_integer (0));
-        if (run && may_see_outcome (history_request, run))
+        const char *station = json_string_value (json_object_get (run, "station"));
+        if (run && (permits_all_stations (self, user) ||
+                    (station && permits_station (self, user, span_text (station)))))
             json_array_append (runs, run);
         json_decref (run);
     }
@@ -233,8 +220,8 @@ static void on_history (void *owner, const struct store_history *answer)
     struct history_request *history_request = owner;
     struct station *self = history_request->station;
     struct history_question *question = &history_request->question;
-    bool other_epoch = question->since_given && question->epoch[0] &&
-                       answer->result == STORE_DONE && !span_is (answer->epoch, question->epoch);
+    bool other_epoch = question->since >= 0 && question->epoch[0] && answer->result == STORE_DONE &&
+                       !span_is (answer->epoch, question->epoch);
     // Sequence numbers of another epoch are meaningless: return all that is stored.
     if (other_epoch && !question->store.from_end && !question->after_given) {
         question->store.from_end = true;
@@ -293,7 +280,7 @@ void manage_history (struct station *self, struct request *request,
     if (question->store.output && question->store.limit > OUTPUTS_MAX)
         question->store.limit = OUTPUTS_MAX;
     // Outcomes that were not broadcast are stored after the broadcast before them.
-    if (question->since_given && question->store.from_end && question->since > 0) {
+    if (question->store.from_end && question->since > 0) {
         question->store.from_end = false;
         question->store.seq = (uint64_t)question->since;
     }

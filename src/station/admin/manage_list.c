@@ -234,15 +234,6 @@ static bool matches_title (const struct list_filter *filter, struct span plan)
     return found;
 }
 
-// The progress text that a worker reported for the plan's current run; NULL: none.
-static const char *run_progress (struct station *self, uint64_t id, struct span plan)
-{
-    const struct active_run *active = runs_find (self, id);
-    bool its = active && active->progress && active->run.exec_id == message_exec_id (plan) &&
-               message_number (plan, "plan_state") == PLAN_EXECUTE;
-    return its ? active->progress : NULL;
-}
-
 static bool permits_listed (const struct plan_listing *listing, const struct store_listed *one)
 {
     return permits_plan (listing->station, listing->peer->user, one->station, one->message);
@@ -256,10 +247,12 @@ static bool write_listed (const struct plan_listing *listing, const struct store
     if (!permits_listed (listing, one) || !matches_title (&listing->filter, one->message) ||
         !plan_write_public (one->plan_id, one->message, COMMAND_MAX, text))
         return false;
-    const char *progress = run_progress (listing->station, one->plan_id, one->message);
-    if (progress) {
+    // The progress that a worker reported for the plan's current run.
+    const struct active_run *active = runs_find (listing->station, one->plan_id);
+    if (active && active->progress && active->run.exec_id == message_exec_id (one->message) &&
+        message_number (one->message, "plan_state") == PLAN_EXECUTE) {
         json_text_name (text, &progress_name);
-        json_text_frame (text, span_text (progress));
+        json_text_frame (text, span_text (active->progress));
     }
     json_text_raw (text, span_text ("}"));
     return true;

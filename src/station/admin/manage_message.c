@@ -11,16 +11,6 @@
 #include "reads.h"
 #include "runs.h"
 
-// The last progress that the worker reported for the run in progress; empty if there is none.
-static const char *reported_progress (struct station *self, uint64_t id,
-                                      const struct store_loaded *answer)
-{
-    const struct active_run *active = runs_find (self, id);
-    bool its =
-        active && active->progress && answer->running && answer->exec_id == active->run.exec_id;
-    return its ? active->progress : "";
-}
-
 // Find the place of the plan among its iterations, which is derived and never stored. False: it has
 // none.
 static bool find_iteration (uint64_t id, struct span message, struct run_place *ret)
@@ -43,11 +33,12 @@ static bool find_iteration (uint64_t id, struct span message, struct run_place *
 static char *extra_members (struct station *self, uint64_t id, const struct store_loaded *answer,
                             json_t *failures)
 {
-    const char *progress = reported_progress (self, id, answer);
+    const struct active_run *active =
+        answer->running ? runs_find_run (self, id, answer->exec_id) : NULL;
     struct run_place place;
     json_t *object = json_object ();
-    if (*progress)
-        json_object_set_new (object, "progress", json_string (progress));
+    if (active && active->progress && *active->progress)
+        json_object_set_new (object, "progress", json_string (active->progress));
     if (find_iteration (id, answer->message, &place)) {
         json_object_set_new (object, "current_iteration", json_integer (place.iteration));
         json_object_set_new (object, "current_cycle", json_integer (place.cycle));

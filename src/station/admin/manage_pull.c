@@ -80,13 +80,6 @@ static const struct json_field take_fields[] = {
     {"kind", .rule = "want the name of a kind", .read = read_kind},
 };
 
-// Name a worker that gave no name. It keeps the name by giving it in its next take.
-static void name_worker (struct take *take)
-{
-    if (!take->worker[0])
-        snprintf (take->worker, sizeof take->worker, "w-%016" PRIx64, process_random ());
-}
-
 // Check whether the take is allowed. 0, or the error with its reason.
 static int check_take (struct station *self, const struct request *request, const struct take *take,
                        struct reason *reason)
@@ -133,7 +126,8 @@ void manage_take (struct station *self, struct request *request, const struct ar
         free (take);
         return;
     }
-    name_worker (take);
+    if (!take->worker[0]) // the worker keeps this name by giving it in its next take
+        snprintf (take->worker, sizeof take->worker, "w-%016" PRIx64, process_random ());
     take->peer = peer_keep (self, request);
     if (take->limit)
         pull_take (take);

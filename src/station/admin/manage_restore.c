@@ -27,13 +27,10 @@ static char *join_arguments (const struct arguments *arguments, size_t *ret_size
     size_t size = 0;
     for (size_t i = 1; i < arguments->count; i++)
         size += arguments->at[i].size;
-    char *text = memory_new (size + 1), *at = text;
-    for (size_t i = 1; i < arguments->count; i++) {
-        if (arguments->at[i].size)
-            memcpy (at, arguments->at[i].data, arguments->at[i].size);
-        at += arguments->at[i].size;
-    }
-    *ret_size = size;
+    char *text = memory_new (size + 1);
+    *ret_size = 0;
+    for (size_t i = 1; i < arguments->count; i++)
+        *ret_size = span_put (text, *ret_size, arguments->at[i]);
     return text;
 }
 
@@ -238,13 +235,6 @@ static bool read_number (const json_t *run, const char *name, int64_t max, int64
     return false;
 }
 
-static bool read_missed (const json_t *run, struct missed *ret, struct reason *reason)
-{
-    return read_number (run, "missed", INT64_MAX / 4, &ret->count, reason) &&
-           read_number (run, "missed_first", SCHEDULE_TIME_MAX, &ret->first, reason) &&
-           read_number (run, "missed_last", SCHEDULE_TIME_MAX, &ret->last, reason);
-}
-
 // Read the plan and target of the run, and when it ended.
 static bool read_plan_and_end (const json_t *run, struct store_restored_outcome *ret,
                                struct reason *reason)
@@ -297,7 +287,9 @@ static bool read_run (struct outcomes_restore *self, const json_t *run, struct r
         !read_number (run, "state", PLAN_STATES - 1, &state, reason) ||
         !read_number (run, "exec_id", INT64_MAX, &exec_id, reason) ||
         !read_number (run, "size", INT64_MAX / 4, &size, reason) ||
-        !read_missed (run, &record.missed, reason) ||
+        !read_number (run, "missed", INT64_MAX / 4, &record.missed.count, reason) ||
+        !read_number (run, "missed_first", SCHEDULE_TIME_MAX, &record.missed.first, reason) ||
+        !read_number (run, "missed_last", SCHEDULE_TIME_MAX, &record.missed.last, reason) ||
         !read_frame (run, "title", &room, &record.title, reason) ||
         !read_frame (run, "key", &room, &record.key, reason) ||
         !read_frame (run, "worker", &room, &record.worker, reason) ||

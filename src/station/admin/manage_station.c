@@ -94,15 +94,6 @@ static void store_target (struct station *self, struct request *request,
     store_stations (self->store, target->name, text, LINK_ONCE, on_target_stored, target_write);
 }
 
-static bool copy_argument (struct span argument, char out[TARGET_TEXT_MAX])
-{
-    if (argument.size >= TARGET_TEXT_MAX || memchr (argument.data, '\0', argument.size))
-        return false;
-    memcpy (out, argument.data, argument.size);
-    out[argument.size] = '\0';
-    return true;
-}
-
 static void station_add (struct station *self, struct request *request,
                          const struct arguments *arguments, const struct admin_subcommand *row)
 {
@@ -111,11 +102,12 @@ static void station_add (struct station *self, struct request *request,
     char text[TARGET_TEXT_MAX];
     struct target_settings target = {.origin = ORIGIN_ADDED};
     struct reason reason;
-    if (!copy_argument (argument, text)) {
+    if (argument.size >= sizeof text || memchr (argument.data, '\0', argument.size)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
                       "station: want a text of at most 1023 bytes");
         return;
     }
+    text[span_put (text, 0, argument)] = '\0';
     if (target_settings_parse (text, &target, &reason)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;

@@ -20,14 +20,6 @@ static const char *task_state (const struct task_counts *counts)
     return counts->timed_out ? "timeout" : "not started";
 }
 
-static void count_member_state (struct task_counts *counts, const struct team_member *member)
-{
-    counts->running += span_is (member->state, "running");
-    counts->timed_out += span_is (member->state, "timeout");
-    counts->succeeded += span_is (member->state, "success");
-    counts->failed += span_is (member->state, "fail") || span_is (member->state, "out");
-}
-
 // NULL: the text is empty.
 static json_t *text_json (struct span text)
 {
@@ -61,7 +53,10 @@ static void on_team (void *owner, const struct store_team *answer)
     if (result == STORE_DONE) {
         json_t *workers = json_array ();
         for (size_t i = 0; core_team_member (&answer->team, i, &member); i++) {
-            count_member_state (&counts, &member);
+            counts.running += span_is (member.state, "running");
+            counts.timed_out += span_is (member.state, "timeout");
+            counts.succeeded += span_is (member.state, "success");
+            counts.failed += span_is (member.state, "fail") || span_is (member.state, "out");
             json_array_append_new (workers, member_json (&member));
         }
         manage_reply_json (

@@ -44,17 +44,14 @@ static void add_reason (struct facts *self, const char *why, const char *until, 
                                       "at", at_us > 0 ? when : NULL));
 }
 
-static void explain_closed (struct facts *self)
+static void explain_stopped (struct facts *self)
 {
+    const char *stopped = self->plan->stopped;
     if (self->plan->state == PLAN_CLOSE)
-        add_reason (self, self->plan->stopped ? self->plan->stopped : "it has ended",
+        add_reason (self, stopped ? stopped : "it has ended",
                     "never: it is kept until it is removed", 0);
-}
-
-static void explain_paused (struct facts *self)
-{
     if (self->plan->state == PLAN_PAUSE)
-        add_reason (self, self->plan->stopped ? self->plan->stopped : "it is paused", "reset", 0);
+        add_reason (self, stopped ? stopped : "it is paused", "reset", 0);
 }
 
 static void explain_error (struct facts *self)
@@ -98,21 +95,14 @@ static bool explain_limit (struct facts *self, const struct limit_use *use, cons
     return true;
 }
 
-// The limit of the target: that of the settings, unless one was set by command.
-static struct limit_use target_limit (const struct facts *self)
-{
-    struct limit_use use = self->place->station;
-    const struct target *target = station_target (self->station, self->loaded->station);
-    if (target && !use.set)
-        use.limit = target_settings (target)->limit;
-    return use;
-}
-
 // Add the limits of its target and of its group that block the plan.
 static void explain_limits (struct facts *self)
 {
     char whose[80];
-    struct limit_use use = target_limit (self);
+    struct limit_use use = self->place->station;
+    const struct target *target = station_target (self->station, self->loaded->station);
+    if (target && !use.set) // that of the settings, unless one was set by command
+        use.limit = target_settings (target)->limit;
     snprintf (whose, sizeof whose, "the target %.*s", (int)self->loaded->station.size,
               (const char *)self->loaded->station.data);
     self->limited = explain_limit (self, &use, whose);
@@ -185,16 +175,9 @@ static void explain_retry (struct facts *self)
                 self->place->score_us);
 }
 
-// Add that a worker released the plan, which is therefore delayed beyond its time.
-static void explain_release (struct facts *self)
-{
-    char why[WHY_MAX];
-    snprintf (why, sizeof why, "its worker released it: %s", self->plan->error_info);
-    add_reason (self, why, "the end of the delay", self->place->score_us);
-}
-
 static void explain_time (struct facts *self)
 {
+    char why[WHY_MAX];
     enum plan_state state = self->plan->state;
     bool released = state == PLAN_QUEUE && self->plan->error_info &&
                     plan_due_time (self->plan) * 1000000 <= self->now_us;
@@ -207,9 +190,11 @@ static void explain_time (struct facts *self)
     else if (state == PLAN_EXECUTE && self->place->score_us > self->now_us)
         add_reason (self, "its run is no longer known", "the end of its lease",
                     self->place->score_us);
-    else if (released && self->place->score_us > self->now_us)
-        explain_release (self);
-    else if (state != PLAN_RETRY && self->place->score_us > self->now_us)
+    else if (released && self->place->score_us > self->now_us) {
+        // A worker released the plan, which is therefore delayed beyond its time.
+        snprintf (why, sizeof why, "its worker released it: %s", self->plan->error_info);
+        add_reason (self, why, "the end of the delay", self->place->score_us);
+    } else if (state != PLAN_RETRY && self->place->score_us > self->now_us)
         add_reason (self, "it is not due yet", "its time", self->place->score_us);
 }
 
@@ -290,8 +275,8 @@ static void explain_target (struct facts *self)
 }
 
 static void (*const explainers[]) (struct facts *self) = {
-    explain_closed,    explain_paused, explain_error,  explain_running,        explain_retry,
-    explain_callbacks, explain_time,   explain_misses, explain_queue_position, explain_target,
+    explain_stopped, explain_error,  explain_running,        explain_retry,  explain_callbacks,
+    explain_time,    explain_misses, explain_queue_position, explain_target,
 };
 
 static json_t *why_object (struct facts *self)

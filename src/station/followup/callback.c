@@ -62,16 +62,6 @@ static json_t *reason_json (const struct callback_outcome *outcome)
                                 : json_string (plain[outcome->cancelled]);
 }
 
-// The body in the format of document 002.
-static json_t *task_body (const struct callback_outcome *outcome)
-{
-    if (outcome->decision->succeeded)
-        return json_pack ("{s:o, s:o}", "ext", ext_json (outcome->plan), "result",
-                          result_json (outcome));
-    return json_pack ("{s:I, s:o, s:o}", "task_id", (json_int_t)outcome->plan->id, "error_info",
-                      reason_json (outcome), "ext", ext_json (outcome->plan));
-}
-
 static json_t *event_body (struct station *self, const struct callback_outcome *outcome)
 {
     const struct plan *plan = outcome->plan;
@@ -97,8 +87,15 @@ static char *body_text (struct station *self, const struct callback_outcome *out
 {
     const json_t *rule = outcome->plan->policy->callback;
     const char *form = json_string_value (json_object_get (rule, "form"));
-    bool event = form && strcmp (form, "event") == 0;
-    json_t *body = event ? event_body (self, outcome) : task_body (outcome);
+    json_t *body;
+    if (form && strcmp (form, "event") == 0)
+        body = event_body (self, outcome);
+    else if (outcome->decision->succeeded) // the format of document 002
+        body = json_pack ("{s:o, s:o}", "ext", ext_json (outcome->plan), "result",
+                          result_json (outcome));
+    else
+        body = json_pack ("{s:I, s:o, s:o}", "task_id", (json_int_t)outcome->plan->id, "error_info",
+                          reason_json (outcome), "ext", ext_json (outcome->plan));
     char *text = json_write (body);
     json_decref (body);
     return text;

@@ -269,16 +269,6 @@ static bool must_drop (const struct dropping *self, int64_t stopped_us)
 
 static void list_callbacks (struct dropping *self);
 
-// List the callbacks that an operator resolved, after the failed ones.
-static void list_resolved (struct dropping *self)
-{
-    self->filter.order = STORE_STOPPED;
-    self->filter.state = PLAN_CLOSE;
-    self->filter.after = 0;
-    self->filter.after_us = 0;
-    list_callbacks (self);
-}
-
 static void on_page (void *owner, const struct store_page *page)
 {
     struct dropping *self = owner;
@@ -298,7 +288,12 @@ static void on_page (void *owner, const struct store_page *page)
         self->filter.after_us = page->last_us;
         list_callbacks (self);
     } else if (done && self->filter.order == STORE_DEAD && must_drop (self, 0)) {
-        list_resolved (self);
+        // After the failed ones those that an operator resolved.
+        self->filter.order = STORE_STOPPED;
+        self->filter.state = PLAN_CLOSE;
+        self->filter.after = 0;
+        self->filter.after_us = 0;
+        list_callbacks (self);
     } else {
         station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
         free (self);

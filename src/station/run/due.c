@@ -89,12 +89,6 @@ static int64_t free_slots_of (struct station *self, const struct target *target,
     return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_SLOTS : 0;
 }
 
-// Whether due plans of the target wait for a claim.
-static bool has_ready_plans (struct station *self, const struct target *target)
-{
-    return store_ready (self->store, target_name (target)) > 0;
-}
-
 // Whether a third of the slots is free, which makes a claim worth it. The runs in the other slots
 // keep the target busy during the claim; waiting for half of the slots would let it run dry.
 static bool has_many_slots (struct station *self, const struct target *target, int64_t now_us)
@@ -138,7 +132,7 @@ static int64_t next_claim_us (struct station *self)
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target *target = self->targets[i];
         int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
-        if (!has_ready_plans (self, target))
+        if (store_ready (self->store, target_name (target)) <= 0)
             continue;
         pause_us = again_us < pause_us ? again_us : pause_us;
         many = many || has_many_slots (self, target, now_us);
@@ -176,16 +170,6 @@ bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
                "plans=%zu reason=\"their lease has expired, or nearly; was this process stopped?\"",
                plans);
     return true;
-}
-
-// Send the prefetched plans that are due now.
-static void fire_due_prefetched (struct station *self)
-{
-    for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
-        if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
-            fire_run (self, &plan->claimed);
-        free (plan);
-    }
 }
 
 static void on_claimed (void *owner, const struct store_claim *claim)
@@ -254,7 +238,7 @@ static void claim_plans (struct station *self)
 void due_resume_target (void *owner, struct target *target)
 {
     struct station *self = owner;
-    if (!self->claiming && has_ready_plans (self, target) &&
+    if (!self->claiming && store_ready (self->store, target_name (target)) > 0 &&
         has_many_slots (self, target, clock_mono_us ())) {
         claim_plans (self);
         due_arm (self);
@@ -402,8 +386,11 @@ static void on_timer (void *owner, uint32_t events)
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
         return;
     self->armed_us = INT64_MAX;
-    if (self->prefetched.count)
-        fire_due_prefetched (self);
+    for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
+        if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
+            fire_run (self, &plan->claimed);
+        free (plan);
+    }
     handle_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim_plans (self);

@@ -316,11 +316,6 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     begin_run (self);
 }
 
-static void request_definition (struct firing *self)
-{
-    flow_book_get (self->station, self->key_station, 0, on_definition, self);
-}
-
 static void on_former_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
@@ -329,7 +324,7 @@ static void on_former_run (void *owner, bool found, const char *damage)
     else if (!found && is_undo_run (self))
         fail_run (self, "the run that is to be undone was removed"); // never run it forward again
     else if (!found)
-        request_definition (self);
+        flow_book_get (self->station, self->key_station, 0, on_definition, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         begin_run (self);
     else
@@ -337,15 +332,6 @@ static void on_former_run (void *owner, bool found, const char *damage)
 }
 
 // -- checking a run in progress
-
-static void remove_superseded_plan (struct firing *self, struct flow_live *live)
-{
-    store_delete_plan (self->station->store, span_text (self->key_station), self->plan->id,
-                       self->plan->caller);
-    flow_events_plan_deleted (live, span_text (self->key_station), self->plan->id);
-    flow_events_publish (live);
-    firing_destroy (self);
-}
 
 // Check the call in the calling run. That run may have cancelled this one, and its flow plan may be
 // gone: if the owner died in between, nobody else completes the cancellation.
@@ -366,7 +352,11 @@ static void check_live_run (struct firing *self)
     int64_t now_ms = store_now_us (self->station->store) / 1000;
     struct reason reason;
     if (is_superseded (self, live)) {
-        remove_superseded_plan (self, live);
+        struct span target = span_text (self->key_station);
+        store_delete_plan (self->station->store, target, self->plan->id, self->plan->caller);
+        flow_events_plan_deleted (live, target, self->plan->id);
+        flow_events_publish (live);
+        firing_destroy (self);
         return;
     }
     check_caller (self);
@@ -487,5 +477,5 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
     else if (claim == FLOW_CLAIM_RETRY && plan->flow_run)
         flow_runs_load (self, plan->flow_run, on_former_run, firing);
     else
-        request_definition (firing);
+        flow_book_get (self, firing->key_station, 0, on_definition, firing);
 }

@@ -116,15 +116,12 @@ static void time_out_offer (struct offer_call *self)
 
 // -- the offer
 
-static char *run_text (const struct offer_call *self)
-{
-    uint64_t exec_id = self->run.exec_id;
-    return plan_run_text (self->plan, exec_id, plan_nominal (self->plan, exec_id));
-}
-
 static void publish_offered (const struct offer_call *self)
 {
-    char *json = publish_has_event_subscribers (self->station) ? run_text (self) : NULL;
+    uint64_t exec_id = self->run.exec_id;
+    char *json = publish_has_event_subscribers (self->station)
+                     ? plan_run_text (self->plan, exec_id, plan_nominal (self->plan, exec_id))
+                     : NULL;
     self->station->counters.runs_sent++;
     publish_event (self->station, &(struct notice){.event = ZPLAN_EVENT_EXEC,
                                                    .plan_id = self->plan->id,

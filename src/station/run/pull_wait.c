@@ -442,12 +442,6 @@ void pull_wake (struct station *self, const char *name, int64_t places)
 
 // -- timeouts and the periodic check
 
-static int64_t count_offers (struct station *self, const struct take_queue *queue)
-{
-    int64_t offers = store_offers (self->store, queue->name);
-    return offers < WAKES_MAX ? offers : WAKES_MAX;
-}
-
 static void answer_expired_takes (struct take_queue *queue, int64_t now_us)
 {
     for (struct take *take = queue->first, *next; take; take = next) {
@@ -467,8 +461,10 @@ void pull_tick (struct station *self)
     bool looks = now_us >= self->pull->look_us && station_store_up (self);
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
         answer_expired_takes (queue, now_us);
-        if (looks && queue->first && queue->asking == 0)
-            pull_wake (self, queue->name, count_offers (self, queue));
+        int64_t offers = looks && queue->first && queue->asking == 0
+                             ? store_offers (self->store, queue->name)
+                             : 0;
+        pull_wake (self, queue->name, offers < WAKES_MAX ? offers : WAKES_MAX);
     }
     if (looks)
         self->pull->look_us = now_us + LOOK_US;

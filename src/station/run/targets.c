@@ -62,11 +62,6 @@ static void on_connected (void *owner, struct target *target)
     link_flush (store_link (self->store));
 }
 
-static void on_responsive (void *owner, struct target *target)
-{
-    unresponsive_ends (owner, target);
-}
-
 // -- the identity of a target's connections
 
 struct identity_call {
@@ -93,28 +88,22 @@ static void on_identity (void *owner, const struct store_identity *answer)
     free (call);
 }
 
-// The name under which identities are stored: host and request endpoint. It survives a restart, and
-// no two stations share it.
-static void identity_home (const struct station *self, char *out, size_t size)
-{
-    char host[HOST_NAME_MAX + 1] = "";
-    gethostname (host, sizeof host - 1);
-    snprintf (out, size, "%s %s", host, self->settings->request);
-}
-
 // Ask the store for the identity of the connections; it stores the random one made here if it has
 // none. That is printable and without NUL, as such a target uses strlen on it, and does not start
 // with '*', '-' or '#', which the target reserves for its own routes.
 static void request_identity (void *owner, struct target *target)
 {
     struct station *self = owner;
-    char home[HOST_NAME_MAX + SETTING_TEXT_MAX + 2];
+    // Identities are stored under host and request endpoint: that survives a restart, and no two
+    // stations share it.
+    char host[HOST_NAME_MAX + 1] = "", home[HOST_NAME_MAX + SETTING_TEXT_MAX + 2];
+    gethostname (host, sizeof host - 1);
+    snprintf (home, sizeof home, "%s %s", host, self->settings->request);
     struct identity_call *call = memory_new (sizeof *call);
     call->station = self;
     memcpy (call->target, target_name (target), sizeof call->target);
     snprintf (call->fresh, sizeof call->fresh, "+zplan-%016" PRIx64 "%016" PRIx64,
               process_random (), process_random ());
-    identity_home (self, home, sizeof home);
     store_identity (self->store,
                     &(struct store_identity_wish){.home = home,
                                                   .target = call->target,
@@ -176,7 +165,7 @@ int targets_add (struct station *self, const struct target_settings *settings,
     const struct target_events events = {.message = results_handle_packet,
                                          .turn_ended = due_resume_target,
                                          .connected = on_connected,
-                                         .responsive = on_responsive,
+                                         .responsive = unresponsive_ends,
                                          .needs_identity = request_identity,
                                          .owner = self,
                                          .limits = &self->limits};

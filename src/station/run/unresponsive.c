@@ -36,13 +36,6 @@ static void keep_run (struct station *self, struct active_run *active, int64_t u
                                                .cause = CAUSE_KEPT});
 }
 
-static void set_unresponsive (struct station *self, struct target *target)
-{
-    response_set_unresponsive (target_response (target), clock_wall_us () / 1000000);
-    log_event (LEVEL_WARN, "target.unresponsive", "station=%s unanswered=%d timeout_ms=%" PRId64,
-               target_name (target), target_unanswered (target), self->settings->send_timeout_ms);
-}
-
 bool unresponsive_keeps (struct station *self, struct active_run *active)
 {
     struct target *target = active->target;
@@ -60,8 +53,12 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
     if (verdict == NO_STATUS_RETRY)
         return false;
     if (verdict == NO_STATUS_UNRESPONSIVE) {
-        if (!response->unresponsive)
-            set_unresponsive (self, target);
+        if (!response->unresponsive) {
+            response_set_unresponsive (response, clock_wall_us () / 1000000);
+            log_event (LEVEL_WARN, "target.unresponsive",
+                       "station=%s unanswered=%d timeout_ms=%" PRId64, target_name (target),
+                       target_unanswered (target), self->settings->send_timeout_ms);
+        }
         target_check_stuck (target);
         const struct active_run *probe = find_probe_run (self, target);
         if (!probe || probe == active) {
@@ -74,8 +71,9 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
     return true;
 }
 
-void unresponsive_ends (struct station *self, struct target *target)
+void unresponsive_ends (void *owner, struct target *target)
 {
+    struct station *self = owner;
     int64_t until_us = clock_mono_us () + timeout_us (self);
     log_event (LEVEL_INFO, "target.responsive", "station=%s unanswered=%d", target_name (target),
                target_unanswered (target));
