@@ -139,13 +139,10 @@ static void manage_remove (struct station *self, struct request *request,
 // allowed.
 static json_t *rights_json (const struct access_key *key)
 {
-    static const char *const names[] = {"submit", "observe", "manage", "result", "signal"};
-    static const unsigned bits[] = {CURVE_ROLE_SUBMIT, CURVE_ROLE_OBSERVE, CURVE_ROLE_MANAGE,
-                                    CURVE_ROLE_RESULT, CURVE_ROLE_SIGNAL};
     json_t *roles = json_array ();
-    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
-        if (!key || access_has_role (key, bits[i]))
-            json_array_append_new (roles, json_string (names[i]));
+    for (size_t i = 0; i < ROLES; i++)
+        if (!key || access_has_role (key, role_names[i].role))
+            json_array_append_new (roles, json_string (role_names[i].name));
     bool bound = key && key->stations[0];
     return json_pack ("{s:o, s:o, s:o}", "name", key ? json_string (key->name) : json_null (),
                       "roles", roles, "stations",
@@ -161,8 +158,7 @@ void manage_whoami (struct station *self, struct request *request,
         permit_roles (self, &request->peer, ROLES_ANY);
         return;
     }
-    json_t *answer = rights_json (key);
-    manage_reply_json (self, &request->peer, 0, answer);
+    manage_reply_json (self, &request->peer, 0, rights_json (key));
 }
 
 // -- the commands
@@ -173,57 +169,51 @@ static const struct admin_command {
     unsigned roles; // any of these roles is sufficient
     manage_fn *run;
     const char *usage;
-    enum { NEEDS_REDIS, NEEDS_NOTHING } needs;
+    bool without_redis; // it is answered while Redis is away, too
 } commands[] = {
-    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_REDIS},
-    {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID", NEEDS_REDIS},
-    {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID", NEEDS_REDIS},
-    {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID", NEEDS_REDIS},
-    {"reset", 1, 1, CURVE_ROLE_MANAGE, manage_reset, "reset ID", NEEDS_REDIS},
-    {"close", 1, 1, CURVE_ROLE_MANAGE, manage_close, "close ID", NEEDS_REDIS},
-    {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_skip, "skip ID COUNT", NEEDS_REDIS},
+    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]"},
+    {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID"},
+    {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID"},
+    {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID"},
+    {"reset", 1, 1, CURVE_ROLE_MANAGE, manage_reset, "reset ID"},
+    {"close", 1, 1, CURVE_ROLE_MANAGE, manage_close, "close ID"},
+    {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_skip, "skip ID COUNT"},
     {"run", 1, 2, CURVE_ROLE_MANAGE, manage_run,
-     "run ID, of a flow plan [batch and params as JSON]", NEEDS_REDIS},
-    {"cancel", 1, 2, CURVE_ROLE_MANAGE, manage_cancel, "cancel ID or RUN/STEP [REASON]",
-     NEEDS_REDIS},
+     "run ID, of a flow plan [batch and params as JSON]"},
+    {"cancel", 1, 2, CURVE_ROLE_MANAGE, manage_cancel, "cancel ID or RUN/STEP [REASON]"},
     {"callback", 2, 3, CURVE_ROLE_MANAGE, manage_callback,
-     "callback test TARGET CALLBACK as JSON, callback redeliver ID", NEEDS_REDIS},
-    {"done", 1, 2, CURVE_ROLE_MANAGE, manage_done, "done ID [REMARK]", NEEDS_REDIS},
+     "callback test TARGET CALLBACK as JSON, callback redeliver ID"},
+    {"done", 1, 2, CURVE_ROLE_MANAGE, manage_done, "done ID [REMARK]"},
     {"update", 2, 2, CURVE_ROLE_MANAGE, manage_update,
-     "update ID FIELDS, a JSON object with the revision", NEEDS_REDIS},
+     "update ID FIELDS, a JSON object with the revision"},
     {"next", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, manage_next,
-     "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
+     "next ID or PLAN as JSON, [COUNT]"},
     {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
-     "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
-    {"result", 1, 1, CURVE_ROLE_OBSERVE, manage_result, "result ID", NEEDS_REDIS},
+     "history [ID, filter as JSON, or since SEQ]"},
+    {"result", 1, 1, CURVE_ROLE_OBSERVE, manage_result, "result ID"},
     {"forget", 1, 1, CURVE_ROLE_MANAGE, manage_forget,
-     "forget ENTRIES, a JSON object with the epoch", NEEDS_REDIS},
+     "forget ENTRIES, a JSON object with the epoch"},
     {"restore", 2, 8, CURVE_ROLE_MANAGE, manage_restore,
-     "restore plan PLAN, or history OUTCOMES, JSON in one or more arguments", NEEDS_REDIS},
+     "restore plan PLAN, or history OUTCOMES, JSON in one or more arguments"},
     {"station", 1, 2, ROLES_ANY, manage_station,
-     "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
-    {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take REQUEST, a JSON object with the station",
-     NEEDS_REDIS},
+     "station list, add NAME=TYPE@ENDPOINT, or remove NAME"},
+    {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take REQUEST, a JSON object with the station"},
     {"alive", 1, 1, CURVE_ROLE_RESULT, manage_alive,
-     "alive RUN, a JSON object with plan and worker", NEEDS_REDIS},
+     "alive RUN, a JSON object with plan and worker"},
     {"report", 1, 1, CURVE_ROLE_RESULT, manage_report,
-     "report RUN, a JSON object with plan, worker and state", NEEDS_REDIS},
-    {"team", 1, 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_RESULT, manage_team, "team ID", NEEDS_REDIS},
-    {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID or RUN/STEP", NEEDS_REDIS},
-    {"kind", 1, 3, ROLES_ANY, manage_kind, "kind list, get NAME, put NAME FIELDS, or remove NAME",
-     NEEDS_REDIS},
+     "report RUN, a JSON object with plan, worker and state"},
+    {"team", 1, 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_RESULT, manage_team, "team ID"},
+    {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID or RUN/STEP"},
+    {"kind", 1, 3, ROLES_ANY, manage_kind, "kind list, get NAME, put NAME FIELDS, or remove NAME"},
     {"flow", 1, 4, ROLES_ANY, manage_flow,
      "flow list, get NAME, check or put DEFINITION, use NAME VERSION, remove NAME; runs, show RUN, "
-     "log RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN",
-     NEEDS_REDIS},
-    {"limit", 1, 3, ROLES_ANY, manage_limit, "limit list, set NAME LIMIT, or remove NAME",
-     NEEDS_REDIS},
-    {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover", NEEDS_REDIS},
-    {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats", NEEDS_REDIS},
-    {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", NEEDS_NOTHING},
-    {"load", 0, 1, CURVE_ROLE_OBSERVE, manage_load, "load [from, to and step as JSON]",
-     NEEDS_REDIS},
-    {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", NEEDS_NOTHING},
+     "log RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN"},
+    {"limit", 1, 3, ROLES_ANY, manage_limit, "limit list, set NAME LIMIT, or remove NAME"},
+    {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover"},
+    {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats"},
+    {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", .without_redis = true},
+    {"load", 0, 1, CURVE_ROLE_OBSERVE, manage_load, "load [from, to and step as JSON]"},
+    {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", .without_redis = true},
 };
 
 static void run_admin_command (struct station *self, struct request *request,
@@ -245,20 +235,13 @@ static void run_admin_command (struct station *self, struct request *request,
                              arguments.count, command->usage);
         return;
     }
-    if (command->needs != NEEDS_NOTHING && reply_too_much (self, request))
+    if (!command->without_redis && reply_too_much (self, request))
         return;
-    if (command->needs != NEEDS_NOTHING && !station_store_up (self)) {
+    if (!command->without_redis && !station_store_up (self)) {
         reply_refuse_store (self, &request->peer, STORE_LOST, "");
         return;
     }
     command->run (self, request, &arguments);
-}
-
-// Whether `name` is this command. Case is ignored, as everywhere in MicroZero.
-static bool is_command (struct span name, const char *command)
-{
-    return name.size == strlen (command) && name.size &&
-           strncasecmp ((const char *)name.data, command, name.size) == 0;
 }
 
 void manage_request (struct station *self, struct request *request)
@@ -270,7 +253,9 @@ void manage_request (struct station *self, struct request *request)
         return;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (is_command (name, commands[i].name)) {
+        // Case is ignored, as everywhere in MicroZero.
+        if (name.size == strlen (commands[i].name) &&
+            strncasecmp ((const char *)name.data, commands[i].name, name.size) == 0) {
             run_admin_command (self, request, &commands[i]);
             return;
         }

@@ -40,6 +40,17 @@ struct run_outcome {
     void *owner;
 };
 
+// The outcome of a run in flight for this cause.
+static inline struct run_outcome run_outcome_of (struct active_run *active, enum cause cause,
+                                                 const char *reason)
+{
+    return (struct run_outcome){.plan = active->plan,
+                                .key_station = span_text (active->key_station),
+                                .run = &active->run,
+                                .cause = cause,
+                                .reason = reason};
+}
+
 // The lease, in seconds, of a run of this plan that starts now.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan);
 

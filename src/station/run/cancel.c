@@ -42,14 +42,10 @@ bool cancel_run (struct active_run *active, const char *reason, applied_fn *done
     const uint64_t plan_id = active->plan_id, exec_id = active->run.exec_id;
     // A prefetched run is dropped unsent, so its target need not be notified.
     bool sent = !prefetch_drop (self, plan_id);
-    struct decision decision =
-        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                                   .key_station = span_text (active->key_station),
-                                                   .run = &active->run,
-                                                   .cause = CAUSE_CANCEL,
-                                                   .reason = reason,
-                                                   .done = done,
-                                                   .owner = owner});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_CANCEL, reason);
+    outcome.done = done;
+    outcome.owner = owner;
+    struct decision decision = apply_outcome (self, &outcome);
     if (decision.commit == COMMIT_END)
         late_remember (self, plan_id, exec_id, active->key_station);
     bool notified = sent && cancel_notify (active, reason);

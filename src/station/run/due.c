@@ -257,12 +257,8 @@ static void handle_missing_status (struct station *self, struct active_run *acti
         return;
     snprintf (reason, sizeof reason, "no status within %" PRId64 " ms",
               self->settings->send_timeout_ms);
-    struct decision decision =
-        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                                   .key_station = span_text (active->key_station),
-                                                   .run = &active->run,
-                                                   .cause = CAUSE_NO_STATUS,
-                                                   .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_NO_STATUS, reason);
+    struct decision decision = apply_outcome (self, &outcome);
     if (commit_ends_run (decision.commit))
         runs_drop (&active);
     else

@@ -19,6 +19,8 @@
 struct firing {
     struct station *station;
     struct plan *plan; // in its running state
+    bool of_step;      // the plan is of a flow's step:
+    struct plan_step step;
     enum flow_claim claim;
     uint64_t exec_id;
     char key_station[STATION_NAME_MAX + 1];
@@ -37,11 +39,23 @@ static void firing_destroy (struct firing *self)
     free (self);
 }
 
+static void set_plan (struct firing *self, struct plan *plan)
+{
+    plan_destroy (&self->plan);
+    self->plan = plan;
+    self->of_step = plan_step_parse (plan->step, &self->step);
+}
+
 // Whether this run undoes a sub-flow with the undo steps of that flow.
 static bool is_undo_run (const struct firing *self)
 {
-    struct plan_step step;
-    return plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
+    return self->of_step && self->step.kind == STEP_UNDO;
+}
+
+// Whether this run is that of a sub-flow.
+static bool is_sub_flow (const struct firing *self)
+{
+    return self->of_step && self->step.kind == STEP_FLOW;
 }
 
 // Whether another plan of the run supersedes this one. A command placed it to reopen an ended run
@@ -154,12 +168,11 @@ static void on_former_run (void *owner, bool found, const char *damage);
 // Record the run of a sub-flow in the step that called it, to be shown from now on.
 static void notify_parent (const struct firing *self)
 {
-    struct plan_step call;
-    if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
-        return;
-    struct flow_live *parent = flow_live_find (self->station, call.run);
-    if (parent && flow_call_generation (parent, call.step, call.item) == call.generation)
-        flow_call_set_run (parent, call.step, call.item, self->plan->flow_run);
+    const struct plan_step *call = &self->step;
+    struct flow_live *parent =
+        is_sub_flow (self) ? flow_live_find (self->station, call->run) : NULL;
+    if (parent && flow_call_generation (parent, call->step, call->item) == call->generation)
+        flow_call_set_run (parent, call->step, call->item, self->plan->flow_run);
 }
 
 static void begin_flow_run (void *owner)
@@ -278,8 +291,7 @@ static void on_run_committed (void *owner, const struct store_committed *answer)
         plan->flow_run = self->plan->flow_run;
         plan->exec_id = self->exec_id;
         plan->state = PLAN_EXECUTE;
-        plan_destroy (&self->plan);
-        self->plan = plan;
+        set_plan (self, plan);
         if (self->claim == FLOW_CLAIM_RETRY && plan->flow_run)
             flow_runs_load (station, plan->flow_run, on_former_run, self);
         else
@@ -300,12 +312,11 @@ static void on_run_committed (void *owner, const struct store_committed *answer)
 static void on_definition (void *owner, const struct flow *flow, int version, const char *reason)
 {
     struct firing *self = owner;
-    struct plan_step step;
     if (!flow) {
         fail_run (self, reason);
         return;
     }
-    if (plan_step_parse (self->plan->step, &step) && step.depth > FLOW_DEPTH_MAX) {
+    if (self->of_step && self->step.depth > FLOW_DEPTH_MAX) {
         fail_run (self, "sub-flows nest at most 16 levels");
         return;
     }
@@ -337,12 +348,11 @@ static void on_former_run (void *owner, bool found, const char *damage)
 // gone: if the owner died in between, nobody else completes the cancellation.
 static void check_caller (const struct firing *self)
 {
-    struct plan_step call;
-    if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
-        return;
-    struct flow_live *caller = flow_live_find (self->station, call.run);
-    if (caller && flow_call_generation (caller, call.step, call.item) == call.generation)
-        flow_call_check (caller, call.step, call.item);
+    const struct plan_step *call = &self->step;
+    struct flow_live *caller =
+        is_sub_flow (self) ? flow_live_find (self->station, call->run) : NULL;
+    if (caller && flow_call_generation (caller, call->step, call->item) == call->generation)
+        flow_call_check (caller, call->step, call->item);
 }
 
 // Check the loaded run in progress: end, time out, or continue it.
@@ -383,11 +393,9 @@ static void check_live_run (struct firing *self)
 static void on_caller (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    struct plan_step call;
-    plan_step_parse (self->plan->step, &call);
     (void)damage;
     if (flow_runs_has (self->station, self->plan->flow_run) &&
-        (!found || flow_runs_has (self->station, call.run)))
+        (!found || flow_runs_has (self->station, self->step.run)))
         check_live_run (self);
     else
         firing_destroy (self); // Redis is away: it is claimed again when its lease expires
@@ -396,13 +404,12 @@ static void on_caller (void *owner, bool found, const char *damage)
 static void on_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    struct plan_step call;
     if (damage)
         fail_damaged (self, damage);
     else if (!found)
         fail_run (self, "the run of the flow is gone");
-    else if (plan_step_parse (self->plan->step, &call) && call.kind == STEP_FLOW)
-        flow_runs_load (self->station, call.run, on_caller, self);
+    else if (is_sub_flow (self))
+        flow_runs_load (self->station, self->step.run, on_caller, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         check_live_run (self);
     else
@@ -415,14 +422,13 @@ static void on_run (void *owner, bool found, const char *damage)
 static void expire_timer (struct firing *self)
 {
     struct station *station = self->station;
-    struct plan_step step;
-    plan_step_parse (self->plan->step, &step);
     FAILPOINT ("flow_timer");
     // The step may have ended since the claim.
     if (store_exec_id (station->store, self->plan->id) == self->exec_id) {
         store_delete_plan (station->store, span_text (self->key_station), self->plan->id,
                            self->plan->caller);
-        flow_runs_ended (station, &(struct flow_call_end){.step = step, .text = self->failure});
+        flow_runs_ended (station,
+                         &(struct flow_call_end){.step = self->step, .text = self->failure});
     }
     firing_destroy (self);
 }
@@ -430,10 +436,8 @@ static void expire_timer (struct firing *self)
 static void on_timer_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    struct plan_step step;
     (void)damage;
-    plan_step_parse (self->plan->step, &step);
-    if (!found || flow_runs_has (self->station, step.run))
+    if (!found || flow_runs_has (self->station, self->step.run))
         expire_timer (self); // also if the run is gone: the timer is dropped
     else
         requeue_firing (self);
@@ -444,16 +448,14 @@ static void on_timed_call (void *owner, const struct store_loaded *answer)
 {
     struct firing *self = owner;
     struct station *station = self->station;
-    struct plan_step step;
     struct reason ignored;
     struct plan *call = NULL;
-    plan_step_parse (self->plan->step, &step);
     if (answer->result == STORE_DONE)
-        call = plan_from_stored_json (flow_timer_call (&step), answer->message, &ignored);
+        call = plan_from_stored_json (flow_timer_call (&self->step), answer->message, &ignored);
     if (call && call->error_info)
         self->failure = memory_text (call->error_info);
     plan_destroy (&call);
-    flow_runs_load (station, step.run, on_timer_run, self);
+    flow_runs_load (station, self->step.run, on_timer_run, self);
     station_resume (station);
 }
 
@@ -463,15 +465,15 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
                 enum flow_claim claim)
 {
     struct firing *firing = memory_new (sizeof *firing);
-    struct plan_step step;
-    *firing = (struct firing){
-        .station = self, .plan = plan_keep (plan), .claim = claim, .exec_id = claimed->exec_id};
+    *firing = (struct firing){.station = self, .claim = claim, .exec_id = claimed->exec_id};
+    set_plan (firing, plan_keep (plan));
     memcpy (firing->key_station, claimed->station.data, claimed->station.size);
-    bool timer = plan_step_parse (plan->step, &step) && step.kind == STEP_TIMER;
-    if (timer && flow_timer_call (&step) != plan->id)
-        store_load (self->store, flow_timer_call (&step), LINK_REPEAT, on_timed_call, firing);
+    bool timer = firing->of_step && firing->step.kind == STEP_TIMER;
+    uint64_t call = timer ? flow_timer_call (&firing->step) : plan->id;
+    if (call != plan->id)
+        store_load (self->store, call, LINK_REPEAT, on_timed_call, firing);
     else if (timer)
-        flow_runs_load (self, step.run, on_timer_run, firing);
+        flow_runs_load (self, firing->step.run, on_timer_run, firing);
     else if (claim == FLOW_CLAIM_CHECK)
         flow_runs_load (self, plan->flow_run, on_run, firing);
     else if (claim == FLOW_CLAIM_RETRY && plan->flow_run)

@@ -202,15 +202,11 @@ static void handle_answer (struct active_run *active, const struct target *targe
         }
         votes_reason (active, &answer.tally, reason, sizeof reason);
     }
-    struct decision decision =
-        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                                   .key_station = span_text (active->key_station),
-                                                   .run = &active->run,
-                                                   .cause = CAUSE_ANSWER,
-                                                   .answer = &answer,
-                                                   .message = message,
-                                                   .voter = voter,
-                                                   .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_ANSWER, reason);
+    outcome.answer = &answer;
+    outcome.message = message;
+    outcome.voter = voter;
+    struct decision decision = apply_outcome (self, &outcome);
     keep_or_drop_run (active, &decision);
 }
 
@@ -225,13 +221,9 @@ static void time_out_vote (struct active_run *active)
                             .target = TARGET_VOTE,
                             .tally = ballot_tally (votes_ballot (active), POLL_TIMEOUT)};
     votes_reason (active, &answer.tally, reason, sizeof reason);
-    struct decision decision = apply_outcome (
-        active->station, &(struct run_outcome){.plan = active->plan,
-                                               .key_station = span_text (active->key_station),
-                                               .run = &active->run,
-                                               .cause = CAUSE_ANSWER,
-                                               .answer = &answer,
-                                               .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_ANSWER, reason);
+    outcome.answer = &answer;
+    struct decision decision = apply_outcome (active->station, &outcome);
     keep_or_drop_run (active, &decision);
 }
 
@@ -243,12 +235,8 @@ static void time_out_run (struct active_run *active)
     const uint64_t plan_id = active->plan_id, exec_id = active->run.exec_id;
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               active->plan->policy->timeout_s);
-    struct decision decision =
-        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                                   .key_station = span_text (active->key_station),
-                                                   .run = &active->run,
-                                                   .cause = CAUSE_TIMEOUT,
-                                                   .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_TIMEOUT, reason);
+    struct decision decision = apply_outcome (self, &outcome);
     cancel_notify (active, reason);
     active = runs_find_run (self, plan_id, exec_id); // the notification may have ended it
     if (active)

@@ -30,10 +30,8 @@ static void keep_run (struct station *self, struct active_run *active, int64_t u
     if (!extend)
         return;
     active->extended_us = now_us;
-    apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                               .key_station = span_text (active->key_station),
-                                               .run = &active->run,
-                                               .cause = CAUSE_KEPT});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_KEPT, NULL);
+    apply_outcome (self, &outcome);
 }
 
 bool unresponsive_keeps (struct station *self, struct active_run *active)
