@@ -5,7 +5,6 @@
 #include "prefetch.h"
 #include "codes.h"
 #include "late.h"
-
 #include "failpoint.h"
 #include "flow_runs_private.h"
 #include "memory.h"
