@@ -8,7 +8,6 @@
 #include "access.h"
 #include "prefetch.h"
 #include "callback_book.h"
-#include "callback_state.h"
 #include "codes.h"
 #include "presence.h"
 #include "manage_flow.h"

@@ -12,7 +12,6 @@
 #include "memory.h"
 #include "permit.h"
 #include "publish.h"
-#include "target_names.h"
 #include "targets.h"
 
 enum { BETWEEN_US = 1000000 }; // at least between two tests

@@ -13,7 +13,7 @@
 #include "manage_flow_undo.h"
 #include "missed.h"
 #include "failure_plan.h"
-#include "callback_state.h"
+#include "callback_book.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
@@ -24,7 +24,6 @@
 #include "submit.h"
 #include "zones.h"
 #include "reply.h"
-#include "target_names.h"
 
 struct plan_change {
     struct inquiry inquiry;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "arguments.h"
-#include "callback_state.h"
+#include "callback_book.h"
 #include "codes.h"
 #include "json.h"
 #include "manage_private.h"

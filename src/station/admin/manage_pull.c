@@ -13,7 +13,6 @@
 #include "pull.h"
 #include "reads.h"
 #include "reply.h"
-#include "target_names.h"
 #include "targets.h"
 
 enum {

@@ -9,7 +9,6 @@
 #include "permit.h"
 #include "targets.h"
 #include "reply.h"
-#include "target_names.h"
 
 // A target that is being added or removed.
 struct target_write {

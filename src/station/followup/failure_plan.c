@@ -11,7 +11,7 @@
 #include "output.h"
 #include "permit.h"
 #include "target.h"
-#include "target_names.h"
+#include "inquiry.h"
 #include "plan_message.h"
 
 enum { SECOND_US = 1000000, TRIES = 10, FIRST_WAIT_S = 10 };

@@ -85,3 +85,11 @@ struct admin_subcommand {
 void manage_subcommand (struct station *self, struct request *request,
                         const struct arguments *arguments, const struct admin_subcommand *rows,
                         size_t count, const char *usage);
+
+// -- unknown targets: the reason names only the targets that the user may know
+
+// The error for a target that station_target did not find: it does not exist (ZPLAN_ENOTFIND), or
+// the targets in Redis are not read yet (ZPLAN_ENET). `field` is the field that named it. The
+// reason lists the existing targets that this user may know.
+int target_not_found (const struct station *self, const char *user, const char *field,
+                      struct span name, struct reason *reason);

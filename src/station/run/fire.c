@@ -8,7 +8,6 @@
 #include "codes.h"
 #include "failpoint.h"
 #include "flow_book.h"
-#include "flow_fire.h"
 #include "log.h"
 #include "plan_json.h"
 #include "plan_message.h"

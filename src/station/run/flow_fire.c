@@ -1,4 +1,4 @@
-#include "flow_fire.h"
+#include "fire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

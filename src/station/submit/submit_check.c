@@ -5,7 +5,7 @@
 #include "plan_message.h"
 #include "submit.h"
 #include "submit_private.h"
-#include "target_names.h"
+#include "inquiry.h"
 #include "zones.h"
 #include "failure_plan.h"
 #include "targets.h"
