@@ -86,7 +86,6 @@ static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct
     return changed;
 }
 
-// Check the frames as those of a submission.
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason)
 {

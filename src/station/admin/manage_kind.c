@@ -37,29 +37,20 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
     return json_pack ("{s:o}", "kinds", kinds);
 }
 
-static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *answer)
-{
-    if (answer->count == 0 && self->command == KIND_PUT) {
-        reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
-        return;
-    }
-    if (answer->count == 0 && self->command != KIND_LIST) {
-        reply_refuse_format (self->station, self->peer, ZPLAN_ENOTFIND, "kind: no kind %s is known",
-                             quoted (span_text (self->name)));
-        return;
-    }
-    json_t *object = self->command == KIND_REMOVE ? NULL : kinds_json (self, answer);
-    manage_reply_json (self->station, self->peer, 0, object);
-}
-
 static void on_kinds (void *owner, const struct store_kinds *answer)
 {
     struct kind_inquiry *self = owner;
     struct station *station = self->station;
-    if (answer->result == STORE_DONE)
-        answer_kinds (self, answer);
-    else
+    if (answer->result != STORE_DONE)
         reply_refuse_store (station, self->peer, answer->result, answer->error);
+    else if (answer->count == 0 && self->command == KIND_PUT)
+        reply_refuse (station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
+    else if (answer->count == 0 && self->command != KIND_LIST)
+        reply_refuse_format (station, self->peer, ZPLAN_ENOTFIND, "kind: no kind %s is known",
+                             quoted (span_text (self->name)));
+    else
+        manage_reply_json (station, self->peer, 0,
+                           self->command == KIND_REMOVE ? NULL : kinds_json (self, answer));
     free (self);
     station_resume (station);
 }

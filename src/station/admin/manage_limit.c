@@ -89,32 +89,22 @@ static json_t *limits_json (struct station *self, const char *user,
     return json_pack ("{s:o}", "limits", limits);
 }
 
-static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)
-{
-    if (self->command == LIMIT_SET && !answer->done) {
-        reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
-        return;
-    }
-    if (self->command == LIMIT_REMOVE && !answer->done) {
-        reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
-                      "limit: no limit of this name is set");
-        return;
-    }
-    json_t *object =
-        self->command == LIMIT_LIST ? limits_json (self->station, self->peer->user, answer) : NULL;
-    manage_reply_json (self->station, self->peer, 0, object);
-    if (self->command != LIMIT_LIST)
-        due_wake (self->station); // the limit may allow more runs now
-}
-
 static void on_limits (void *owner, const struct store_limits *answer)
 {
     struct limit_inquiry *self = owner;
     struct station *station = self->station;
-    if (answer->result == STORE_DONE)
-        answer_limits (self, answer);
-    else
+    if (answer->result != STORE_DONE) {
         reply_refuse_store (station, self->peer, answer->result, answer->error);
+    } else if (self->command == LIMIT_LIST) {
+        manage_reply_json (station, self->peer, 0, limits_json (station, self->peer->user, answer));
+    } else if (answer->done) {
+        manage_reply (station, self->peer, 0, NULL);
+        due_wake (station); // the limit may allow more runs now
+    } else if (self->command == LIMIT_SET) {
+        reply_refuse (station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
+    } else {
+        reply_refuse (station, self->peer, ZPLAN_ENOTFIND, "limit: no limit of this name is set");
+    }
     free (self);
     station_resume (station);
 }

@@ -336,23 +336,18 @@ static void reply_page (const struct plan_listing *listing, const struct store_p
 
 static void ask_page (void *owner);
 
-static void list_next_page (struct plan_listing *self, const struct store_listed *last)
-{
-    struct list_filter *filter = &self->filter;
-    filter->store.after = last->plan_id;
-    filter->store.after_us = last->score_us;
-    filter->store.after_station = filter->after_station;
-    filter->after_station[span_put (filter->after_station, 0, last->station)] = '\0';
-    ask_page (self);
-}
-
 static void on_listed (void *owner, const struct store_page *page)
 {
     struct plan_listing *listing = owner;
     struct station *self = listing->station;
+    struct list_filter *filter = &listing->filter;
     struct store_listed last;
     if (page->result == STORE_DONE && !last_visible_place (listing, page, &last)) {
-        list_next_page (listing, &last);
+        filter->store.after = last.plan_id;
+        filter->store.after_us = last.score_us;
+        filter->store.after_station = filter->after_station;
+        filter->after_station[span_put (filter->after_station, 0, last.station)] = '\0';
+        ask_page (listing);
         return;
     }
     if (page->result == STORE_DONE)

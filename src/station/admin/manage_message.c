@@ -108,7 +108,6 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         free (json);
     }
     inquiry_end (inquiry, result, answer->error);
-    station_resume (self);
 }
 
 static void ask_message (void *owner)
@@ -130,15 +129,13 @@ void manage_message (struct station *self, struct request *request,
 static void on_results_loaded (void *owner, const struct store_loaded *answer)
 {
     struct inquiry *inquiry = owner;
-    struct station *self = inquiry->station;
     enum store_result result = inquiry_check (inquiry, answer);
     if (result == STORE_DONE) {
         char *json = store_results_json (answer, inquiry->plan.id);
-        manage_reply (self, inquiry->peer, inquiry->plan.id, json);
+        manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
         free (json);
     }
     inquiry_end (inquiry, result, answer->error);
-    station_resume (self);
 }
 
 static void ask_results (void *owner)

@@ -119,28 +119,23 @@ static int64_t due_time_s (const struct station *self, const struct plan *plan)
     return plan->state == PLAN_RETRY ? engine_retry_time (plan) : plan_due_time (plan);
 }
 
-static void reply_existing (struct plan_restore *self, struct span message)
-{
-    char id[IDENT_SIZE];
-    struct reason reason;
-    struct plan *stored = plan_from_stored_json (self->plan->id, message, &reason);
-    if (stored && submit_repeats (self->plan, stored)) {
-        manage_reply (self->station, self->peer, self->plan->id, "{\"restored\":0}");
-    } else {
-        reply_refuse_format (self->station, self->peer, ZPLAN_EPLAN,
-                             "plan_id: %s is in use by another plan",
-                             ident_text (self->plan->id, id));
-    }
-    plan_destroy (&stored);
-}
-
 static void on_existing_plan (void *owner, const struct store_loaded *answer)
 {
     struct plan_restore *self = owner;
-    if (answer->result == STORE_DONE || answer->result == STORE_NONE)
-        reply_existing (self, answer->message);
+    char id[IDENT_SIZE];
+    struct reason reason;
+    struct plan *stored = NULL;
+    if (answer->result == STORE_DONE)
+        stored = plan_from_stored_json (self->plan->id, answer->message, &reason);
+    if (stored && submit_repeats (self->plan, stored))
+        manage_reply (self->station, self->peer, self->plan->id, "{\"restored\":0}");
+    else if (answer->result == STORE_DONE || answer->result == STORE_NONE)
+        reply_refuse_format (self->station, self->peer, ZPLAN_EPLAN,
+                             "plan_id: %s is in use by another plan",
+                             ident_text (self->plan->id, id));
     else
         reply_refuse_store (self->station, self->peer, answer->result, answer->error);
+    plan_destroy (&stored);
     plan_restore_end (self);
 }
 

@@ -331,6 +331,22 @@ static void count_outcome (const struct applying *self)
     run_counts_end (&target_tally (target)->runs, run_end_of (succeeded, self->status), took_us);
 }
 
+static void report_written (struct applying *self, const struct store_committed *answer)
+{
+    bool ends = self->decision.commit != COMMIT_LEASE;
+    count_outcome (self);
+    if (answer->seq)
+        applying_broadcast (self, answer);
+    if (ends && self->cause != CAUSE_NO_SLOT && self->cause != CAUSE_CALLBACKS_FULL)
+        applying_publish_events (self, answer->seq);
+    if (self->called)
+        applying_publish_called (self, answer);
+    if (self->callback)
+        publish_added (self->station, self->callback);
+    if (ends)
+        station_run_ended (self->station);
+}
+
 static void on_committed (void *owner, const struct store_committed *answer)
 {
     struct applying *applying = owner;
@@ -346,23 +362,12 @@ static void on_committed (void *owner, const struct store_committed *answer)
     FAILPOINT (applying_is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
-    if (answer->result == STORE_DONE)
-        count_outcome (applying);
-    if (answer->result != STORE_DONE) {
+    if (answer->result == STORE_DONE) {
+        report_written (applying, answer);
+    } else {
         applying_forward (applying);
         applying_log_failure (applying, answer);
     }
-    if (answer->result == STORE_DONE && answer->seq)
-        applying_broadcast (applying, answer);
-    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
-        applying->cause != CAUSE_NO_SLOT && applying->cause != CAUSE_CALLBACKS_FULL)
-        applying_publish_events (applying, answer->seq);
-    if (answer->result == STORE_DONE && applying->called)
-        applying_publish_called (applying, answer);
-    if (answer->result == STORE_DONE && applying->callback)
-        publish_added (self, applying->callback);
-    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE)
-        station_run_ended (self);
     struct active_run *active = runs_find_run (self, applying->plan_id, applying->run.exec_id);
     if (active)
         active->leasing_us = 0;

@@ -306,7 +306,6 @@ int targets_ensure_pull (struct station *self, const char *name, struct reason *
     snprintf (text, sizeof text, "%s=pull", name);
     if (target_settings_parse (text, &settings, reason) || targets_add (self, &settings, reason))
         return -1;
-    snprintf (text, sizeof text, "%s=pull", name);
     store_stations (self->store, name, text, LINK_REPEAT, on_pull_stored, self);
     return 0;
 }

@@ -33,7 +33,6 @@ void submission_end (struct submission *submission)
 
 // -- answers of the store
 
-// `reply_text` NULL: it is a new plan.
 void submission_accept (struct submission *submission, const char *reply_text)
 {
     reply_send (submission->station, submission->peer,
@@ -54,8 +53,7 @@ bool submit_repeats (const struct plan *plan, const struct plan *stored)
 
 int64_t submission_next (const struct plan *plan)
 {
-    bool over = plan->state == PLAN_CLOSE;
-    return over ? 0 : plan->plan_time;
+    return plan->state == PLAN_CLOSE ? 0 : plan->plan_time;
 }
 
 // Reply that the plan is stored and will run, but too few replicas have acknowledged it.
@@ -84,7 +82,6 @@ static void on_existing_replicated (void *owner, bool enough)
     submission_end (submission);
 }
 
-// Reply that the plan exists once enough replicas have it; the submission ends.
 void submission_accept_existing (struct submission *submission)
 {
     link_replicate (store_link (submission->station->store), on_existing_replicated, submission);
