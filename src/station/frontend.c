@@ -8,7 +8,6 @@
 #include "dialect.h"
 #include "manage.h"
 #include "permit.h"
-#include "reply.h"
 #include "results.h"
 #include "submit.h"
 #include "turn.h"

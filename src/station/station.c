@@ -40,7 +40,6 @@
 #include "pull.h"
 #include "reads.h"
 #include "reload.h"
-#include "runs.h"
 #include "redis_process.h"
 #include "sockets.h"
 #include "state_folder.h"

@@ -18,7 +18,6 @@
 #include "plan_json.h"
 #include "publish.h"
 #include "reads.h"
-#include "reply.h"
 
 // -- remove
 

@@ -9,7 +9,6 @@
 #include "memory.h"
 #include "reads.h"
 #include "results.h"
-#include "reply.h"
 #include "utf8.h"
 
 struct cancel {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "apply.h"
-#include "arguments.h"
 #include "codes.h"
 #include "flow_book.h"
 #include "manage_flow_plan.h"
@@ -20,10 +19,8 @@
 #include "plan_update.h"
 #include "publish.h"
 #include "reads.h"
-#include "runs.h"
 #include "submit.h"
 #include "zones.h"
-#include "reply.h"
 
 struct plan_change {
     struct inquiry inquiry;

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "arguments.h"
 #include "callback_book.h"
 #include "codes.h"
 #include "json.h"
@@ -11,7 +10,6 @@
 #include "permit.h"
 #include "pull.h"
 #include "reads.h"
-#include "reply.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32, STATUSES = 256 };
 

@@ -10,7 +10,6 @@
 #include "plan_public.h"
 #include "policy.h"
 #include "reads.h"
-#include "reply.h"
 #include "submit.h"
 
 struct kind_inquiry {

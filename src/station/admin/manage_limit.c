@@ -7,7 +7,6 @@
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
-#include "reply.h"
 #include "due.h"
 
 enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // prefix and name; names of targets are no longer

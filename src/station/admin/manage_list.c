@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "arguments.h"
 #include "codes.h"
 #include "dialect.h"
 #include "json.h"
@@ -16,7 +15,6 @@
 #include "publish.h"
 #include "reads.h"
 #include "runs.h"
-#include "reply.h"
 #include "stored_text.h"
 
 enum {

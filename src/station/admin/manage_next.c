@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "access.h"
-#include "arguments.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "misses.h"
@@ -10,7 +9,6 @@
 #include "plan_json.h"
 #include "reads.h"
 #include "zones.h"
-#include "reply.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
 

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "arguments.h"
 #include "clock.h"
 #include "json.h"
 #include "manage_private.h"
@@ -12,7 +11,6 @@
 #include "process.h"
 #include "pull.h"
 #include "reads.h"
-#include "reply.h"
 #include "targets.h"
 
 enum {

@@ -18,7 +18,6 @@
 #include "reads.h"
 #include "submit.h"
 #include "zones.h"
-#include "reply.h"
 
 // -- the text: the arguments after the first, joined, as a plan may be larger than a frame
 

@@ -8,7 +8,6 @@
 #include "memory.h"
 #include "permit.h"
 #include "targets.h"
-#include "reply.h"
 
 // A target that is being added or removed.
 struct target_write {

@@ -9,7 +9,6 @@
 #include "permit.h"
 #include "pull.h"
 #include "redis_info.h"
-#include "reply.h"
 
 static json_t *target_stats (struct station *self, struct target *target)
 {

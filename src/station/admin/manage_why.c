@@ -17,7 +17,6 @@
 #include "due.h"
 #include "runs.h"
 #include "zones.h"
-#include "reply.h"
 
 enum { NO_ANSWER_SIZE = 64 + RFC3339_SIZE };
 enum { WHY_MAX = PLAN_WORDS_MAX + 128 }; // texts of the plan must not be cut within UTF-8

@@ -78,14 +78,13 @@ static void write_tally (struct station *self, const char *source,
 
 static void write_changed_tallies (struct station *self)
 {
-    zlistx_t *names = zhashx_keys (self->callbacks->sources);
-    for (const char *name = zlistx_first (names); name; name = zlistx_next (names)) {
-        struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
+    zhashx_t *sources = self->callbacks->sources;
+    for (struct kept_callbacks *tally = zhashx_first (sources); tally;
+         tally = zhashx_next (sources)) {
         if (tally->changed)
-            write_tally (self, name, tally);
+            write_tally (self, zhashx_cursor (sources), tally);
         tally->changed = false;
     }
-    zlistx_destroy (&names);
 }
 
 // Add the numbers of Redis to the changes counted during the request.

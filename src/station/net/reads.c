@@ -32,6 +32,7 @@ struct queued_read {
     struct station *station;
     struct peer *peer;
     uint64_t plan_id;
+    bool with_place; // the answer has the plan's place in the queue
     store_loaded_fn *reply;
     void *owner;
 };
@@ -182,32 +183,30 @@ void reads_stop (struct station *self)
 static void ask_stored_plan (void *owner)
 {
     const struct queued_read *loading = owner;
-    store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
+    if (loading->with_place)
+        store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
+    else
+        store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
 }
 
-static void ask_stored_place (void *owner)
-{
-    const struct queued_read *loading = owner;
-    store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
-}
-
-static void queue_plan_read (const struct queued_read *wanted, read_fn *ask)
+static void queue_plan_read (const struct queued_read *wanted)
 {
     struct queued_read *loading = memory_new (sizeof *loading);
     *loading = *wanted;
-    queue_read (
-        wanted->station,
-        &(struct read){.peer = wanted->peer, .ask = ask, .owner = loading, .of_plan = true});
+    queue_read (wanted->station, &(struct read){.peer = wanted->peer,
+                                                .ask = ask_stored_plan,
+                                                .owner = loading,
+                                                .of_plan = true});
 }
 
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,
                  void *owner)
 {
-    queue_plan_read (&(struct queued_read){self, peer, plan_id, reply, owner}, ask_stored_plan);
+    queue_plan_read (&(struct queued_read){self, peer, plan_id, false, reply, owner});
 }
 
 void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
                        store_loaded_fn *reply, void *owner)
 {
-    queue_plan_read (&(struct queued_read){self, peer, plan_id, reply, owner}, ask_stored_place);
+    queue_plan_read (&(struct queued_read){self, peer, plan_id, true, reply, owner});
 }

@@ -20,7 +20,6 @@ struct peer *peer_keep (struct station *self, const struct request *request)
     struct peer *copy = memory_new (sizeof *copy);
     const struct span bytes[] = {peer->identity, peer->requester, peer->request_id};
     *copy = *peer;
-    copy->copy = copy;
     copy->kept = frames_copy (bytes, 3);
     copy->identity = copy->kept->at[0];
     copy->requester = copy->kept->at[1];
@@ -40,14 +39,13 @@ void peer_add_weight (struct station *self, struct peer *peer, size_t bytes)
 
 static void peer_release (struct station *self, struct peer *peer)
 {
-    struct peer *copy = peer->copy;
-    if (!copy)
+    if (!peer->kept)
         return;
-    struct peer_load *load = copy->load;
-    int cost = copy->read_cost;
-    self->kept_bytes -= copy->weight;
-    free (copy->kept);
-    free (copy);
+    struct peer_load *load = peer->load;
+    int cost = peer->read_cost;
+    self->kept_bytes -= peer->weight;
+    free (peer->kept);
+    free (peer);
     load->count--;
     if (cost)
         reads_end (self, load, cost);

@@ -65,7 +65,7 @@ static char *make_outcome_record (const struct applying *self, const struct plan
     char step[OUTCOME_STEP_SIZE], trace[TRACE_SIZE];
     struct outcome_record record = {
         .title = plan->description,
-        .key = plan->policy ? policy_key (plan->policy) : (struct span){0},
+        .key = policy_key (plan->policy),
         .nominal = nominal,
         .status = plan->last_state,
         .state = plan->state,

@@ -16,7 +16,6 @@
 #include "fire.h"
 #include "log.h"
 #include "results.h"
-#include "runs.h"
 #include "unresponsive.h"
 #include "callback_book.h"
 #include "codes.h"
@@ -300,11 +299,10 @@ enum {
 static void on_requeued (void *owner, enum store_result result, const char *error)
 {
     struct station *self = owner;
-    if (result == STORE_DONE) {
+    if (result == STORE_DONE)
         self->counters.requeued++;
-    } else if (result == STORE_ERROR) {
+    else if (result == STORE_ERROR)
         log_event (LEVEL_ERROR, "plan.requeue_failed", "error=%s", quoted (span_text (error)));
-    }
 }
 
 // Re-queue a plan that is missing in the queue, by an edit or a data loss, although its message

@@ -13,7 +13,6 @@
 #include "plan_message.h"
 #include "publish.h"
 #include "pull.h"
-#include "runs.h"
 #include "unresponsive.h"
 #include "zones.h"
 

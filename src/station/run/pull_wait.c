@@ -14,7 +14,6 @@
 #include "plan_json.h"
 #include "plan_message.h"
 #include "pull.h"
-#include "reply.h"
 
 enum {
     WAITERS_MAX = 4096,

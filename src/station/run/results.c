@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "answer_text.h"
-#include "apply.h"
 #include "cancel.h"
 #include "clock.h"
 #include "codes.h"

@@ -13,7 +13,6 @@
 #include "memory.h"
 #include "process.h"
 #include "results.h"
-#include "runs.h"
 #include "socket.h"
 #include "unresponsive.h"
 
@@ -259,13 +258,6 @@ static int64_t add_stored_targets (struct station *self, const struct store_stat
     return (int64_t)stored;
 }
 
-static void on_default_stored (void *owner, const struct store_stations *answer)
-{
-    add_stored_targets (owner, answer);
-    if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
-        station_targets_read (owner);
-}
-
 // Handle the added targets. Without any target a default one is added, as by `station add`, so that
 // a station alone is useful. It is stored and stays when other targets are added later, so its
 // plans keep their target.
@@ -279,7 +271,7 @@ static void on_added_targets (void *owner, const struct store_stations *answer)
                    "station=" TARGET_DEFAULT " reason=\"no target is "
                    "named by the settings or was added\"");
         store_stations (self->store, TARGET_DEFAULT, TARGET_DEFAULT "=pull", LINK_REPEAT,
-                        on_default_stored, self);
+                        on_added_targets, self);
         link_flush (store_link (self->store));
     } else if (answer->result == STORE_DONE || answer->result == STORE_ERROR) {
         station_targets_read (self);

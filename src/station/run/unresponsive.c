@@ -7,11 +7,6 @@
 #include "clock.h"
 #include "log.h"
 
-static int64_t timeout_us (const struct station *self)
-{
-    return self->settings->send_timeout_ms * 1000;
-}
-
 // The run of the probe, if it is in memory: it has no status yet, or waits for its retry.
 static const struct active_run *find_probe_run (struct station *self, const struct target *target)
 {
@@ -37,7 +32,7 @@ static void keep_run (struct station *self, struct active_run *active, int64_t u
 bool unresponsive_keeps (struct station *self, struct active_run *active)
 {
     struct target *target = active->target;
-    int64_t until_us = clock_mono_us () + timeout_us (self);
+    int64_t until_us = clock_mono_us () + self->settings->send_timeout_ms * 1000;
     if (!target || !target_connection (target))
         return false;
     struct response *response = target_response (target);
@@ -46,8 +41,9 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
     if (present && target_paused (target)) // its messages wait in the socket
         verdict = NO_STATUS_WAIT;
     else if (present)
-        verdict = response_find_cause (response, active->number, timeout_us (self),
-                                       clock_mono_us (), &until_us);
+        verdict =
+            response_find_cause (response, active->number, self->settings->send_timeout_ms * 1000,
+                                 clock_mono_us (), &until_us);
     if (verdict == NO_STATUS_RETRY)
         return false;
     if (verdict == NO_STATUS_UNRESPONSIVE) {
@@ -72,7 +68,7 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
 void unresponsive_ends (void *owner, struct target *target)
 {
     struct station *self = owner;
-    int64_t until_us = clock_mono_us () + timeout_us (self);
+    int64_t until_us = clock_mono_us () + self->settings->send_timeout_ms * 1000;
     log_event (LEVEL_INFO, "target.responsive", "station=%s unanswered=%d", target_name (target),
                target_unanswered (target));
     for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))

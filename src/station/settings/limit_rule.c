@@ -46,14 +46,10 @@ bool limit_equal (const struct limit *a, const struct limit *b)
 
 json_t *limit_rule_json (const struct limit *limit)
 {
-    json_t *object = json_object ();
-    if (limit->concurrency)
-        json_object_set_new (object, "concurrency", json_integer (limit->concurrency));
-    if (limit->rate > 0)
-        json_object_set_new (object, "rate", json_real (limit->rate));
-    if (limit->burst)
-        json_object_set_new (object, "burst", json_integer (limit->burst));
-    return object;
+    return json_pack ("{s:o*, s:o*, s:o*}", "concurrency",
+                      limit->concurrency ? json_integer (limit->concurrency) : NULL, "rate",
+                      limit->rate > 0 ? json_real (limit->rate) : NULL, "burst",
+                      limit->burst ? json_integer (limit->burst) : NULL);
 }
 
 // -- settings

@@ -14,15 +14,10 @@ const struct bounds bounds_submit = {
 
 void histogram_add (struct histogram *self, const struct bounds *bounds, int64_t us)
 {
-    size_t low = 0, high = bounds->count;
+    size_t at = 0;
     us = us > 0 ? us : 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (us <= bounds->le_us[middle])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    self->counts[low]++;
+    while (at < bounds->count && us > bounds->le_us[at])
+        at++;
+    self->counts[at]++;
     self->sum_us += (uint64_t)us;
 }

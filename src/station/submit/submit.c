@@ -20,7 +20,6 @@
 #include "publish.h"
 #include "reads.h"
 #include "zones.h"
-#include "reply.h"
 
 enum { CALLER_MASKED_SIZE = 5 };
 

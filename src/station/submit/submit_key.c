@@ -11,7 +11,6 @@
 #include "reads.h"
 #include "submit.h"
 #include "submit_private.h"
-#include "reply.h"
 #include "runs.h"
 
 int submission_check_key (const struct plan_fields *fields, struct span scope, uint64_t *id,
