@@ -37,7 +37,6 @@ static bool read_key (struct station *self, struct request *request, struct span
                       struct plan_name *ret)
 {
     struct span scope = {0};
-    struct reason reason;
     const char *user = request->peer.user;
     if (!permits_all_stations (self, user)) {
         scope = permit_sole_station (self, user);
@@ -61,8 +60,7 @@ static bool read_key (struct station *self, struct request *request, struct span
         return false;
     }
     ret->id = plan_key_id (scope, name);
-    reason_set (&reason, "%s", quoted (name));
-    snprintf (ret->name, sizeof ret->name, "%s", reason.text);
+    snprintf (ret->name, sizeof ret->name, "%s", quoted (name));
     return true;
 }
 

@@ -75,7 +75,7 @@ static struct take_queue *find_or_create_queue (struct station *self, const char
 
 static void queue_add (struct take *take)
 {
-    struct take_queue *queue = find_or_create_queue (take->station, take->name);
+    struct take_queue *queue = take->queue;
     take->waits = true;
     take->next = NULL;
     *queue->last = take;
@@ -85,7 +85,7 @@ static void queue_add (struct take *take)
 
 static void queue_remove (struct take *take)
 {
-    struct take_queue *queue = find_queue (take->station, take->name);
+    struct take_queue *queue = take->queue;
     struct take **at = &queue->first;
     while (*at != take)
         at = &(*at)->next;
@@ -184,11 +184,8 @@ static void ask_for_plans (struct take *take);
 static void retry_waiting_takes (struct station *self, struct take_queue *queue);
 
 // Update the queue after a waiting take was retried, and retry the next ones.
-static void finish_retry (struct station *self, const char *name, bool got, bool limited)
+static void finish_retry (struct station *self, struct take_queue *queue, bool got, bool limited)
 {
-    struct take_queue *queue = find_queue (self, name);
-    if (!queue)
-        return;
     queue->asking--;
     queue->free -= got && !queue->probe_mode && queue->free > 0;
     if (queue->probe_mode && limited && !got)
@@ -208,17 +205,6 @@ static void arm_rate_timer (struct station *self)
         return;
     left_us = first_us - clock_mono_us ();
     timer_set (&self->pull->timer, self->reactor, left_us > 0 ? (left_us + 999) / 1000 : 0);
-}
-
-// Note that a limit kept this take from getting plans.
-static void note_limit (struct station *self, const char *name, int64_t wait_ms)
-{
-    struct take_queue *queue = find_queue (self, name);
-    if (!queue)
-        return;
-    queue->limited = true;
-    queue->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
-    arm_rate_timer (self);
 }
 
 static void retry_limited_take (struct station *self, struct take_queue *queue)
@@ -264,10 +250,9 @@ static void on_taken (void *owner, const struct store_taken *answer)
 {
     struct take *take = owner;
     struct station *self = take->station;
-    char name[STATION_NAME_MAX + 1];
+    struct take_queue *queue = take->queue;
     bool limited = answer->result == STORE_DONE && answer->taken.limited;
     bool waited = take->waits, got = answer->result == STORE_DONE && answer->taken.count > 0;
-    memcpy (name, take->name, sizeof name);
     take->asking = false;
     if (answer->result == STORE_DONE && !got && answer->taken.next && ++take->pages < PAGES_MAX) {
         take->from = answer->taken.next;
@@ -286,10 +271,14 @@ static void on_taken (void *owner, const struct store_taken *answer)
     } else if (!waited) {
         queue_add (take);
     }
-    if (limited)
-        note_limit (self, name, answer->taken.wait_ms);
+    if (limited) { // a limit kept the take from getting plans
+        int64_t wait_ms = answer->taken.wait_ms;
+        queue->limited = true;
+        queue->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
+        arm_rate_timer (self);
+    }
     if (waited)
-        finish_retry (self, name, got, limited);
+        finish_retry (self, queue, got, limited);
     if (answer->result == STORE_DONE)
         link_flush (store_link (self->store));
     station_resume (self);
@@ -299,7 +288,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
 // lately.
 static bool note_asker (struct take *take)
 {
-    struct take_queue *queue = find_or_create_queue (take->station, take->name);
+    struct take_queue *queue = take->queue;
     int64_t now_us = clock_mono_us ();
     if (strcmp (queue->asker, take->worker) != 0) {
         memcpy (queue->asker, take->worker, sizeof queue->asker);
@@ -335,6 +324,7 @@ void pull_take (struct take *take)
     struct target *target = station_target (take->station, span_text (take->name));
     if (target)
         target_tally (target)->asked_s = clock_wall_us () / 1000000;
+    take->queue = find_or_create_queue (take->station, take->name);
     ask_for_plans (take);
 }
 
