@@ -57,9 +57,8 @@ static json_t *ext_json (const struct plan *plan)
 
 static json_t *reason_json (const struct callback_outcome *outcome)
 {
-    static const char *const plain[] = {"failed", "cancelled"};
     return outcome->reason.size ? json_from_frame (outcome->reason)
-                                : json_string (plain[outcome->cancelled]);
+                                : json_string (outcome->cancelled ? "cancelled" : "failed");
 }
 
 static json_t *event_body (struct station *self, const struct callback_outcome *outcome)

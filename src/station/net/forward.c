@@ -242,16 +242,6 @@ static void close_forward_sockets (struct forward *self)
     }
 }
 
-// Close the sockets. The last messages may still be sent before the context ends; nothing blocks on
-// that.
-static void end_forward (struct forward *self, int64_t now_us)
-{
-    close_forward_sockets (self);
-    self->context_us = now_us + 2 * LINGER_MS * 1000;
-    log_event (LEVEL_INFO, "forward.end", "passed=%llu dropped=%llu",
-               (unsigned long long)self->passed, (unsigned long long)self->dropped);
-}
-
 // Close everything and forget the state, so that a forwarding can begin.
 static void forward_reset (struct forward *self)
 {
@@ -270,8 +260,13 @@ static void on_tick (void *owner)
         forward_reset (self);
         return;
     }
-    if (!self->context_us && now_us >= self->end_us)
-        end_forward (self, now_us);
+    if (!self->context_us && now_us >= self->end_us) {
+        close_forward_sockets (self);
+        // The last messages may still be sent before the context ends; nothing blocks on that.
+        self->context_us = now_us + 2 * LINGER_MS * 1000;
+        log_event (LEVEL_INFO, "forward.end", "passed=%llu dropped=%llu",
+                   (unsigned long long)self->passed, (unsigned long long)self->dropped);
+    }
     if (!self->context_us) {
         enum store_state state = store_state (self->station->store);
         if (!self->asking && (state == STORE_STANDBY || state == STORE_SERVING)) {

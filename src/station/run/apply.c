@@ -73,14 +73,6 @@ static void extend_lease (struct station *self, struct active_run *active, int64
                         active->run.exec_id, lease_s);
 }
 
-// Whether Redis may hold a team of workers for the run.
-static bool may_have_team (const struct applying *self, const struct plan *plan)
-{
-    const struct target *target = station_target (self->station, span_text (self->key_station));
-    return (target && target_type (target) == TARGET_PULL) ||
-           (plan->policy && plan->policy->workers.count);
-}
-
 // -- the end of a flow's step
 
 // Report the end of the call to the flow, which continues.
@@ -184,6 +176,10 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
     }
     prepare_consequences (self, plan, nominal);
     struct span target = span_text (self->key_station);
+    const struct target *known = station_target (station, target);
+    // Whether Redis may hold a team of workers for the run.
+    bool has_team = (known && target_type (known) == TARGET_PULL) ||
+                    (plan->policy && plan->policy->workers.count);
     bool follows = self->step || self->callback || self->ends_callback;
     bool failed = applying_is_outcome (decision) && self->status >= ZERO_STATUS_ERROR_FLAG;
     if (failed)
@@ -208,7 +204,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
                                .keep_message = self->keep_message,
                                .callback = station_is_callbacks (station, target),
                                .failed = failed,
-                               .has_team = may_have_team (self, plan),
+                               .has_team = has_team,
                                .then = follows ? write_consequences : NULL},
         on_committed, self);
     applied_clear (&applied);

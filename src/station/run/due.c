@@ -34,7 +34,8 @@ enum {
 
 // -- the timer
 
-void due_arm (struct station *self)
+// Set the timer to the first of its times.
+static void arm_timer (struct station *self)
 {
     const struct heap_node *first = heap_first (&self->deadlines);
     int64_t at_us = self->claiming ? INT64_MAX : self->claim_us,
@@ -63,7 +64,7 @@ static void schedule_claim (struct station *self, int64_t mono_us)
     if (mono_us >= self->claim_us)
         return;
     self->claim_us = mono_us;
-    due_arm (self);
+    arm_timer (self);
 }
 
 void due_wake_at (void *owner, int64_t redis_us)
@@ -148,7 +149,9 @@ bool due_is_full (struct station *self, const struct target *target)
 
 // -- claim
 
-int64_t due_first_lease_s (const struct station_settings *settings)
+// The lease until the first heartbeat, in seconds. Before it expires a live station writes the
+// heartbeat, or that none came.
+static int64_t first_lease_s (const struct station_settings *settings)
 {
     enum { MARGIN_S = 3 };
     int64_t lease_s = (settings->send_timeout_ms + 999) / 1000 + MARGIN_S;
@@ -157,10 +160,13 @@ int64_t due_first_lease_s (const struct station_settings *settings)
     return lease_s < settings->exec_timeout_s ? lease_s : settings->exec_timeout_s;
 }
 
-bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
+// Whether the lease of these claimed plans has nearly expired, as when this process was suspended.
+// True: that was logged and counted; the plans must not be sent, and are due again when the lease
+// ends.
+static bool is_stale (struct station *self, int64_t lease_end_us, size_t plans)
 {
     enum { PART = 8, MARGIN_MAX_US = 1000000 };
-    int64_t margin_us = due_first_lease_s (self->settings) * 1000000 / PART;
+    int64_t margin_us = first_lease_s (self->settings) * 1000000 / PART;
     margin_us = margin_us < MARGIN_MAX_US ? margin_us : MARGIN_MAX_US;
     if (store_now_us (self->store) <= lease_end_us - margin_us)
         return false;
@@ -183,7 +189,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
             FAILPOINT ("claim_done");
         for (size_t i = 0; i < claim->count; i++) {
             const struct store_claimed *claimed = &claim->taken[i];
-            if (due_is_stale (self, claim->lease_end_us, claim->count - i))
+            if (is_stale (self, claim->lease_end_us, claim->count - i))
                 break;
             if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
                 prefetch_keep (self, claimed);
@@ -202,13 +208,13 @@ static void on_claimed (void *owner, const struct store_claim *claim)
         self->limits_full = claim->full;
         schedule_claim (self, next_claim_us (self));
     }
-    due_arm (self);
+    arm_timer (self);
 }
 
 static void claim_plans (struct station *self)
 {
     struct claim_target targets[TARGETS_MAX];
-    struct claim_wish wish = {.first_lease_s = due_first_lease_s (self->settings),
+    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
                               .targets = targets,
                               .is_pull = fire_is_pull};
     self->claim_us = clock_mono_us () + LOOK_US;
@@ -240,7 +246,7 @@ void due_resume_target (void *owner, struct target *target)
     if (!self->claiming && store_ready (self->store, target_name (target)) > 0 &&
         has_many_slots (self, target, clock_mono_us ())) {
         claim_plans (self);
-        due_arm (self);
+        arm_timer (self);
     }
     link_flush (store_link (self->store));
 }
@@ -330,7 +336,7 @@ static bool requeue_plan (struct station *self, const struct store_outside *outs
                 .key_station = outside->station,
                 .exec_id = outside->exec_id,
                 .queue = outside->exec_id && !outside->no_status ? REQUEUE_LEASE : REQUEUE_TIME,
-                .lease_s = runs ? apply_lease_s (self, plan) : due_first_lease_s (self->settings)},
+                .lease_s = runs ? apply_lease_s (self, plan) : first_lease_s (self->settings)},
             on_requeued, self);
     }
     plan_destroy (&plan);
@@ -354,7 +360,7 @@ static void on_swept (void *owner, const struct store_swept *swept)
     if (missing)
         link_flush (store_link (self->store));
     if (swept->last)
-        due_arm (self);
+        arm_timer (self);
 }
 
 // Read the next page if it is due.
@@ -381,7 +387,7 @@ static void on_timer (void *owner, uint32_t events)
         return;
     self->armed_us = INT64_MAX;
     for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
-        if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
+        if (!is_stale (self, plan->claimed.lease_end_us, 1))
             fire_run (self, &plan->claimed);
         free (plan);
     }
@@ -390,7 +396,7 @@ static void on_timer (void *owner, uint32_t events)
         claim_plans (self);
     sweep_queue (self);
     link_flush (store_link (self->store));
-    due_arm (self);
+    arm_timer (self);
 }
 
 int due_start (struct station *self, struct reason *reason)
@@ -402,7 +408,7 @@ int due_start (struct station *self, struct reason *reason)
     source_set (&self->due_source, self->reactor, self->timer_fd, EPOLLIN);
     self->claim_us = clock_mono_us ();
     self->sweep_us = self->claim_us + SWEEP_TURN_US;
-    due_arm (self);
+    arm_timer (self);
     return 0;
 }
 

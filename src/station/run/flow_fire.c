@@ -165,14 +165,15 @@ static const struct decision in_progress = {.commit = COMMIT_LEASE};
 static void on_run_committed (void *owner, const struct store_committed *answer);
 static void on_former_run (void *owner, bool found, const char *damage);
 
-// Record the run of a sub-flow in the step that called it, to be shown from now on.
-static void notify_parent (const struct firing *self)
+// The run that called this sub-flow and has not called it again since; NULL: none is known.
+static struct flow_live *find_caller (const struct firing *self)
 {
     const struct plan_step *call = &self->step;
-    struct flow_live *parent =
+    struct flow_live *caller =
         is_sub_flow (self) ? flow_live_find (self->station, call->run) : NULL;
-    if (parent && flow_call_generation (parent, call->step, call->item) == call->generation)
-        flow_call_set_run (parent, call->step, call->item, self->plan->flow_run);
+    return caller && flow_call_generation (caller, call->step, call->item) == call->generation
+               ? caller
+               : NULL;
 }
 
 static void begin_flow_run (void *owner)
@@ -193,7 +194,9 @@ static void begin_flow_run (void *owner)
                                           .value = input,
                                           .params = json_object_get (live->inherit, "params")},
                      &reason);
-    notify_parent (self);
+    struct flow_live *caller = find_caller (self);
+    if (caller) // the step shows this run from now on
+        flow_call_set_run (caller, self->step.step, self->step.item, self->plan->flow_run);
     json_decref (input);
 }
 
@@ -344,17 +347,6 @@ static void on_former_run (void *owner, bool found, const char *damage)
 
 // -- checking a run in progress
 
-// Check the call in the calling run. That run may have cancelled this one, and its flow plan may be
-// gone: if the owner died in between, nobody else completes the cancellation.
-static void check_caller (const struct firing *self)
-{
-    const struct plan_step *call = &self->step;
-    struct flow_live *caller =
-        is_sub_flow (self) ? flow_live_find (self->station, call->run) : NULL;
-    if (caller && flow_call_generation (caller, call->step, call->item) == call->generation)
-        flow_call_check (caller, call->step, call->item);
-}
-
 // Check the loaded run in progress: end, time out, or continue it.
 static void check_live_run (struct firing *self)
 {
@@ -369,7 +361,11 @@ static void check_live_run (struct firing *self)
         firing_destroy (self);
         return;
     }
-    check_caller (self);
+    // The calling run may have cancelled this one, and its flow plan may be gone: if the owner died
+    // in between, nobody else completes the cancellation.
+    struct flow_live *caller = find_caller (self);
+    if (caller)
+        flow_call_check (caller, self->step.step, self->step.item);
     if (live->run->phase == FLOW_ENDED && is_undo_run (self) && !live->run->undone &&
         flow_live_apply (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason)) {
         firing_destroy (self); // a command had reset the run when its undo began

@@ -215,14 +215,6 @@ static bool on_event (void *owner)
 
 // -- sockets
 
-// Discard messages that came while no request was in flight.
-static void discard_answers (void *socket)
-{
-    struct packet packet;
-    for (int i = 0; i < ANSWERS_QUEUED && packet_recv (&packet, socket, &packet_of_peers); i++)
-        packet_clear (&packet);
-}
-
 static void *open_socket (const struct center *self, int type, int port, int queued)
 {
     char endpoint[sizeof self->endpoint];
@@ -299,7 +291,11 @@ static void request_list (struct center *self)
         watch_start (&self->event_watch, self->reactor, self->events, on_event, self);
     self->events_read = 0;
     self->list_may_differ = false;
-    discard_answers (self->requests);
+    // Discard messages that came while no request was in flight.
+    struct packet packet;
+    for (int i = 0; i < ANSWERS_QUEUED && packet_recv (&packet, self->requests, &packet_of_peers);
+         i++)
+        packet_clear (&packet);
     if (!send_list_request (self)) {
         fail_request (self, "it does not read");
         return;
