@@ -44,26 +44,21 @@ static const struct request_kind {
 static void run_command (struct station *self, struct request *request)
 {
     uint8_t code = request->message.desc.code;
-    if (code == 0) {
+    const struct request_kind *kind = commands, *end = kind + sizeof commands / sizeof *commands;
+    while (kind < end && kind->code != code)
+        kind++;
+    if (code == 0)
         reply_refuse (self, &request->peer, ZPLAN_EFRAME, "description: the command is 0");
-        return;
-    }
-    if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY) {
+    else if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY)
         reply_refuse (self, &request->peer, ZPLAN_ENET,
                       self->phase == PHASE_STOPPING ? STATION_IS_STOPPING : STATION_STANDS_BY);
+    else if (code == ZERO_BYTE_COMMAND_PLAN && reply_too_much (self, request))
         return;
-    }
-    if (code == ZERO_BYTE_COMMAND_PLAN && reply_too_much (self, request))
-        return;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (commands[i].code == code) {
-            if (permit_roles (self, &request->peer, commands[i].roles))
-                commands[i].run (self, request);
-            return;
-        }
-    }
-    reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN,
-                         "command %02x: is not a command of this station", code);
+    else if (kind < end && permit_roles (self, &request->peer, kind->roles))
+        kind->run (self, request);
+    else if (kind == end)
+        reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN,
+                             "command %02x: is not a command of this station", code);
 }
 
 static void handle_packet (struct station *self, const struct packet *packet)
@@ -96,24 +91,19 @@ static void handle_packet (struct station *self, const struct packet *packet)
         message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
     if (!permit_roles (self, peer, ROLES_ANY) || !permit_check_named_user (self, peer))
         return;
-    if (packet->fault == PACKET_TOO_LARGE) {
+    int64_t frames_max = self->settings->limits.frames;
+    if (packet->fault == PACKET_TOO_LARGE)
         reply_refuse_format (self, peer, ZPLAN_EBUSY,
                              "message: at most %zu bytes a frame and %zu in all",
                              self->limits.frame_bytes, self->limits.bytes);
-        return;
-    }
-    int64_t frames_max = self->settings->limits.frames;
-    if (packet->fault == PACKET_TOO_MANY ||
-        (!rc && (int64_t)request.message.desc.count > frames_max)) {
+    else if (packet->fault == PACKET_TOO_MANY ||
+             (!rc && (int64_t)request.message.desc.count > frames_max))
         reply_refuse_format (self, peer, ZPLAN_EFRAME, "message: at most %" PRId64 " frames",
                              frames_max);
-        return;
-    }
-    if (rc) {
+    else if (rc)
         reply_refuse (self, peer, ZPLAN_EFRAME, reason.text);
-        return;
-    }
-    run_command (self, &request);
+    else
+        run_command (self, &request);
 }
 
 // Receive and handle one message. False: there is none.

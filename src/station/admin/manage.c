@@ -106,16 +106,13 @@ static void manage_handover (struct station *self, struct request *request,
                              const struct arguments *arguments)
 {
     (void)arguments;
-    if (!permits_all_stations (self, request->peer.user)) {
+    if (!permits_all_stations (self, request->peer.user))
         reply_refuse (self, &request->peer, ZPLAN_EDENY, "handover: want a key for all targets");
-        return;
-    }
-    if (self->embedded) {
+    else if (self->embedded)
         reply_refuse (self, &request->peer, ZPLAN_EBUSY,
                       "handover: the embedded Redis has no standby");
-        return;
-    }
-    presence_send_then (self, on_standbys_known, inquiry_of_station (self, request));
+    else
+        presence_send_then (self, on_standbys_known, inquiry_of_station (self, request));
 }
 
 static void manage_remove (struct station *self, struct request *request,
@@ -235,11 +232,10 @@ static void run_admin_command (struct station *self, struct request *request,
     }
     if (!command->without_redis && reply_too_much (self, request))
         return;
-    if (!command->without_redis && !station_store_up (self)) {
+    if (command->without_redis || station_store_up (self))
+        command->run (self, request, &arguments);
+    else
         reply_refuse_store (self, &request->peer, STORE_LOST, "");
-        return;
-    }
-    command->run (self, request, &arguments);
 }
 
 void manage_request (struct station *self, struct request *request)

@@ -84,12 +84,11 @@ static void redeliver_callback (struct station *self, struct request *request,
 {
     uint64_t id;
     (void)row;
-    if (!ident_parse (arguments->at[1], &id)) {
+    if (ident_parse (arguments->at[1], &id))
+        manage_redeliver (self, request, id);
+    else
         reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
                              "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
-        return;
-    }
-    manage_redeliver (self, request, id);
 }
 
 static void send_test_callback (struct station *self, struct request *request,

@@ -127,14 +127,6 @@ static bool is_same_field (const struct policy *one, const struct policy *two, c
     return first == second || json_equal (first, second);
 }
 
-static int check_policy (struct station *self, const struct plan *plan, const struct policy *policy,
-                         struct reason *reason)
-{
-    const struct target *target = station_target (self, plan->station);
-    return target ? submit_check_policy (target, policy, reason)
-                  : submit_check_flow (VOTE_NONE, policy, reason);
-}
-
 static int read_update (struct plan_change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
@@ -145,11 +137,11 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
         reason_set (reason, "vote: is for plans of vote targets");
         rc = ZPLAN_EARGUMENT;
     }
-    if (!rc)
-        rc = check_policy (self->inquiry.station, *plan, ret->fields.policy, reason)
-                 ? ZPLAN_EARGUMENT
-                 : 0;
     const struct policy *before = (*plan)->policy, *after = ret->fields.policy;
+    const struct target *target = station_target (self->inquiry.station, (*plan)->station);
+    if (!rc && (target ? submit_check_policy (target, after, reason)
+                       : submit_check_flow (VOTE_NONE, after, reason)))
+        rc = ZPLAN_EARGUMENT;
     if (!rc && !is_same_field (before, after, "on_failure"))
         rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, after, reason);
     if (!rc && !is_same_field (before, after, "callback"))
@@ -461,14 +453,13 @@ void manage_run (struct station *self, struct request *request, const struct arg
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
 {
     int64_t count;
-    if (!argument_number (arguments->at[1], 1, INT32_MAX, &count)) {
+    if (argument_number (arguments->at[1], 1, INT32_MAX, &count))
+        change_named_plan (self, request, arguments->at[0],
+                           &(struct plan_change){.command = MANAGE_SKIP, .count = count});
+    else
         reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
                              "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
                              quoted (arguments->at[1]));
-        return;
-    }
-    change_named_plan (self, request, arguments->at[0],
-                       &(struct plan_change){.command = MANAGE_SKIP, .count = count});
 }
 
 void manage_update (struct station *self, struct request *request,

@@ -137,23 +137,24 @@ MEMBER_READER (key, json_is_string)
 MEMBER_READER (group, json_is_string)
 MEMBER_READER (remark, json_is_string)
 
-static bool read_verdict (void *filter, const json_t *value)
+static bool add_number (struct list_filter *self, const char *name, int value)
 {
-    int verdict;
-    if (!read_enum (value, plan_verdict_parse, VERDICTS, &verdict) || !verdict)
-        return false;
-    json_t *number = json_integer (verdict);
-    bool added = add_member (filter, "verdict", number);
+    json_t *number = json_integer (value);
+    bool added = add_member (self, name, number);
     json_decref (number);
     return added;
 }
 
+static bool read_verdict (void *filter, const json_t *value)
+{
+    int verdict;
+    return read_enum (value, plan_verdict_parse, VERDICTS, &verdict) && verdict &&
+           add_number (filter, "verdict", verdict);
+}
+
 static bool read_held (void *filter, const json_t *value)
 {
-    json_t *number = json_integer (1);
-    bool added = json_is_true (value) && add_member (filter, "held", number);
-    json_decref (number);
-    return added;
+    return json_is_true (value) && add_number (filter, "held", 1);
 }
 
 static const char after_rule[] = "want the next of the previous page, in the same order";

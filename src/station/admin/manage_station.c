@@ -112,12 +112,10 @@ static void station_add (struct station *self, struct request *request,
     }
     if (!permit_station (self, &request->peer, span_text (target.name)))
         return;
+    const struct target *old = station_target (self, span_text (target.name));
     if (targets_check (self, &target, &reason)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    const struct target *old = station_target (self, span_text (target.name));
-    if (!old && flow_book_claims (self, span_text (target.name))) {
+    } else if (!old && flow_book_claims (self, span_text (target.name))) {
         reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
                              "station: %s is the name of a flow", target.name);
     } else if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
@@ -140,25 +138,21 @@ static void remove_station_target (struct station *self, struct request *request
     if (!permit_station (self, &request->peer, name))
         return;
     const struct target *target = station_target (self, name);
+    const struct target_settings *settings = target ? target_settings (target) : NULL;
     if (!target && flow_book_has (self, name)) {
         reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
                              "station: %.*s is a flow: flow remove", (int)name.size,
                              (const char *)name.data);
-        return;
-    }
-    if (!target) {
+    } else if (!target) {
         int rc = target_not_found (self, request->peer.user, "station", name, &reason);
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-        return;
-    }
-    const struct target_settings *settings = target_settings (target);
-    if (settings->origin != ORIGIN_ADDED) {
+    } else if (settings->origin != ORIGIN_ADDED) {
         reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
                              "station: %s is named by the %s and cannot be removed", settings->name,
                              origin_name (settings->origin));
-        return;
+    } else {
+        store_target (self, request, settings, NULL);
     }
-    store_target (self, request, settings, NULL);
 }
 
 static const struct admin_subcommand subcommands[] = {
