@@ -39,17 +39,15 @@ void redis_process_ended (struct station *self)
         embedded_repair (self->embedded, starting && self->settings->repair, &reason);
     if (data == DATA_CUT) {
         redis_process_respawn (self);
-        return;
-    }
-    if (starting) {
+    } else if (starting) {
         self->fault = data == DATA_DAMAGED ? STATION_FAULT_DATA : STATION_FAULT_NOW;
         station_fail (self, reason.text);
-        return;
+    } else {
+        if (embedded_disk_full (self->embedded, &self->redis_trouble))
+            reason = self->redis_trouble;
+        log_event (LEVEL_ERROR, "redis.ended", "reason=\"%s\"", reason.text);
+        schedule_respawn (self);
     }
-    if (embedded_disk_full (self->embedded, &self->redis_trouble))
-        reason = self->redis_trouble;
-    log_event (LEVEL_ERROR, "redis.ended", "reason=\"%s\"", reason.text);
-    schedule_respawn (self);
 }
 
 void redis_process_watch_disk (struct station *self)

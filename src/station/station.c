@@ -106,10 +106,10 @@ void station_hand_over (struct station *self)
 static void reload_if_wanted (struct station *self)
 {
     bool ready = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
-    if (!self->reload_wanted || !ready)
-        return;
-    self->reload_wanted = false;
-    reload (self);
+    if (self->reload_wanted && ready) {
+        self->reload_wanted = false;
+        reload (self);
+    }
 }
 
 static void on_signal (void *owner, uint32_t events)

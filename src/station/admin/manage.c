@@ -242,18 +242,16 @@ void manage_request (struct station *self, struct request *request)
 {
     bool given;
     struct span name = message_frame (&request->message, ZERO_FRAME_COMMAND, &given);
-    if (!given) {
+    const struct admin_command *row = commands, *end = row + sizeof commands / sizeof *commands;
+    // Case is ignored, as everywhere in MicroZero.
+    while (row < end && (name.size != strlen (row->name) ||
+                         strncasecmp ((const char *)name.data, row->name, name.size) != 0))
+        row++;
+    if (!given)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
-        return;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        // Case is ignored, as everywhere in MicroZero.
-        if (name.size == strlen (commands[i].name) &&
-            strncasecmp ((const char *)name.data, commands[i].name, name.size) == 0) {
-            run_admin_command (self, request, &commands[i]);
-            return;
-        }
-    }
-    reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN, "COMMAND: no admin command %s",
-                         quoted (name));
+    else if (row < end)
+        run_admin_command (self, request, row);
+    else
+        reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN, "COMMAND: no admin command %s",
+                             quoted (name));
 }

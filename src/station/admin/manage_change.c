@@ -383,12 +383,10 @@ static void on_stored (void *owner, enum store_result result, const char *error)
         link_flush (store_link (station->store));
         return;
     }
-    if (result == STORE_CHANGED) {
-        refuse_change (self, ZPLAN_EARGUMENT,
-                       "revision: the plan was changed meanwhile, read it again");
-        return;
-    }
-    if (result == STORE_DONE)
+    if (result == STORE_CHANGED)
+        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT,
+                      "revision: the plan was changed meanwhile, read it again");
+    else if (result == STORE_DONE)
         report_change (self);
     else
         inquiry_refuse (&self->inquiry, result, error);

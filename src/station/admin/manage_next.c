@@ -74,13 +74,11 @@ static void preview_frame (struct station *self, struct request *request, struct
     struct plan_fields fields;
     struct reason reason;
     struct occurrence first;
-    if (plan_frame_parse (frame, &self->settings->limits.plan, &fields, &reason)) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    const struct zone *zone = zones_find (self, fields.policy, &reason);
+    bool good = !plan_frame_parse (frame, &self->settings->limits.plan, &fields, &reason);
+    const struct zone *zone = good ? zones_find (self, fields.policy, &reason) : NULL;
     if (!zone) {
-        plan_fields_clear (&fields);
+        if (good)
+            plan_fields_clear (&fields);
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }

@@ -142,12 +142,11 @@ static void count_callback (struct station *self, const struct plan *callback, i
     tally->bytes += sign * bytes;
     book->all.count += sign;
     book->all.bytes += sign * bytes;
-    if (book->read) {
+    tally->changed = !book->read;
+    if (book->read)
         write_tally (self, source, tally);
-        return;
-    }
-    tally->changed = true;
-    callback_book_load (self);
+    else
+        callback_book_load (self);
 }
 
 // Whether no source has more bytes of callbacks: at the common limit that source has to wait.

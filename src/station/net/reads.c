@@ -90,11 +90,11 @@ static void drop_read (struct station *self, const struct read *read)
 {
     if (read->of_plan) {
         on_loaded (read->owner, &(struct store_loaded){.result = STORE_LOST, .error = ""});
-        return;
+    } else {
+        reply_refuse_store (self, read->peer, STORE_LOST, "");
+        free (read->owner);
+        station_resume (self);
     }
-    reply_refuse_store (self, read->peer, STORE_LOST, "");
-    free (read->owner);
-    station_resume (self);
 }
 
 // Start or drop the first waiting read of the peer. May free the load.
