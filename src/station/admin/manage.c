@@ -144,8 +144,8 @@ static json_t *rights_json (const struct access_key *key)
                       bound ? json_string (key->stations) : json_null ());
 }
 
-void manage_whoami (struct station *self, struct request *request,
-                    const struct arguments *arguments)
+static void manage_whoami (struct station *self, struct request *request,
+                           const struct arguments *arguments)
 {
     (void)arguments;
     const struct access_key *key = permit_key (self, request->peer.user);

@@ -207,13 +207,12 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
 // The place where the next page begins. Source: proto 9.3.
 static json_t *run_place_json (const struct store_filter *filter, const struct store_listed *last)
 {
-    char id[IDENT_SIZE], place[PLACE_SIZE];
+    char id[IDENT_SIZE];
     ident_text (last->plan_id, id);
-    if (!orders_by_place (filter))
-        return json_string (id);
-    snprintf (place, sizeof place, "%" PRId64 ":%.*s:%s", last->score_us, (int)last->station.size,
-              (const char *)last->station.data, id);
-    return json_string (place);
+    return orders_by_place (filter)
+               ? json_sprintf ("%" PRId64 ":%.*s:%s", last->score_us, (int)last->station.size,
+                               (const char *)last->station.data, id)
+               : json_string (id);
 }
 
 // Whether the plan's title matches the pattern of the filter; true without a pattern.

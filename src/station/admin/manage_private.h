@@ -16,8 +16,8 @@ void manage_redeliver (struct station *self, struct request *request, uint64_t i
 
 manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore,
     manage_next, manage_station, manage_stats, manage_health;
-manage_fn manage_load, manage_whoami, manage_callback, manage_cancel, manage_done, manage_kind,
-    manage_limit, manage_why;
+manage_fn manage_load, manage_callback, manage_cancel, manage_done, manage_kind, manage_limit,
+    manage_why;
 manage_fn manage_take, manage_alive, manage_report, manage_team;
 
 manage_fn manage_pause, manage_reset, manage_close, manage_skip, manage_run, manage_update;

@@ -131,14 +131,13 @@ static json_t *plan_fields_json (const struct callback_outcome *outcome)
 // cannot use the colon in a group's name, so the group is never one of theirs.
 static void set_source_group (struct plan *plan, struct span source)
 {
-    char group[POLICY_NAME_MAX + 1];
     size_t size =
         source.size < POLICY_NAME_MAX - GROUP_PREFIX ? source.size : POLICY_NAME_MAX - GROUP_PREFIX;
-    snprintf (group, sizeof group, "cb:%.*s", (int)size, (const char *)source.data);
     json_t *fields = json_copy (plan->policy->fields);
     struct policy *policy;
     struct reason ignored;
-    json_object_set_new (fields, "group", json_string (group));
+    json_object_set_new (fields, "group",
+                         json_sprintf ("cb:%.*s", (int)size, (const char *)source.data));
     if (policy_read_from (fields, &policy, &ignored))
         plan_take_policy (plan, policy);
     json_decref (fields);

@@ -31,10 +31,9 @@ json_t *called_status (uint8_t status)
 
 json_t *called_instant (int64_t time_us)
 {
-    char seconds[RFC3339_SIZE], text[RFC3339_SIZE + 4];
+    char seconds[RFC3339_SIZE];
     rfc3339_format (time_us / SECOND_US, seconds);
-    snprintf (text, sizeof text, "%.19s.%03dZ", seconds, (int)(time_us % SECOND_US / 1000));
-    return json_string (text);
+    return json_sprintf ("%.19s.%03dZ", seconds, (int)(time_us % SECOND_US / 1000));
 }
 
 // -- the plan
