@@ -427,12 +427,18 @@ void manage_reset (struct station *self, struct request *request, const struct a
                            &(struct plan_change){.command = MANAGE_RESET});
 }
 
-void manage_redeliver (struct station *self, struct request *request, uint64_t id)
+void manage_redeliver (struct station *self, struct request *request,
+                       const struct arguments *arguments, const struct admin_subcommand *row)
 {
-    struct plan_name plan = {.id = id}; // inquiry_check checks the rights, by its source
+    struct plan_name plan = {0}; // inquiry_check checks the rights, by its source
+    (void)row;
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
-    change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
+    if (ident_parse (arguments->at[1], &plan.id))
+        change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
+    else
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)

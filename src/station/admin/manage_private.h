@@ -11,8 +11,8 @@ void manage_add_owner_members (const struct station *self, json_t *object);
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason);
 
-// Resend the callback of this id at once.
-void manage_redeliver (struct station *self, struct request *request, uint64_t id);
+// Resend a callback, which must be named by its id, at once.
+admin_subcommand_fn manage_redeliver;
 
 manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore,
     manage_next, manage_station, manage_stats, manage_health;

@@ -130,15 +130,15 @@ static void format_failure (const struct flow_live *live, char *text, size_t siz
     const char *name = json_string_value (json_array_get (live->run->uncaught, 0));
     int64_t step = name ? flow_find (live->flow, name) : -1;
     const struct flow_data *data = step >= 0 ? live->run->data[step] : NULL;
+    const char *why = data && data->error ? data->error : "failed";
     size_t more = json_array_size (live->run->uncaught);
     *text = '\0';
     if (live->run->error)
         snprintf (text, size, "%s", live->run->error);
     else if (more > 1)
-        snprintf (text, size, "%s and %zu other steps: %s", name, more - 1,
-                  data && data->error ? data->error : "failed");
+        snprintf (text, size, "%s and %zu other steps: %s", name, more - 1, why);
     else if (name)
-        snprintf (text, size, "%s: %s", name, data && data->error ? data->error : "failed");
+        snprintf (text, size, "%s: %s", name, why);
 }
 
 // End the run of the flow plan with the outcome of the ended flow run.
