@@ -38,14 +38,6 @@ static json_t *target_json (const struct station *self, const struct target *tar
                       unresponsive_s ? json_integer (unresponsive_s) : NULL);
 }
 
-// A flow is listed as a target without an address.
-static json_t *flow_json (const struct flow_entry *entry)
-{
-    return json_pack ("{s:s, s:s, s:s, s:s, s:b, s:i, s:i}", "name", entry->name, "type", "flow",
-                      "endpoint", "", "origin", "put", "connected", true, "unanswered", 0,
-                      "version", entry->use);
-}
-
 static void station_list (struct station *self, struct request *request,
                           const struct arguments *arguments, const struct admin_subcommand *row)
 {
@@ -57,9 +49,14 @@ static void station_list (struct station *self, struct request *request,
             json_array_append_new (stations, target_json (self, self->targets[i]));
     const struct flow_names *flows = &self->flows->names;
     for (size_t i = 0; i < flows->count; i++) {
-        struct span name = span_text (flows->entries[i].name);
+        const struct flow_entry *entry = &flows->entries[i];
+        struct span name = span_text (entry->name);
+        // A flow is listed as a target without an address.
         if (permits_station (self, request->peer.user, name) && flow_book_has (self, name))
-            json_array_append_new (stations, flow_json (&flows->entries[i]));
+            json_array_append_new (
+                stations, json_pack ("{s:s, s:s, s:s, s:s, s:b, s:i, s:i}", "name", entry->name,
+                                     "type", "flow", "endpoint", "", "origin", "put", "connected",
+                                     true, "unanswered", 0, "version", entry->use));
     }
     manage_reply_json (self, &request->peer, 0, json_pack ("{s:o}", "stations", stations));
 }

@@ -333,13 +333,6 @@ void forward_take_targets (struct station *station)
     station->target_context = NULL;
 }
 
-// Only results of keys that may answer for every target are forwarded. Those of a key bound to some
-// targets are not: the new owner would check this station's key instead.
-static bool may_forward (const struct station *station, const char *user)
-{
-    return permits_roles (station, user, CURVE_ROLE_RESULT) && permits_all_stations (station, user);
-}
-
 // Refuse an unread request: nothing was done, and the requester can ask the new owner.
 static void refuse_unread_request (struct station *station, struct span identity,
                                    const struct message *message)
@@ -366,8 +359,11 @@ void forward_take_requests (struct station *station)
         uint64_t plan_id;
         bool whole = packet.count > 1 && !packet.fault &&
                      message_read (packet.frames + 1, packet.count - 1, &message, &reason) == 0;
+        // Only results of keys that may answer for every target are forwarded. Those of a key bound
+        // to some targets are not: the new owner would check this station's key instead.
         if (whole && message.envelope == ENVELOPE_MAILBOX && answer_plan (&message, &plan_id) &&
-            may_forward (station, packet.user)) {
+            permits_roles (station, packet.user, CURVE_ROLE_RESULT) &&
+            permits_all_stations (station, packet.user)) {
             message.desc.code = dialect_status_in (station->dialect, message.desc.code);
             forward_add_answer (station, plan_id, &message);
         } else if (whole && message.envelope != ENVELOPE_MAILBOX) {

@@ -1,7 +1,6 @@
 #include "target_settings.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "limit_rule.h"
@@ -159,38 +158,28 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
     return 0;
 }
 
-// Append as much as fits; the text of any target fits.
-__attribute__ ((format (printf, 2, 3))) static void append_text (char out[TARGET_TEXT_MAX],
-                                                                 const char *format, ...)
-{
-    size_t size = strlen (out);
-    va_list args;
-    va_start (args, format);
-    vsnprintf (out + size, TARGET_TEXT_MAX - size, format, args);
-    va_end (args);
-}
-
 void target_settings_text (const struct target_settings *self, char out[TARGET_TEXT_MAX])
 {
     const struct limit limit = self->limit;
     bool pull = self->type == TARGET_PULL;
-    out[0] = '\0';
-    append_text (out, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
-                 pull ? "" : self->endpoint);
+    FILE *text = fmemopen (out, TARGET_TEXT_MAX, "w"); // the text of any target fits
+    fprintf (text, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
+             pull ? "" : self->endpoint);
     if (self->dialect != DIALECT_ZERONET)
-        append_text (out, ",dialect=%s", dialect_name (self->dialect));
+        fprintf (text, ",dialect=%s", dialect_name (self->dialect));
     if (self->by_identity)
-        append_text (out, ",mailbox=identity");
+        fprintf (text, ",mailbox=identity");
     if (self->curve[0])
-        append_text (out, ",curve=%s", self->curve);
+        fprintf (text, ",curve=%s", self->curve);
     if (self->kind[0])
-        append_text (out, ",kind=%s", self->kind);
+        fprintf (text, ",kind=%s", self->kind);
     if (limit.concurrency)
-        append_text (out, ",concurrency=%" PRId64, limit.concurrency);
+        fprintf (text, ",concurrency=%" PRId64, limit.concurrency);
     if (limit.rate > 0) // no exponent, as the parser rejects it
-        append_text (out, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
+        fprintf (text, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
     if (limit.burst)
-        append_text (out, ",burst=%" PRId64, limit.burst);
+        fprintf (text, ",burst=%" PRId64, limit.burst);
+    fclose (text);
 }
 
 bool target_settings_equal (const struct target_settings *a, const struct target_settings *b)
