@@ -327,6 +327,7 @@ static void count_outcome (const struct applying *self)
     run_counts_end (&target_tally (target)->runs, run_end_of (succeeded, self->status), took_us);
 }
 
+// Count and report an outcome that was written.
 static void report_written (struct applying *self, const struct store_committed *answer)
 {
     bool ends = self->decision.commit != COMMIT_LEASE;
