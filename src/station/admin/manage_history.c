@@ -252,24 +252,20 @@ void manage_history (struct station *self, struct request *request,
     struct history_request *history_request = memory_new (sizeof *history_request);
     struct history_question *question = &history_request->question;
     struct reason reason;
-    if (!read_question (arguments, question, &reason)) {
-        free (history_request);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
     struct plan_name named;
-    if (question->plan[0]) {
-        if (!manage_plan_name (self, request, span_text (question->plan), &named)) {
-            free (history_request);
-            return;
-        }
-        question->store.plan_id = named.id;
-    }
-    if (question->station[0] &&
-        !permit_station (self, &request->peer, span_text (question->station))) {
+    bool read = read_question (arguments, question, &reason);
+    bool names_plan = read && question->plan[0];
+    if (!read)
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    if (!read ||
+        (names_plan && !manage_plan_name (self, request, span_text (question->plan), &named)) ||
+        (question->station[0] &&
+         !permit_station (self, &request->peer, span_text (question->station)))) {
         free (history_request);
         return;
     }
+    if (names_plan)
+        question->store.plan_id = named.id;
     question->store.callbacks = station_is_callbacks (self, span_text (question->station));
     history_request->station = self;
     history_request->peer = peer_keep (self, request);
@@ -402,12 +398,10 @@ void manage_forget (struct station *self, struct request *request,
 {
     struct forgetting *forgetting = memory_new (sizeof *forgetting);
     struct reason reason;
-    if (!read_forgetting (arguments->at[0], forgetting, &reason)) {
+    bool read = read_forgetting (arguments->at[0], forgetting, &reason);
+    if (!read)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        forgetting_destroy (forgetting);
-        return;
-    }
-    if (!may_forget (self, request, forgetting->only)) {
+    if (!read || !may_forget (self, request, forgetting->only)) {
         forgetting_destroy (forgetting);
         return;
     }

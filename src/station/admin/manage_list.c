@@ -372,14 +372,12 @@ void manage_list (struct station *self, struct request *request, const struct ar
     struct plan_listing *listing = memory_new (sizeof *listing);
     struct reason reason;
     struct span text = arguments->count ? arguments->at[0] : (struct span){0};
-    if (!read_filter (text, &listing->filter, &reason)) {
-        free (listing);
+    bool read = read_filter (text, &listing->filter, &reason);
+    struct span station = span_text (listing->filter.station);
+    if (!read)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    const char *station = listing->filter.station;
-    if (*station && !station_is_callbacks (self, span_text (station)) &&
-        !permit_station (self, &request->peer, span_text (station))) {
+    if (!read || (station.size && !station_is_callbacks (self, station) &&
+                  !permit_station (self, &request->peer, station))) {
         free (listing);
         return;
     }

@@ -159,17 +159,13 @@ static void restore_plan (struct station *self, struct request *request, struct 
 {
     struct reason reason;
     struct plan *plan = read_plan (text, &reason);
-    if (!plan) {
-        reply_refuse (self, &request->peer, ZPLAN_EPLAN, reason.text);
-        return;
-    }
-    if (!permit_station (self, &request->peer, plan->station)) {
-        plan_destroy (&plan);
-        return;
-    }
-    int rc = check_plan (self, request->peer.user, plan, &reason);
-    if (rc) {
+    bool permitted = plan && permit_station (self, &request->peer, plan->station);
+    int rc = !plan       ? ZPLAN_EPLAN
+             : permitted ? check_plan (self, request->peer.user, plan, &reason)
+                         : 0;
+    if (rc)
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+    if (rc || !permitted) {
         plan_destroy (&plan);
         return;
     }
