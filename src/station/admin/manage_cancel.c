@@ -117,10 +117,10 @@ void manage_cancel (struct station *self, struct request *request,
                                     remark.size ? ": " : "");
     size += utf8_copy_text (remark, sizeof cancel->reason - 1 - size, cancel->reason + size);
     cancel->reason[size] = '\0';
-    if (!of_step) {
+    if (of_step) {
+        cancel->step = step;
+        step_find (self, cancel->inquiry.peer, "cancel", &step, on_step, cancel);
+    } else {
         reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
-        return;
     }
-    cancel->step = step;
-    step_find (self, cancel->inquiry.peer, "cancel", &step, on_step, cancel);
 }

@@ -332,11 +332,10 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     int64_t revision = plan->revision;
     int rc = apply_change (self, &self->plan, answer, &reason);
-    if (rc) {
+    if (rc)
         refuse_change (self, (enum wire_error)rc, reason.text);
-        return;
-    }
-    store_changed (self, answer, revision);
+    else
+        store_changed (self, answer, revision);
 }
 
 static void load_plan (struct plan_change *self)

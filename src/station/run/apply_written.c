@@ -294,13 +294,12 @@ void applying_broadcast (struct applying *self, const struct store_committed *an
 
 void applying_publish_called (const struct applying *self, const struct store_committed *answer)
 {
-    if (answer->full.size) {
+    if (answer->full.size)
         log_event (LEVEL_WARN, "on_failure.not_called",
                    "plan=%" PRIx64 " exec_id=%" PRIx64 " reason=%s", self->plan_id,
                    applying_run (self), quoted (answer->full));
-        return;
-    }
-    publish_added (self->station, self->called);
+    else
+        publish_added (self->station, self->called);
 }
 
 void applying_forward (const struct applying *self)

@@ -223,10 +223,10 @@ static void on_rate (void *owner)
     struct station *self = owner;
     int64_t now_us = clock_mono_us ();
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
-        if (!queue->again_us || queue->again_us > now_us)
-            continue;
-        queue->again_us = 0;
-        retry_limited_take (self, queue);
+        if (queue->again_us && queue->again_us <= now_us) {
+            queue->again_us = 0;
+            retry_limited_take (self, queue);
+        }
     }
     arm_rate_timer (self);
     link_flush (store_link (self->store));
@@ -237,10 +237,9 @@ void pull_retry_limited (struct station *self)
     bool some = false;
     for (struct take_queue *queue = self->pull ? self->pull->queues : NULL; queue;
          queue = queue->next) {
-        if (!queue->limited)
-            continue;
-        retry_limited_take (self, queue);
-        some = true;
+        some = some || queue->limited;
+        if (queue->limited)
+            retry_limited_take (self, queue);
     }
     if (some)
         link_flush (store_link (self->store));
