@@ -13,7 +13,6 @@
 #include "manage_flow.h"
 #include "manage_flow_plan.h"
 #include "manage_private.h"
-#include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "publish.h"

@@ -8,7 +8,6 @@
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
-#include "pull.h"
 #include "reads.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32, STATUSES = 256 };

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"

@@ -1,11 +1,9 @@
 // stats: counters, targets and histograms of the station.
 #include <czmq.h>
-#include <stdlib.h>
 
 #include "clock.h"
 #include "json.h"
 #include "manage_private.h"
-#include "memory.h"
 #include "permit.h"
 #include "pull.h"
 #include "redis_info.h"

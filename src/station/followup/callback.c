@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "called.h"
-#include "callback_rule.h"
 #include "codes.h"
 #include "json.h"
 #include "plan_json.h"

@@ -8,7 +8,6 @@
 #include "redis_keys.h"
 #include "clock.h"
 #include "codes.h"
-#include "outcome.h"
 #include "plan_json.h"
 #include "stored_text.h"
 

@@ -6,7 +6,6 @@
 #include "codes.h"
 #include "late.h"
 #include "failpoint.h"
-#include "flow_runs_private.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "results.h"
