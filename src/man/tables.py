@@ -44,13 +44,13 @@ def plan_types():
 
 
 def target_options():
-    return rows_of("src/station/settings/target_settings.c", r"^\} options\[\] = \{", r'\{"(\w+)", read_\w+', 6)
+    return rows_of("src/station/settings/target_settings.c", r"^\} options\[\] = \{", r'\{"(\w+)", (?:read_\w+|NULL)', 6)
 
 
 def commands():
     """[(name, usage, roles)] of the admin commands."""
     rows = rows_of("src/station/admin/manage.c", r"^\} commands\[\] = \{",
-                   r'\{"(\w+)", \d, \d, ([A-Z_| ]+),\s+manage_\w+,\s*((?:"[^"]+"\s*)+),', 20)
+                   r'\{"(\w+)", \d, \d, ([A-Z_| ]+),\s+manage_\w+,\s*((?:"[^"]+"\s*)+)[,}]', 20)
     return [(name, "".join(re.findall('"([^"]+)"', usage)), roles_in(roles)) for name, roles, usage in rows]
 
 

@@ -8,7 +8,6 @@
 #include "dialect.h"
 #include "manage.h"
 #include "permit.h"
-#include "reply.h"
 #include "results.h"
 #include "submit.h"
 #include "turn.h"
@@ -45,27 +44,21 @@ static const struct request_kind {
 static void run_command (struct station *self, struct request *request)
 {
     uint8_t code = request->message.desc.code;
-    if (code == 0) {
+    const struct request_kind *kind = commands, *end = kind + sizeof commands / sizeof *commands;
+    while (kind < end && kind->code != code)
+        kind++;
+    if (code == 0)
         reply_refuse (self, &request->peer, ZPLAN_EFRAME, "description: the command is 0");
-        return;
-    }
-    if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY) {
+    else if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY)
         reply_refuse (self, &request->peer, ZPLAN_ENET,
                       self->phase == PHASE_STOPPING ? STATION_IS_STOPPING : STATION_STANDS_BY);
+    else if (code == ZERO_BYTE_COMMAND_PLAN && reply_too_much (self, request))
         return;
-    }
-    if (code == ZERO_BYTE_COMMAND_PLAN && reply_too_much (self, request))
-        return;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (commands[i].code == code) {
-            if (permit_roles (self, &request->peer, commands[i].roles))
-                commands[i].run (self, request);
-            return;
-        }
-    }
-    struct reason reason;
-    reason_set (&reason, "command %02x: is not a command of this station", code);
-    reply_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
+    else if (kind < end && permit_roles (self, &request->peer, kind->roles))
+        kind->run (self, request);
+    else if (kind == end)
+        reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN,
+                             "command %02x: is not a command of this station", code);
 }
 
 static void handle_packet (struct station *self, const struct packet *packet)
@@ -98,24 +91,19 @@ static void handle_packet (struct station *self, const struct packet *packet)
         message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
     if (!permit_roles (self, peer, ROLES_ANY) || !permit_check_named_user (self, peer))
         return;
-    if (packet->fault == PACKET_TOO_LARGE) {
-        reason_set (&reason, "message: at most %zu bytes a frame and %zu in all",
-                    self->limits.frame_bytes, self->limits.bytes);
-        reply_refuse (self, peer, ZPLAN_EBUSY, reason.text);
-        return;
-    }
     int64_t frames_max = self->settings->limits.frames;
-    if (packet->fault == PACKET_TOO_MANY ||
-        (!rc && (int64_t)request.message.desc.count > frames_max)) {
-        reason_set (&reason, "message: at most %" PRId64 " frames", frames_max);
+    if (packet->fault == PACKET_TOO_LARGE)
+        reply_refuse_format (self, peer, ZPLAN_EBUSY,
+                             "message: at most %zu bytes a frame and %zu in all",
+                             self->limits.frame_bytes, self->limits.bytes);
+    else if (packet->fault == PACKET_TOO_MANY ||
+             (!rc && (int64_t)request.message.desc.count > frames_max))
+        reply_refuse_format (self, peer, ZPLAN_EFRAME, "message: at most %" PRId64 " frames",
+                             frames_max);
+    else if (rc)
         reply_refuse (self, peer, ZPLAN_EFRAME, reason.text);
-        return;
-    }
-    if (rc) {
-        reply_refuse (self, peer, ZPLAN_EFRAME, reason.text);
-        return;
-    }
-    run_command (self, &request);
+    else
+        run_command (self, &request);
 }
 
 // Receive and handle one message. False: there is none.
@@ -133,15 +121,9 @@ static bool receive_request (struct station *self)
     return true;
 }
 
-// Stop reading the socket until station_resume.
-static void front_stop_reading (struct station *self)
-{
-    watch_end (&self->request_watch);
-}
-
 void frontend_close_socket (struct station *self)
 {
-    front_stop_reading (self);
+    watch_end (&self->request_watch);
     if (!self->request_socket)
         return;
     // Answer the messages that came before the loss of ownership was known.
@@ -160,7 +142,7 @@ static bool on_request (void *owner)
     int count = 0;
     for (; count < TURN_MESSAGES && clock_mono_us () < until_us; count++) {
         if (store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX) {
-            front_stop_reading (self);
+            watch_end (&self->request_watch); // until station_resume
             more = false;
             break;
         }

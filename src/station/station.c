@@ -25,7 +25,7 @@
 #include "failpoint.h"
 #include "flow_book.h"
 #include "flow_change.h"
-#include "flow_cancel.h"
+#include "cancel.h"
 #include "flow_sweep.h"
 #include "forward.h"
 #include "frontend.h"
@@ -40,8 +40,6 @@
 #include "pull.h"
 #include "reads.h"
 #include "reload.h"
-#include "runs.h"
-#include "redis_config.h"
 #include "redis_process.h"
 #include "sockets.h"
 #include "state_folder.h"
@@ -108,10 +106,10 @@ void station_hand_over (struct station *self)
 static void reload_if_wanted (struct station *self)
 {
     bool ready = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
-    if (!self->reload_wanted || !ready)
-        return;
-    self->reload_wanted = false;
-    reload (self);
+    if (self->reload_wanted && ready) {
+        self->reload_wanted = false;
+        reload (self);
+    }
 }
 
 static void on_signal (void *owner, uint32_t events)
@@ -226,7 +224,7 @@ static void on_tick (void *owner)
     }
     redis_process_watch_disk (self);
     peers_tick (self, now_us);
-    reads_tick (self);
+    reads_start_waiting (self);
     pull_tick (self);
     flow_sweep_tick (self);
     flow_runs_tick (self);
@@ -247,13 +245,6 @@ static int resolve_settings (struct station *self, struct link_config *config,
                    redis_config_read (settings, config, reason) || access_start (self, reason)
                ? -1
                : 0;
-}
-
-static void set_packet_limits (struct station *self)
-{
-    const struct limits *limits = &self->settings->limits;
-    self->limits =
-        (struct packet_limits){(size_t)limits->frame_bytes, (size_t)limits->message_bytes};
 }
 
 // Create the store, with what other stations read in Redis about this one.
@@ -335,7 +326,8 @@ struct station *station_new (const struct station_config *options, enum station_
         memcpy (self->caller_secret + i, &part, sizeof part);
     }
     self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
-    set_packet_limits (self);
+    self->limits = (struct packet_limits){(size_t)settings->limits.frame_bytes,
+                                          (size_t)settings->limits.message_bytes};
     bool wrong = resolve_settings (self, &config, reason) != 0;
     if (wrong || start_station (self, &config, reason)) {
         *ret_fault = wrong ? STATION_FAULT_SETTINGS : self->fault;

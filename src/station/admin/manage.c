@@ -1,4 +1,4 @@
-// The table of admin commands, and the short commands remove and handover.
+// The table of admin commands, and the short commands remove, handover and whoami.
 #include "manage.h"
 
 #include <inttypes.h>
@@ -8,19 +8,15 @@
 #include "access.h"
 #include "prefetch.h"
 #include "callback_book.h"
-#include "callback_state.h"
-#include "presence.h"
 #include "codes.h"
+#include "presence.h"
 #include "manage_flow.h"
 #include "manage_flow_plan.h"
 #include "manage_private.h"
-#include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
 #include "reads.h"
-#include "runs.h"
-#include "reply.h"
 
 // -- remove
 
@@ -88,23 +84,18 @@ static void on_remove_loaded (void *owner, const struct store_loaded *answer)
 
 // -- handover
 
-struct handover {
-    struct station *station;
-    struct peer *peer;
-};
-
 static void on_standbys_known (void *owner, bool known)
 {
-    struct handover *handover = owner;
-    struct station *self = handover->station;
+    struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
     bool ready = known && self->station_count > 1;
     if (ready)
-        manage_reply (self, handover->peer, 0, "{\"handed_over\":true}");
+        manage_reply (self, inquiry->peer, 0, "{\"handed_over\":true}");
     else if (known)
-        reply_refuse (self, handover->peer, ZPLAN_EBUSY, "handover: no standby is there");
+        reply_refuse (self, inquiry->peer, ZPLAN_EBUSY, "handover: no standby is there");
     else
-        reply_refuse_store (self, handover->peer, STORE_LOST, "");
-    free (handover);
+        reply_refuse_store (self, inquiry->peer, STORE_LOST, "");
+    free (inquiry);
     if (ready && self->phase == PHASE_SERVING)
         station_hand_over (self);
     station_resume (self);
@@ -114,18 +105,13 @@ static void manage_handover (struct station *self, struct request *request,
                              const struct arguments *arguments)
 {
     (void)arguments;
-    if (!permits_all_stations (self, request->peer.user)) {
+    if (!permits_all_stations (self, request->peer.user))
         reply_refuse (self, &request->peer, ZPLAN_EDENY, "handover: want a key for all targets");
-        return;
-    }
-    if (self->embedded) {
+    else if (self->embedded)
         reply_refuse (self, &request->peer, ZPLAN_EBUSY,
                       "handover: the embedded Redis has no standby");
-        return;
-    }
-    struct handover *handover = memory_new (sizeof *handover);
-    *handover = (struct handover){self, peer_keep (self, request)};
-    presence_send_then (self, on_standbys_known, handover);
+    else
+        presence_send_then (self, on_standbys_known, inquiry_of_station (self, request));
 }
 
 static void manage_remove (struct station *self, struct request *request,
@@ -141,6 +127,34 @@ static void manage_remove (struct station *self, struct request *request,
         reads_load (self, inquiry->peer, inquiry->plan.id, on_remove_loaded, inquiry);
 }
 
+// -- whoami: what the requester's key may do, so that programs offer only that. Proto 9.14.
+
+// The rights of the key. NULL: there is no allow-list, so nobody has a name and everything is
+// allowed.
+static json_t *rights_json (const struct access_key *key)
+{
+    json_t *roles = json_array ();
+    for (size_t i = 0; i < ROLES; i++)
+        if (!key || access_has_role (key, role_names[i].role))
+            json_array_append_new (roles, json_string (role_names[i].name));
+    bool bound = key && key->stations[0];
+    return json_pack ("{s:o, s:o, s:o}", "name", key ? json_string (key->name) : json_null (),
+                      "roles", roles, "stations",
+                      bound ? json_string (key->stations) : json_null ());
+}
+
+static void manage_whoami (struct station *self, struct request *request,
+                           const struct arguments *arguments)
+{
+    (void)arguments;
+    const struct access_key *key = permit_key (self, request->peer.user);
+    if (!key && self->access) { // it was just removed from the allow-list
+        permit_roles (self, &request->peer, ROLES_ANY);
+        return;
+    }
+    manage_reply_json (self, &request->peer, 0, rights_json (key));
+}
+
 // -- the commands
 
 static const struct admin_command {
@@ -149,57 +163,51 @@ static const struct admin_command {
     unsigned roles; // any of these roles is sufficient
     manage_fn *run;
     const char *usage;
-    enum { NEEDS_REDIS, NEEDS_NOTHING } needs;
+    bool without_redis; // it is answered while Redis is away, too
 } commands[] = {
-    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_REDIS},
-    {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID", NEEDS_REDIS},
-    {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID", NEEDS_REDIS},
-    {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID", NEEDS_REDIS},
-    {"reset", 1, 1, CURVE_ROLE_MANAGE, manage_reset, "reset ID", NEEDS_REDIS},
-    {"close", 1, 1, CURVE_ROLE_MANAGE, manage_close, "close ID", NEEDS_REDIS},
-    {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_skip, "skip ID COUNT", NEEDS_REDIS},
+    {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]"},
+    {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID"},
+    {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID"},
+    {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID"},
+    {"reset", 1, 1, CURVE_ROLE_MANAGE, manage_reset, "reset ID"},
+    {"close", 1, 1, CURVE_ROLE_MANAGE, manage_close, "close ID"},
+    {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_skip, "skip ID COUNT"},
     {"run", 1, 2, CURVE_ROLE_MANAGE, manage_run,
-     "run ID, of a flow plan [batch and params as JSON]", NEEDS_REDIS},
-    {"cancel", 1, 2, CURVE_ROLE_MANAGE, manage_cancel, "cancel ID or RUN/STEP [REASON]",
-     NEEDS_REDIS},
+     "run ID, of a flow plan [batch and params as JSON]"},
+    {"cancel", 1, 2, CURVE_ROLE_MANAGE, manage_cancel, "cancel ID or RUN/STEP [REASON]"},
     {"callback", 2, 3, CURVE_ROLE_MANAGE, manage_callback,
-     "callback test TARGET CALLBACK as JSON, callback redeliver ID", NEEDS_REDIS},
-    {"done", 1, 2, CURVE_ROLE_MANAGE, manage_done, "done ID [REMARK]", NEEDS_REDIS},
+     "callback test TARGET CALLBACK as JSON, callback redeliver ID"},
+    {"done", 1, 2, CURVE_ROLE_MANAGE, manage_done, "done ID [REMARK]"},
     {"update", 2, 2, CURVE_ROLE_MANAGE, manage_update,
-     "update ID FIELDS, a JSON object with the revision", NEEDS_REDIS},
+     "update ID FIELDS, a JSON object with the revision"},
     {"next", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, manage_next,
-     "next ID or PLAN as JSON, [COUNT]", NEEDS_REDIS},
+     "next ID or PLAN as JSON, [COUNT]"},
     {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
-     "history [ID, filter as JSON, or since SEQ]", NEEDS_REDIS},
-    {"result", 1, 1, CURVE_ROLE_OBSERVE, manage_result, "result ID", NEEDS_REDIS},
+     "history [ID, filter as JSON, or since SEQ]"},
+    {"result", 1, 1, CURVE_ROLE_OBSERVE, manage_result, "result ID"},
     {"forget", 1, 1, CURVE_ROLE_MANAGE, manage_forget,
-     "forget ENTRIES, a JSON object with the epoch", NEEDS_REDIS},
+     "forget ENTRIES, a JSON object with the epoch"},
     {"restore", 2, 8, CURVE_ROLE_MANAGE, manage_restore,
-     "restore plan PLAN, or history OUTCOMES, JSON in one or more arguments", NEEDS_REDIS},
+     "restore plan PLAN, or history OUTCOMES, JSON in one or more arguments"},
     {"station", 1, 2, ROLES_ANY, manage_station,
-     "station list, add NAME=TYPE@ENDPOINT, or remove NAME", NEEDS_REDIS},
-    {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take REQUEST, a JSON object with the station",
-     NEEDS_REDIS},
+     "station list, add NAME=TYPE@ENDPOINT, or remove NAME"},
+    {"take", 1, 1, CURVE_ROLE_RESULT, manage_take, "take REQUEST, a JSON object with the station"},
     {"alive", 1, 1, CURVE_ROLE_RESULT, manage_alive,
-     "alive RUN, a JSON object with plan and worker", NEEDS_REDIS},
+     "alive RUN, a JSON object with plan and worker"},
     {"report", 1, 1, CURVE_ROLE_RESULT, manage_report,
-     "report RUN, a JSON object with plan, worker and state", NEEDS_REDIS},
-    {"team", 1, 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_RESULT, manage_team, "team ID", NEEDS_REDIS},
-    {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID or RUN/STEP", NEEDS_REDIS},
-    {"kind", 1, 3, ROLES_ANY, manage_kind, "kind list, get NAME, put NAME FIELDS, or remove NAME",
-     NEEDS_REDIS},
+     "report RUN, a JSON object with plan, worker and state"},
+    {"team", 1, 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_RESULT, manage_team, "team ID"},
+    {"why", 1, 1, CURVE_ROLE_OBSERVE, manage_why, "why ID or RUN/STEP"},
+    {"kind", 1, 3, ROLES_ANY, manage_kind, "kind list, get NAME, put NAME FIELDS, or remove NAME"},
     {"flow", 1, 4, ROLES_ANY, manage_flow,
      "flow list, get NAME, check or put DEFINITION, use NAME VERSION, remove NAME; runs, show RUN, "
-     "log RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN",
-     NEEDS_REDIS},
-    {"limit", 1, 3, ROLES_ANY, manage_limit, "limit list, set NAME LIMIT, or remove NAME",
-     NEEDS_REDIS},
-    {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover", NEEDS_REDIS},
-    {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats", NEEDS_REDIS},
-    {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", NEEDS_NOTHING},
-    {"load", 0, 1, CURVE_ROLE_OBSERVE, manage_load, "load [from, to and step as JSON]",
-     NEEDS_REDIS},
-    {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", NEEDS_NOTHING},
+     "log RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN"},
+    {"limit", 1, 3, ROLES_ANY, manage_limit, "limit list, set NAME LIMIT, or remove NAME"},
+    {"handover", 0, 0, CURVE_ROLE_MANAGE, manage_handover, "handover"},
+    {"stats", 0, 0, CURVE_ROLE_OBSERVE, manage_stats, "stats"},
+    {"health", 0, 0, CURVE_ROLE_OBSERVE, manage_health, "health", .without_redis = true},
+    {"load", 0, 1, CURVE_ROLE_OBSERVE, manage_load, "load [from, to and step as JSON]"},
+    {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", .without_redis = true},
 };
 
 static void run_admin_command (struct station *self, struct request *request,
@@ -217,42 +225,32 @@ static void run_admin_command (struct station *self, struct request *request,
     if (!permit_roles (self, &request->peer, command->roles))
         return;
     if (arguments.count < command->args_min || arguments.count > command->args_max) {
-        struct reason reason;
-        reason_set (&reason, "got %zu arguments; %s", arguments.count, command->usage);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT, "got %zu arguments; %s",
+                             arguments.count, command->usage);
         return;
     }
-    if (command->needs != NEEDS_NOTHING && reply_too_much (self, request))
+    if (!command->without_redis && reply_too_much (self, request))
         return;
-    if (command->needs != NEEDS_NOTHING && !station_store_up (self)) {
+    if (command->without_redis || station_store_up (self))
+        command->run (self, request, &arguments);
+    else
         reply_refuse_store (self, &request->peer, STORE_LOST, "");
-        return;
-    }
-    command->run (self, request, &arguments);
-}
-
-// Whether `name` is this command. Case is ignored, as everywhere in MicroZero.
-static bool is_command (struct span name, const char *command)
-{
-    return name.size == strlen (command) && name.size &&
-           strncasecmp ((const char *)name.data, command, name.size) == 0;
 }
 
 void manage_request (struct station *self, struct request *request)
 {
     bool given;
-    struct reason reason;
     struct span name = message_frame (&request->message, ZERO_FRAME_COMMAND, &given);
-    if (!given) {
+    const struct admin_command *row = commands, *end = row + sizeof commands / sizeof *commands;
+    // Case is ignored, as everywhere in MicroZero.
+    while (row < end && (name.size != strlen (row->name) ||
+                         strncasecmp ((const char *)name.data, row->name, name.size) != 0))
+        row++;
+    if (!given)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
-        return;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (is_command (name, commands[i].name)) {
-            run_admin_command (self, request, &commands[i]);
-            return;
-        }
-    }
-    reason_set (&reason, "COMMAND: no admin command %s", quoted (name));
-    reply_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
+    else if (row < end)
+        run_admin_command (self, request, row);
+    else
+        reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN, "COMMAND: no admin command %s",
+                             quoted (name));
 }

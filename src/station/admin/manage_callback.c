@@ -12,7 +12,6 @@
 #include "memory.h"
 #include "permit.h"
 #include "publish.h"
-#include "target_names.h"
 #include "targets.h"
 
 enum { BETWEEN_US = 1000000 }; // at least between two tests
@@ -78,22 +77,6 @@ static int check_callback_target (struct station *self, const struct request *re
     return 0;
 }
 
-// Resend a callback, which must be named by its id.
-static void redeliver_callback (struct station *self, struct request *request,
-                                const struct arguments *arguments,
-                                const struct admin_subcommand *row)
-{
-    uint64_t id;
-    struct reason reason;
-    (void)row;
-    if (!ident_parse (arguments->at[1], &id)) {
-        reason_set (&reason, "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    manage_redeliver (self, request, id);
-}
-
 static void send_test_callback (struct station *self, struct request *request,
                                 const struct arguments *arguments,
                                 const struct admin_subcommand *row)
@@ -126,7 +109,7 @@ void manage_callback (struct station *self, struct request *request,
 {
     static const struct admin_subcommand subcommands[] = {
         {"test", 3, CURVE_ROLE_MANAGE, send_test_callback},
-        {"redeliver", 2, CURVE_ROLE_MANAGE, redeliver_callback}};
+        {"redeliver", 2, CURVE_ROLE_MANAGE, manage_redeliver}};
     manage_subcommand (self, request, arguments, subcommands,
                        sizeof subcommands / sizeof *subcommands,
                        "callback: want test TARGET CALLBACK as JSON, or redeliver ID");

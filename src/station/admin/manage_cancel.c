@@ -9,7 +9,6 @@
 #include "memory.h"
 #include "reads.h"
 #include "results.h"
-#include "reply.h"
 #include "utf8.h"
 
 struct cancel {
@@ -84,7 +83,6 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
     struct cancel *self = owner;
     struct station *station = self->inquiry.station;
-    struct reason reason;
     bool parked = live && flow_undo_is_parked (live, step, self->step.item);
     if (live && !parked && flow_call_in_flight (live, step, self->step.item)) {
         self->inquiry.plan.id = flow_call_id (live, step, self->step.item);
@@ -94,11 +92,11 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     if (live) {
         const struct flow_data *data = live->run->data[step];
         bool items = data && data->items && self->step.item < 0;
-        reason_set (&reason, "cancel: no call of %s is in flight%s", self->step.step,
-                    parked  ? "; its undo has failed: `reset` tries again, `done` goes on"
-                    : items ? ": name an item, as STEP.0"
-                            : "; `flow skip` resolves a step");
-        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (station, self->inquiry.peer, ZPLAN_EARGUMENT,
+                             "cancel: no call of %s is in flight%s", self->step.step,
+                             parked  ? "; its undo has failed: `reset` tries again, `done` goes on"
+                             : items ? ": name an item, as STEP.0"
+                                     : "; `flow skip` resolves a step");
     }
     free (self);
     station_resume (station);
@@ -119,10 +117,10 @@ void manage_cancel (struct station *self, struct request *request,
                                     remark.size ? ": " : "");
     size += utf8_copy_text (remark, sizeof cancel->reason - 1 - size, cancel->reason + size);
     cancel->reason[size] = '\0';
-    if (!of_step) {
+    if (of_step) {
+        cancel->step = step;
+        step_find (self, cancel->inquiry.peer, "cancel", &step, on_step, cancel);
+    } else {
         reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
-        return;
     }
-    cancel->step = step;
-    step_find (self, cancel->inquiry.peer, "cancel", &step, on_step, cancel);
 }

@@ -5,27 +5,22 @@
 #include <stdlib.h>
 
 #include "apply.h"
-#include "arguments.h"
 #include "codes.h"
 #include "flow_book.h"
 #include "manage_flow_plan.h"
 #include "manage_private.h"
 #include "manage_flow_undo.h"
 #include "missed.h"
-#include "callback_check.h"
 #include "failure_plan.h"
-#include "callback_state.h"
+#include "callback_book.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "plan_update.h"
 #include "publish.h"
 #include "reads.h"
-#include "runs.h"
 #include "submit.h"
 #include "zones.h"
-#include "reply.h"
-#include "target_names.h"
 
 struct plan_change {
     struct inquiry inquiry;
@@ -88,7 +83,6 @@ static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct
     return changed;
 }
 
-// Check the frames as those of a submission.
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason)
 {
@@ -133,14 +127,6 @@ static bool is_same_field (const struct policy *one, const struct policy *two, c
     return first == second || json_equal (first, second);
 }
 
-static int check_policy (struct station *self, const struct plan *plan, const struct policy *policy,
-                         struct reason *reason)
-{
-    const struct target *target = station_target (self, plan->station);
-    return target ? submit_check_policy (target, policy, reason)
-                  : submit_check_flow (VOTE_NONE, policy, reason);
-}
-
 static int read_update (struct plan_change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
@@ -151,11 +137,11 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
         reason_set (reason, "vote: is for plans of vote targets");
         rc = ZPLAN_EARGUMENT;
     }
-    if (!rc)
-        rc = check_policy (self->inquiry.station, *plan, ret->fields.policy, reason)
-                 ? ZPLAN_EARGUMENT
-                 : 0;
     const struct policy *before = (*plan)->policy, *after = ret->fields.policy;
+    const struct target *target = station_target (self->inquiry.station, (*plan)->station);
+    if (!rc && (target ? submit_check_policy (target, after, reason)
+                       : submit_check_flow (VOTE_NONE, after, reason)))
+        rc = ZPLAN_EARGUMENT;
     if (!rc && !is_same_field (before, after, "on_failure"))
         rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, after, reason);
     if (!rc && !is_same_field (before, after, "callback"))
@@ -346,11 +332,10 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     int64_t revision = plan->revision;
     int rc = apply_change (self, &self->plan, answer, &reason);
-    if (rc) {
+    if (rc)
         refuse_change (self, (enum wire_error)rc, reason.text);
-        return;
-    }
-    store_changed (self, answer, revision);
+    else
+        store_changed (self, answer, revision);
 }
 
 static void load_plan (struct plan_change *self)
@@ -397,12 +382,10 @@ static void on_stored (void *owner, enum store_result result, const char *error)
         link_flush (store_link (station->store));
         return;
     }
-    if (result == STORE_CHANGED) {
-        refuse_change (self, ZPLAN_EARGUMENT,
-                       "revision: the plan was changed meanwhile, read it again");
-        return;
-    }
-    if (result == STORE_DONE)
+    if (result == STORE_CHANGED)
+        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT,
+                      "revision: the plan was changed meanwhile, read it again");
+    else if (result == STORE_DONE)
         report_change (self);
     else
         inquiry_refuse (&self->inquiry, result, error);
@@ -443,12 +426,18 @@ void manage_reset (struct station *self, struct request *request, const struct a
                            &(struct plan_change){.command = MANAGE_RESET});
 }
 
-void manage_redeliver (struct station *self, struct request *request, uint64_t id)
+void manage_redeliver (struct station *self, struct request *request,
+                       const struct arguments *arguments, const struct admin_subcommand *row)
 {
-    struct plan_name plan = {.id = id}; // inquiry_check checks the rights, by its source
+    struct plan_name plan = {0}; // inquiry_check checks the rights, by its source
+    (void)row;
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
-    change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
+    if (ident_parse (arguments->at[1], &plan.id))
+        change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
+    else
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
@@ -466,16 +455,14 @@ void manage_run (struct station *self, struct request *request, const struct arg
 
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    struct reason reason;
     int64_t count;
-    if (!argument_number (arguments->at[1], 1, INT32_MAX, &count)) {
-        reason_set (&reason, "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
-                    quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    change_named_plan (self, request, arguments->at[0],
-                       &(struct plan_change){.command = MANAGE_SKIP, .count = count});
+    if (argument_number (arguments->at[1], 1, INT32_MAX, &count))
+        change_named_plan (self, request, arguments->at[0],
+                           &(struct plan_change){.command = MANAGE_SKIP, .count = count});
+    else
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
+                             quoted (arguments->at[1]));
 }
 
 void manage_update (struct station *self, struct request *request,

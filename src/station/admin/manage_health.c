@@ -28,11 +28,9 @@ enum { UNKNOWN_NAMED = 5 }; // unknown targets that are listed by name
 enum { FINDING_PROBLEM, FINDING_WARNING };
 
 // Add a problem or warning. `advice`: what to do, a string constant.
-static void add_finding (struct findings *self, int level, const char *advice, const char *format,
-                         ...) __attribute__ ((format (printf, 4, 5)));
-
-static void add_finding (struct findings *self, int level, const char *advice, const char *format,
-                         ...)
+__attribute__ ((format (printf, 4, 5))) static void add_finding (struct findings *self, int level,
+                                                                 const char *advice,
+                                                                 const char *format, ...)
 {
     char text[2 * REASON_MAX]; // a whole reason, and the text before it
     va_list args;
@@ -46,14 +44,6 @@ static void add_finding (struct findings *self, int level, const char *advice, c
                    "text", line, "do", advice);
     json_array_append_new (self->all, finding);
     json_array_append_new (level == FINDING_PROBLEM ? self->problems : self->warnings, line);
-}
-
-static size_t count_connected (const struct station *self)
-{
-    size_t connected = 0;
-    for (size_t i = 0; i < self->target_count; i++)
-        connected += target_connection (self->targets[i]) != 0;
-    return connected;
 }
 
 // Add what keeps the station from working.
@@ -269,23 +259,17 @@ static json_t *redis_json (const struct station *self)
 {
     const struct link *link = store_link (self->store);
     const struct link_facts *facts = link_facts (link);
-    json_t *object = json_object ();
+    const char *fsync = link_fsync (link);
     bool refused = link_state (link) == LINK_UP && station_store_trouble (self)[0];
-    json_object_set_new (
-        object, "state",
-        json_string (link_state_name (refused ? LINK_REFUSED : link_state (link))));
-    json_object_set_new (object, "trouble",
-                         json_from_frame (span_text (station_store_trouble (self))));
-    json_object_set_new (object, "fsync", json_from_frame (span_text (link_fsync (link))));
-    json_object_set_new (object, "acknowledged", json_string (durability_text (link_fsync (link))));
-    json_object_set_new (object, "replicas", json_integer (self->settings->replicas));
-    json_object_set_new (object, "version", json_string (facts->redis.version));
-    json_object_set_new (object, "maxmemory_policy", json_string (facts->redis.policy));
-    json_object_set_new (object, "maxmemory", json_integer (facts->redis.limit));
-    json_object_set_new (object, "used_memory", json_integer (facts->redis.used));
-    json_object_set_new (object, "clock_ahead_ms",
-                         facts->clock_known ? json_integer (facts->clock_ahead_ms) : json_null ());
-    return object;
+    return json_pack (
+        "{s:s, s:o, s:o, s:s, s:I, s:o*, s:o*, s:I, s:I, s:o}", "state",
+        link_state_name (refused ? LINK_REFUSED : link_state (link)), "trouble",
+        json_from_frame (span_text (station_store_trouble (self))), "fsync",
+        json_from_frame (span_text (fsync)), "acknowledged", durability_text (fsync), "replicas",
+        (json_int_t)self->settings->replicas, "version", json_string (facts->redis.version),
+        "maxmemory_policy", json_string (facts->redis.policy), "maxmemory",
+        (json_int_t)facts->redis.limit, "used_memory", (json_int_t)facts->redis.used,
+        "clock_ahead_ms", facts->clock_known ? json_integer (facts->clock_ahead_ms) : json_null ());
 }
 
 void manage_add_owner_members (const struct station *self, json_t *object)
@@ -299,20 +283,19 @@ void manage_add_owner_members (const struct station *self, json_t *object)
 void manage_health (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
-    json_t *object = json_object ();
     struct findings findings = {json_array (), json_array (), json_array ()};
+    size_t connected = 0;
     (void)arguments;
     add_problems (self, &findings);
     add_warnings (self, &request->peer, &findings);
-    json_object_set_new (object, "healthy",
-                         json_boolean (json_array_size (findings.problems) == 0));
-    json_object_set_new (object, "problems", findings.problems);
-    json_object_set_new (object, "warnings", findings.warnings);
-    json_object_set_new (object, "findings", findings.all);
-    json_object_set_new (object, "redis", redis_json (self));
-    json_object_set_new (object, "targets", json_integer ((json_int_t)self->target_count));
-    json_object_set_new (object, "connected", json_integer ((json_int_t)count_connected (self)));
-    json_object_set_new (object, "attending", json_integer (self->station_count));
+    for (size_t i = 0; i < self->target_count; i++)
+        connected += target_connection (self->targets[i]) != 0;
+    json_t *object =
+        json_pack ("{s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "healthy",
+                   json_array_size (findings.problems) == 0, "problems", findings.problems,
+                   "warnings", findings.warnings, "findings", findings.all, "redis",
+                   redis_json (self), "targets", (json_int_t)self->target_count, "connected",
+                   (json_int_t)connected, "attending", (json_int_t)self->station_count);
     manage_add_owner_members (self, object);
     json_object_set_new (object, "version", json_string (ZPLAN_VERSION));
     json_object_set_new (object, "uptime_s",

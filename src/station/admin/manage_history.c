@@ -2,16 +2,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "arguments.h"
-#include "callback_state.h"
+#include "callback_book.h"
 #include "codes.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
-#include "pull.h"
 #include "reads.h"
-#include "reply.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32, STATUSES = 256 };
 
@@ -20,8 +17,8 @@ struct history_question {
     char station[STATION_NAME_MAX + 1];
     char epoch[EPOCH_MAX + 1]; // the epoch of `since`, "" = the current one
     char plan[PLAN_TEXT_SIZE]; // as the requester named it; "" = any
-    bool since_given, after_given;
-    int64_t since;
+    bool after_given;
+    int64_t since;               // -1 = not given
     char statuses[STATUSES + 1]; // one for each status, '1' = wanted; for the store
 };
 
@@ -37,14 +34,6 @@ struct history_request {
 static bool read_plan (void *out, const json_t *value)
 {
     return manage_plan_text (value, out);
-}
-
-static bool read_since (void *filter, const json_t *value)
-{
-    struct history_question *self = filter;
-    self->since = json_integer_value (value);
-    self->since_given = true;
-    return json_is_integer (value) && self->since >= 0;
 }
 
 static bool read_after (void *filter, const json_t *value)
@@ -115,7 +104,7 @@ static bool read_ms (void *ms, const json_t *value)
 static const struct json_field fields[] = {
     {"plan", AS_OWN, FIELD (plan),
      .rule = "want the plan's id as an integer or in hex, or key:NAME", .read = read_plan},
-    {"since", .rule = "want the seq of a broadcast, 0 or above", .read = read_since},
+    {"since", AS_NUMBER, FIELD (since), 0, INT64_MAX, "want the seq of a broadcast, 0 or above"},
     {"epoch", AS_TEXT, FIELD (epoch), 0, EPOCH_MAX, "want the epoch of that broadcast"},
     {"after", .rule = "want the next of the previous page", .read = read_after},
     {"station", AS_TEXT, FIELD (station), 0, STATION_NAME_MAX, "want a target's name"},
@@ -137,10 +126,10 @@ static const struct json_field fields[] = {
 static bool read_question (const struct arguments *arguments, struct history_question *ret,
                            struct reason *reason)
 {
-    *ret = (struct history_question){.store = {.from_end = true, .limit = RUNS_DEFAULT}};
+    *ret =
+        (struct history_question){.store = {.from_end = true, .limit = RUNS_DEFAULT}, .since = -1};
     struct span first = arguments->count ? arguments->at[0] : (struct span){0};
     if (arguments->count == 2) {
-        ret->since_given = true;
         if (span_is (first, "since") &&
             argument_number (arguments->at[1], 0, INT64_MAX, &ret->since))
             return true;
@@ -155,7 +144,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
         return true;
     }
     bool good = json_fields_parse (first, fields, sizeof fields / sizeof *fields, ret, reason);
-    if (good && ret->store.newest && ret->since_given) {
+    if (good && ret->store.newest && ret->since >= 0) {
         reason_set (reason, "newest: since starts at the oldest; give only one of them");
         return false;
     }
@@ -169,7 +158,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
 static bool has_missed_outcomes (const struct history_question *question,
                                  const struct store_history *answer)
 {
-    if (!question->since_given)
+    if (question->since < 0)
         return false;
     bool same = !question->epoch[0] || span_is (answer->epoch, question->epoch);
     if (!same || question->since > answer->seq)
@@ -184,36 +173,28 @@ static bool has_missed_outcomes (const struct history_question *question,
     return (uint64_t)question->since + 1 < first;
 }
 
-// Whether the requester may see this outcome.
-static bool may_see_outcome (const struct history_request *history_request, const json_t *run)
-{
-    const char *station = json_string_value (json_object_get (run, "station"));
-    const char *user = history_request->peer->user;
-    return permits_all_stations (history_request->station, user) ||
-           (station && permits_station (history_request->station, user, span_text (station)));
-}
-
 static json_t *answer_json (const struct history_request *history_request,
                             const struct store_history *answer)
 {
     const struct history_question *question = &history_request->question;
-    json_t *object = json_object (), *runs = json_array ();
+    const struct station *self = history_request->station;
+    const char *user = history_request->peer->user;
+    json_t *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
         if (run && question->store.callbacks) // it was never published
             json_object_set_new (run, "seq", json_integer (0));
-        if (run && may_see_outcome (history_request, run))
+        const char *station = json_string_value (json_object_get (run, "station"));
+        if (run && (permits_all_stations (self, user) ||
+                    (station && permits_station (self, user, span_text (station)))))
             json_array_append (runs, run);
         json_decref (run);
     }
-    json_object_set_new (object, "runs", runs);
-    if (answer->next.size)
-        json_object_set_new (object, "next", json_from_frame (answer->next));
-    json_object_set_new (object, "first", json_integer ((json_int_t)answer->first_seq));
-    json_object_set_new (object, "last", json_integer (answer->seq));
-    json_object_set_new (object, "epoch", json_from_frame (answer->epoch));
-    json_object_set_new (object, "missed", json_boolean (has_missed_outcomes (question, answer)));
-    return object;
+    return json_pack ("{s:o, s:o*, s:I, s:I, s:o, s:b}", "runs", runs, "next",
+                      answer->next.size ? json_from_frame (answer->next) : NULL, "first",
+                      (json_int_t)answer->first_seq, "last", (json_int_t)answer->seq, "epoch",
+                      json_from_frame (answer->epoch), "missed",
+                      has_missed_outcomes (question, answer));
 }
 
 static void reply_history (void *owner)
@@ -236,8 +217,8 @@ static void on_history (void *owner, const struct store_history *answer)
     struct history_request *history_request = owner;
     struct station *self = history_request->station;
     struct history_question *question = &history_request->question;
-    bool other_epoch = question->since_given && question->epoch[0] &&
-                       answer->result == STORE_DONE && !span_is (answer->epoch, question->epoch);
+    bool other_epoch = question->since >= 0 && question->epoch[0] && answer->result == STORE_DONE &&
+                       !span_is (answer->epoch, question->epoch);
     // Sequence numbers of another epoch are meaningless: return all that is stored.
     if (other_epoch && !question->store.from_end && !question->after_given) {
         question->store.from_end = true;
@@ -270,24 +251,20 @@ void manage_history (struct station *self, struct request *request,
     struct history_request *history_request = memory_new (sizeof *history_request);
     struct history_question *question = &history_request->question;
     struct reason reason;
-    if (!read_question (arguments, question, &reason)) {
-        free (history_request);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
     struct plan_name named;
-    if (question->plan[0]) {
-        if (!manage_plan_name (self, request, span_text (question->plan), &named)) {
-            free (history_request);
-            return;
-        }
-        question->store.plan_id = named.id;
-    }
-    if (question->station[0] &&
-        !permit_station (self, &request->peer, span_text (question->station))) {
+    bool read = read_question (arguments, question, &reason);
+    bool names_plan = read && question->plan[0];
+    if (!read)
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    if (!read ||
+        (names_plan && !manage_plan_name (self, request, span_text (question->plan), &named)) ||
+        (question->station[0] &&
+         !permit_station (self, &request->peer, span_text (question->station)))) {
         free (history_request);
         return;
     }
+    if (names_plan)
+        question->store.plan_id = named.id;
     question->store.callbacks = station_is_callbacks (self, span_text (question->station));
     history_request->station = self;
     history_request->peer = peer_keep (self, request);
@@ -296,7 +273,7 @@ void manage_history (struct station *self, struct request *request,
     if (question->store.output && question->store.limit > OUTPUTS_MAX)
         question->store.limit = OUTPUTS_MAX;
     // Outcomes that were not broadcast are stored after the broadcast before them.
-    if (question->since_given && question->store.from_end && question->since > 0) {
+    if (question->store.from_end && question->since > 0) {
         question->store.from_end = false;
         question->store.seq = (uint64_t)question->since;
     }
@@ -393,10 +370,8 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
         manage_reply_json (self, forgetting->peer, 0,
                            json_pack ("{s:I}", "forgotten", (json_int_t)answer->count));
     } else if (answer->result == STORE_CHANGED) {
-        struct reason reason;
-        reason_set (&reason, "epoch: is %s now, not %s", quoted (answer->epoch),
-                    quoted (span_text (forgetting->epoch)));
-        reply_refuse (self, forgetting->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, forgetting->peer, ZPLAN_EARGUMENT, "epoch: is %s now, not %s",
+                             quoted (answer->epoch), quoted (span_text (forgetting->epoch)));
     } else {
         reply_refuse_store (self, forgetting->peer, answer->result, answer->error);
     }
@@ -422,12 +397,10 @@ void manage_forget (struct station *self, struct request *request,
 {
     struct forgetting *forgetting = memory_new (sizeof *forgetting);
     struct reason reason;
-    if (!read_forgetting (arguments->at[0], forgetting, &reason)) {
+    bool read = read_forgetting (arguments->at[0], forgetting, &reason);
+    if (!read)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        forgetting_destroy (forgetting);
-        return;
-    }
-    if (!may_forget (self, request, forgetting->only)) {
+    if (!read || !may_forget (self, request, forgetting->only)) {
         forgetting_destroy (forgetting);
         return;
     }

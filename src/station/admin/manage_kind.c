@@ -6,12 +6,11 @@
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
-#include "callback_check.h"
 #include "permit.h"
 #include "plan_public.h"
 #include "policy.h"
 #include "reads.h"
-#include "reply.h"
+#include "submit.h"
 
 struct kind_inquiry {
     struct station *station;
@@ -34,35 +33,23 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
         json_object_setn_new (kinds, (const char *)name.data, name.size,
                               fields ? fields : json_null ());
     }
-    json_t *object = json_object ();
-    json_object_set_new (object, "kinds", kinds);
-    return object;
-}
-
-static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *answer)
-{
-    struct reason reason;
-    if (answer->count == 0 && self->command == KIND_PUT) {
-        reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
-        return;
-    }
-    if (answer->count == 0 && self->command != KIND_LIST) {
-        reason_set (&reason, "kind: no kind %s is known", quoted (span_text (self->name)));
-        reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND, reason.text);
-        return;
-    }
-    json_t *object = self->command == KIND_REMOVE ? NULL : kinds_json (self, answer);
-    manage_reply_json (self->station, self->peer, 0, object);
+    return json_pack ("{s:o}", "kinds", kinds);
 }
 
 static void on_kinds (void *owner, const struct store_kinds *answer)
 {
     struct kind_inquiry *self = owner;
     struct station *station = self->station;
-    if (answer->result == STORE_DONE)
-        answer_kinds (self, answer);
-    else
+    if (answer->result != STORE_DONE)
         reply_refuse_store (station, self->peer, answer->result, answer->error);
+    else if (answer->count == 0 && self->command == KIND_PUT)
+        reply_refuse (station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
+    else if (answer->count == 0 && self->command != KIND_LIST)
+        reply_refuse_format (station, self->peer, ZPLAN_ENOTFIND, "kind: no kind %s is known",
+                             quoted (span_text (self->name)));
+    else
+        manage_reply_json (station, self->peer, 0,
+                           self->command == KIND_REMOVE ? NULL : kinds_json (self, answer));
     free (self);
     station_resume (station);
 }
@@ -100,9 +87,9 @@ static void run_kind_command (struct station *self, struct request *request,
     struct span name = row->args > 1 ? arguments->at[1] : (struct span){0};
     char *json = NULL;
     if (row->args > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name))) {
-        reason_set (&reason, "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
-                    quoted (name));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
+                             quoted (name));
         return;
     }
     if (row->args > 1 && !permit_named (self, &request->peer, "kind", name))

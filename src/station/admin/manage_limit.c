@@ -7,7 +7,6 @@
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
-#include "reply.h"
 #include "due.h"
 
 enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // prefix and name; names of targets are no longer
@@ -71,14 +70,14 @@ static void add_limit (json_t *limits, struct span kept, const struct limit *lim
 static json_t *limits_json (struct station *self, const char *user,
                             const struct store_limits *answer)
 {
-    json_t *object = json_object (), *limits = json_object ();
+    json_t *limits = json_object ();
     struct limit limit;
     struct span name;
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target_settings *settings = target_settings (self->targets[i]);
         char kept[KEPT_NAME_MAX + 1];
         snprintf (kept, sizeof kept, "s:%s", settings->name);
-        if (!limit_is_none (&settings->limit) &&
+        if (!limit_equal (&settings->limit, &(struct limit){0}) &&
             permits_station (self, user, span_text (settings->name)))
             add_limit (limits, span_text (kept), &settings->limit, "settings");
     }
@@ -86,36 +85,25 @@ static json_t *limits_json (struct station *self, const char *user,
         if (name.size > 2 && name.size <= KEPT_NAME_MAX &&
             permits_station (self, user, span_of (name.data + 2, name.size - 2)))
             add_limit (limits, name, &limit, "set");
-    json_object_set_new (object, "limits", limits);
-    return object;
-}
-
-static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)
-{
-    if (self->command == LIMIT_SET && !answer->done) {
-        reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
-        return;
-    }
-    if (self->command == LIMIT_REMOVE && !answer->done) {
-        reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
-                      "limit: no limit of this name is set");
-        return;
-    }
-    json_t *object =
-        self->command == LIMIT_LIST ? limits_json (self->station, self->peer->user, answer) : NULL;
-    manage_reply_json (self->station, self->peer, 0, object);
-    if (self->command != LIMIT_LIST)
-        due_wake (self->station); // the limit may allow more runs now
+    return json_pack ("{s:o}", "limits", limits);
 }
 
 static void on_limits (void *owner, const struct store_limits *answer)
 {
     struct limit_inquiry *self = owner;
     struct station *station = self->station;
-    if (answer->result == STORE_DONE)
-        answer_limits (self, answer);
-    else
+    if (answer->result != STORE_DONE) {
         reply_refuse_store (station, self->peer, answer->result, answer->error);
+    } else if (self->command == LIMIT_LIST) {
+        manage_reply_json (station, self->peer, 0, limits_json (station, self->peer->user, answer));
+    } else if (answer->done) {
+        manage_reply (station, self->peer, 0, NULL);
+        due_wake (station); // the limit may allow more runs now
+    } else if (self->command == LIMIT_SET) {
+        reply_refuse (station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
+    } else {
+        reply_refuse (station, self->peer, ZPLAN_ENOTFIND, "limit: no limit of this name is set");
+    }
     free (self);
     station_resume (station);
 }
@@ -131,9 +119,9 @@ static void run_limit_command (struct station *self, struct request *request,
     struct limit limit = {0};
     char name[KEPT_NAME_MAX + 1] = "";
     if (row->args > 1 && !read_name (arguments->at[1], name)) {
-        reason_set (&reason, "limit: want station:NAME or group:NAME, got %s",
-                    quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "limit: want station:NAME or group:NAME, got %s",
+                             quoted (arguments->at[1]));
         return;
     }
     if (name[0] == 's' && !permit_station (self, &request->peer, span_text (name + 2)))

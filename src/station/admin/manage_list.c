@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "arguments.h"
 #include "codes.h"
 #include "dialect.h"
 #include "json.h"
@@ -16,7 +15,6 @@
 #include "publish.h"
 #include "reads.h"
 #include "runs.h"
-#include "reply.h"
 #include "stored_text.h"
 
 enum {
@@ -122,20 +120,9 @@ static bool read_type (void *filter, const json_t *value)
 // Add a member that the plan must have, written as in the stored text.
 static bool add_member (struct list_filter *self, const char *name, const json_t *value)
 {
-    if (self->member_count == STORE_MEMBERS_MAX)
-        return false;
-    char *text = json_write (value);
-    int size = snprintf (self->members[self->member_count], MEMBER_SIZE, "\"%s\":%s", name, text);
-    free (text);
-    self->member_count++;
-    return size < MEMBER_SIZE;
+    return self->member_count < STORE_MEMBERS_MAX &&
+           stored_member_text (name, value, self->members[self->member_count++], MEMBER_SIZE);
 }
-
-#define MEMBER_READER(name, is_fit)                                                                \
-    static bool read_##name (void *filter, const json_t *value)                                    \
-    {                                                                                              \
-        return is_fit (value) && add_member (filter, #name, value);                                \
-    }
 
 static bool is_text_or_integer (const json_t *value)
 {
@@ -150,23 +137,24 @@ MEMBER_READER (key, json_is_string)
 MEMBER_READER (group, json_is_string)
 MEMBER_READER (remark, json_is_string)
 
-static bool read_verdict (void *filter, const json_t *value)
+static bool add_number (struct list_filter *self, const char *name, int value)
 {
-    int verdict;
-    if (!read_enum (value, plan_verdict_parse, VERDICTS, &verdict) || !verdict)
-        return false;
-    json_t *number = json_integer (verdict);
-    bool added = add_member (filter, "verdict", number);
+    json_t *number = json_integer (value);
+    bool added = add_member (self, name, number);
     json_decref (number);
     return added;
 }
 
+static bool read_verdict (void *filter, const json_t *value)
+{
+    int verdict;
+    return read_enum (value, plan_verdict_parse, VERDICTS, &verdict) && verdict &&
+           add_number (filter, "verdict", verdict);
+}
+
 static bool read_held (void *filter, const json_t *value)
 {
-    json_t *number = json_integer (1);
-    bool added = json_is_true (value) && add_member (filter, "held", number);
-    json_decref (number);
-    return added;
+    return json_is_true (value) && add_number (filter, "held", 1);
 }
 
 static const char after_rule[] = "want the next of the previous page, in the same order";
@@ -219,13 +207,12 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
 // The place where the next page begins. Source: proto 9.3.
 static json_t *run_place_json (const struct store_filter *filter, const struct store_listed *last)
 {
-    char id[IDENT_SIZE], place[PLACE_SIZE];
+    char id[IDENT_SIZE];
     ident_text (last->plan_id, id);
-    if (!orders_by_place (filter))
-        return json_string (id);
-    snprintf (place, sizeof place, "%" PRId64 ":%.*s:%s", last->score_us, (int)last->station.size,
-              (const char *)last->station.data, id);
-    return json_string (place);
+    return orders_by_place (filter)
+               ? json_sprintf ("%" PRId64 ":%.*s:%s", last->score_us, (int)last->station.size,
+                               (const char *)last->station.data, id)
+               : json_string (id);
 }
 
 // Whether the plan's title matches the pattern of the filter; true without a pattern.
@@ -245,15 +232,6 @@ static bool matches_title (const struct list_filter *filter, struct span plan)
     return found;
 }
 
-// The progress text that a worker reported for the plan's current run; NULL: none.
-static const char *run_progress (struct station *self, uint64_t id, struct span plan)
-{
-    const struct active_run *active = runs_find (self, id);
-    bool its = active && active->progress && active->run.exec_id == message_exec_id (plan) &&
-               message_number (plan, "plan_state") == PLAN_EXECUTE;
-    return its ? active->progress : NULL;
-}
-
 static bool permits_listed (const struct plan_listing *listing, const struct store_listed *one)
 {
     return permits_plan (listing->station, listing->peer->user, one->station, one->message);
@@ -267,10 +245,12 @@ static bool write_listed (const struct plan_listing *listing, const struct store
     if (!permits_listed (listing, one) || !matches_title (&listing->filter, one->message) ||
         !plan_write_public (one->plan_id, one->message, COMMAND_MAX, text))
         return false;
-    const char *progress = run_progress (listing->station, one->plan_id, one->message);
-    if (progress) {
+    // The progress that a worker reported for the plan's current run.
+    const struct active_run *active = runs_find (listing->station, one->plan_id);
+    if (active && active->progress && active->run.exec_id == message_exec_id (one->message) &&
+        message_number (one->message, "plan_state") == PLAN_EXECUTE) {
         json_text_name (text, &progress_name);
-        json_text_frame (text, span_text (progress));
+        json_text_frame (text, span_text (active->progress));
     }
     json_text_raw (text, span_text ("}"));
     return true;
@@ -354,23 +334,18 @@ static void reply_page (const struct plan_listing *listing, const struct store_p
 
 static void ask_page (void *owner);
 
-static void list_next_page (struct plan_listing *self, const struct store_listed *last)
-{
-    struct list_filter *filter = &self->filter;
-    filter->store.after = last->plan_id;
-    filter->store.after_us = last->score_us;
-    filter->store.after_station = filter->after_station;
-    filter->after_station[span_put (filter->after_station, 0, last->station)] = '\0';
-    ask_page (self);
-}
-
 static void on_listed (void *owner, const struct store_page *page)
 {
     struct plan_listing *listing = owner;
     struct station *self = listing->station;
+    struct list_filter *filter = &listing->filter;
     struct store_listed last;
     if (page->result == STORE_DONE && !last_visible_place (listing, page, &last)) {
-        list_next_page (listing, &last);
+        filter->store.after = last.plan_id;
+        filter->store.after_us = last.score_us;
+        filter->store.after_station = filter->after_station;
+        filter->after_station[span_put (filter->after_station, 0, last.station)] = '\0';
+        ask_page (listing);
         return;
     }
     if (page->result == STORE_DONE)
@@ -397,14 +372,12 @@ void manage_list (struct station *self, struct request *request, const struct ar
     struct plan_listing *listing = memory_new (sizeof *listing);
     struct reason reason;
     struct span text = arguments->count ? arguments->at[0] : (struct span){0};
-    if (!read_filter (text, &listing->filter, &reason)) {
-        free (listing);
+    bool read = read_filter (text, &listing->filter, &reason);
+    struct span station = span_text (listing->filter.station);
+    if (!read)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    const char *station = listing->filter.station;
-    if (*station && !station_is_callbacks (self, span_text (station)) &&
-        !permit_station (self, &request->peer, span_text (station))) {
+    if (!read || (station.size && !station_is_callbacks (self, station) &&
+                  !permit_station (self, &request->peer, station))) {
         free (listing);
         return;
     }

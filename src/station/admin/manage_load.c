@@ -9,7 +9,6 @@
 #include "permit.h"
 #include "reads.h"
 #include "redis_keys.h"
-#include "reply.h"
 
 enum { BUCKETS_MAX = 1440, STEP_DEFAULT_S = 60, BUCKETS_DEFAULT = 60, WEEK_S = 604800 };
 

@@ -1,4 +1,5 @@
-// message: a plan as it is stored, with the progress of its run and its last failures.
+// message: a plan as it is stored, with the progress of its run and its last failures. result: the
+// complete last answers to its runs, from its target or each voter.
 #include <stdlib.h>
 
 #include "json.h"
@@ -9,16 +10,6 @@
 #include "plan_public.h"
 #include "reads.h"
 #include "runs.h"
-
-// The last progress that the worker reported for the run in progress; empty if there is none.
-static const char *reported_progress (struct station *self, uint64_t id,
-                                      const struct store_loaded *answer)
-{
-    const struct active_run *active = runs_find (self, id);
-    bool its =
-        active && active->progress && answer->running && answer->exec_id == active->run.exec_id;
-    return its ? active->progress : "";
-}
 
 // Find the place of the plan among its iterations, which is derived and never stored. False: it has
 // none.
@@ -42,11 +33,12 @@ static bool find_iteration (uint64_t id, struct span message, struct run_place *
 static char *extra_members (struct station *self, uint64_t id, const struct store_loaded *answer,
                             json_t *failures)
 {
-    const char *progress = reported_progress (self, id, answer);
+    const struct active_run *active =
+        answer->running ? runs_find_run (self, id, answer->exec_id) : NULL;
     struct run_place place;
     json_t *object = json_object ();
-    if (*progress)
-        json_object_set_new (object, "progress", json_string (progress));
+    if (active && active->progress && *active->progress)
+        json_object_set_new (object, "progress", json_string (active->progress));
     if (find_iteration (id, answer->message, &place)) {
         json_object_set_new (object, "current_iteration", json_integer (place.iteration));
         json_object_set_new (object, "current_cycle", json_integer (place.cycle));
@@ -116,7 +108,6 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         free (json);
     }
     inquiry_end (inquiry, result, answer->error);
-    station_resume (self);
 }
 
 static void ask_message (void *owner)
@@ -131,4 +122,32 @@ void manage_message (struct station *self, struct request *request,
     struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
     if (inquiry)
         reads_start (self, inquiry->peer, ask_message, inquiry);
+}
+
+// -- result
+
+static void on_results_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct inquiry *inquiry = owner;
+    enum store_result result = inquiry_check (inquiry, answer);
+    if (result == STORE_DONE) {
+        char *json = store_results_json (answer, inquiry->plan.id);
+        manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
+        free (json);
+    }
+    inquiry_end (inquiry, result, answer->error);
+}
+
+static void ask_results (void *owner)
+{
+    struct inquiry *inquiry = owner;
+    store_load_results (inquiry->station->store, inquiry->plan.id, on_results_loaded, inquiry);
+}
+
+void manage_result (struct station *self, struct request *request,
+                    const struct arguments *arguments)
+{
+    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
+    if (inquiry)
+        reads_start (self, inquiry->peer, ask_results, inquiry);
 }

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "access.h"
-#include "arguments.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "misses.h"
@@ -10,7 +9,6 @@
 #include "plan_json.h"
 #include "reads.h"
 #include "zones.h"
-#include "reply.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
 
@@ -40,10 +38,9 @@ static json_t *occurrence_times (const struct plan *plan, const struct zone *zon
 // Reply with these times. Takes over `list`.
 static void reply_times (struct station *self, struct peer *peer, uint64_t plan_id, json_t *list)
 {
-    json_t *object = json_object ();
-    json_object_set_new (object, "never", json_boolean (json_array_size (list) == 0));
-    json_object_set_new (object, "next", list);
-    manage_reply_json (self, peer, plan_id, object);
+    manage_reply_json (
+        self, peer, plan_id,
+        json_pack ("{s:b, s:o}", "never", json_array_size (list) == 0, "next", list));
 }
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
@@ -77,13 +74,11 @@ static void preview_frame (struct station *self, struct request *request, struct
     struct plan_fields fields;
     struct reason reason;
     struct occurrence first;
-    if (plan_frame_parse (frame, &self->settings->limits.plan, &fields, &reason)) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    const struct zone *zone = zones_find (self, fields.policy, &reason);
+    bool good = !plan_frame_parse (frame, &self->settings->limits.plan, &fields, &reason);
+    const struct zone *zone = good ? zones_find (self, fields.policy, &reason) : NULL;
     if (!zone) {
-        plan_fields_clear (&fields);
+        if (good)
+            plan_fields_clear (&fields);
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
@@ -102,12 +97,11 @@ static void preview_frame (struct station *self, struct request *request, struct
 void manage_next (struct station *self, struct request *request, const struct arguments *arguments)
 {
     int64_t count = COUNT_DEFAULT;
-    struct reason reason;
     struct span what = arguments->at[0];
     if (arguments->count > 1 && !argument_number (arguments->at[1], 1, COUNT_MAX, &count)) {
-        reason_set (&reason, "next: want a number of times 1..%d, got %s", COUNT_MAX,
-                    quoted (arguments->at[1]));
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "next: want a number of times 1..%d, got %s", COUNT_MAX,
+                             quoted (arguments->at[1]));
         return;
     }
     if (what.size && (what.data[0] == '{' || what.data[0] >= 0x80)) {

@@ -2,9 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "arguments.h"
 #include "clock.h"
-#include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"
@@ -12,8 +10,6 @@
 #include "process.h"
 #include "pull.h"
 #include "reads.h"
-#include "reply.h"
-#include "target_names.h"
 #include "targets.h"
 
 enum {
@@ -54,36 +50,20 @@ static bool read_take_wait (void *filter, const json_t *value)
 // Add a member that a plan must have, written as in the stored text.
 static bool add_member (struct take *self, const char *name, const json_t *value)
 {
-    bool short_text = json_is_string (value) && json_string_length (value) <= POLICY_TEXT_MAX;
-    if (self->member_count == TAKE_MEMBERS || !(short_text || json_is_integer (value)))
-        return false;
-    char *text = json_write (value);
-    int size =
-        snprintf (self->members[self->member_count], TAKE_MEMBER_SIZE, "\"%s\":%s", name, text);
-    free (text);
-    self->member_count++;
-    return size < TAKE_MEMBER_SIZE;
+    return self->member_count < TAKE_MEMBERS &&
+           stored_member_text (name, value, self->members[self->member_count++], TAKE_MEMBER_SIZE);
 }
 
-static bool read_tenant (void *filter, const json_t *value)
+static bool is_short_text_or_integer (const json_t *value)
 {
-    return add_member (filter, "tenant", value);
+    return json_is_integer (value) ||
+           (json_is_string (value) && json_string_length (value) <= POLICY_TEXT_MAX);
 }
 
-static bool read_category (void *filter, const json_t *value)
-{
-    return add_member (filter, "category", value);
-}
-
-static bool read_creator (void *filter, const json_t *value)
-{
-    return add_member (filter, "creator", value);
-}
-
-static bool read_kind (void *filter, const json_t *value)
-{
-    return add_member (filter, "kind", value);
-}
+MEMBER_READER (tenant, is_short_text_or_integer)
+MEMBER_READER (category, is_short_text_or_integer)
+MEMBER_READER (creator, is_short_text_or_integer)
+MEMBER_READER (kind, is_short_text_or_integer)
 
 static const struct json_field take_fields[] = {
     {"station", .rule = "want the name of a pull target", .read = read_take_station},
@@ -95,13 +75,6 @@ static const struct json_field take_fields[] = {
     {"creator", .rule = "want an integer, or a string of at most 256 bytes", .read = read_creator},
     {"kind", .rule = "want the name of a kind", .read = read_kind},
 };
-
-// Name a worker that gave no name. It keeps the name by giving it in its next take.
-static void name_worker (struct take *take)
-{
-    if (!take->worker[0])
-        snprintf (take->worker, sizeof take->worker, "w-%016" PRIx64, process_random ());
-}
 
 // Check whether the take is allowed. 0, or the error with its reason.
 static int check_take (struct station *self, const struct request *request, const struct take *take,
@@ -149,7 +122,8 @@ void manage_take (struct station *self, struct request *request, const struct ar
         free (take);
         return;
     }
-    name_worker (take);
+    if (!take->worker[0]) // the worker keeps this name by giving it in its next take
+        snprintf (take->worker, sizeof take->worker, "w-%016" PRIx64, process_random ());
     take->peer = peer_keep (self, request);
     if (take->limit)
         pull_take (take);
@@ -222,14 +196,11 @@ static void worker_request_end (struct worker_request *self)
 
 static void reply_alive (struct worker_request *self, const struct store_alive *answer)
 {
-    json_t *object = json_object ();
-    if (answer->alive.stop) {
-        json_object_set_new (object, "stop", json_string (answer->alive.stop));
-    } else {
-        json_object_set_new (object, "ok", json_true ());
-        json_object_set_new (object, "ping_interval", json_integer (answer->alive.ping_s));
-        json_object_set_new (object, "worker_timeout", json_integer (answer->alive.timeout_s));
-    }
+    json_t *object = answer->alive.stop
+                         ? json_pack ("{s:s}", "stop", answer->alive.stop)
+                         : json_pack ("{s:b, s:I, s:I}", "ok", 1, "ping_interval",
+                                      (json_int_t)answer->alive.ping_s, "worker_timeout",
+                                      (json_int_t)answer->alive.timeout_s);
     manage_reply_json (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, object);
 }
 
@@ -266,9 +237,8 @@ static void on_reported (void *owner, const struct store_reported *answer)
     if (answer->result == STORE_DONE && answer->reported.refused && self->repeat) {
         inquiry_refuse (&self->inquiry, STORE_NONE, "");
     } else if (answer->result == STORE_DONE && answer->reported.refused) {
-        struct reason reason;
-        reason_set (&reason, "report: %s", answer->reported.refused);
-        reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (station, self->inquiry.peer, ZPLAN_EARGUMENT, "report: %s",
+                             answer->reported.refused);
     } else if (answer->result == STORE_DONE) {
         manage_reply (station, self->inquiry.peer, plan_id, "{\"accepted\":true}");
     } else {

@@ -7,7 +7,6 @@
 
 #include "apply.h"
 #include "codes.h"
-#include "callback_check.h"
 #include "callback_rule.h"
 #include "json.h"
 #include "manage_private.h"
@@ -19,7 +18,6 @@
 #include "reads.h"
 #include "submit.h"
 #include "zones.h"
-#include "reply.h"
 
 // -- the text: the arguments after the first, joined, as a plan may be larger than a frame
 
@@ -28,13 +26,10 @@ static char *join_arguments (const struct arguments *arguments, size_t *ret_size
     size_t size = 0;
     for (size_t i = 1; i < arguments->count; i++)
         size += arguments->at[i].size;
-    char *text = memory_new (size + 1), *at = text;
-    for (size_t i = 1; i < arguments->count; i++) {
-        if (arguments->at[i].size)
-            memcpy (at, arguments->at[i].data, arguments->at[i].size);
-        at += arguments->at[i].size;
-    }
-    *ret_size = size;
+    char *text = memory_new (size + 1);
+    *ret_size = 0;
+    for (size_t i = 1; i < arguments->count; i++)
+        *ret_size = span_put (text, *ret_size, arguments->at[i]);
     return text;
 }
 
@@ -123,28 +118,23 @@ static int64_t due_time_s (const struct station *self, const struct plan *plan)
     return plan->state == PLAN_RETRY ? engine_retry_time (plan) : plan_due_time (plan);
 }
 
-static void reply_existing (struct plan_restore *self, struct span message)
-{
-    char id[IDENT_SIZE];
-    struct reason reason;
-    struct plan *stored = plan_from_stored_json (self->plan->id, message, &reason);
-    if (stored && submit_repeats (self->plan, stored)) {
-        manage_reply (self->station, self->peer, self->plan->id, "{\"restored\":0}");
-    } else {
-        reason_set (&reason, "plan_id: %s is in use by another plan",
-                    ident_text (self->plan->id, id));
-        reply_refuse (self->station, self->peer, ZPLAN_EPLAN, reason.text);
-    }
-    plan_destroy (&stored);
-}
-
 static void on_existing_plan (void *owner, const struct store_loaded *answer)
 {
     struct plan_restore *self = owner;
-    if (answer->result == STORE_DONE || answer->result == STORE_NONE)
-        reply_existing (self, answer->message);
+    char id[IDENT_SIZE];
+    struct reason reason;
+    struct plan *stored = NULL;
+    if (answer->result == STORE_DONE)
+        stored = plan_from_stored_json (self->plan->id, answer->message, &reason);
+    if (stored && submit_repeats (self->plan, stored))
+        manage_reply (self->station, self->peer, self->plan->id, "{\"restored\":0}");
+    else if (answer->result == STORE_DONE || answer->result == STORE_NONE)
+        reply_refuse_format (self->station, self->peer, ZPLAN_EPLAN,
+                             "plan_id: %s is in use by another plan",
+                             ident_text (self->plan->id, id));
     else
         reply_refuse_store (self->station, self->peer, answer->result, answer->error);
+    plan_destroy (&stored);
     plan_restore_end (self);
 }
 
@@ -169,17 +159,13 @@ static void restore_plan (struct station *self, struct request *request, struct 
 {
     struct reason reason;
     struct plan *plan = read_plan (text, &reason);
-    if (!plan) {
-        reply_refuse (self, &request->peer, ZPLAN_EPLAN, reason.text);
-        return;
-    }
-    if (!permit_station (self, &request->peer, plan->station)) {
-        plan_destroy (&plan);
-        return;
-    }
-    int rc = check_plan (self, request->peer.user, plan, &reason);
-    if (rc) {
+    bool permitted = plan && permit_station (self, &request->peer, plan->station);
+    int rc = !plan       ? ZPLAN_EPLAN
+             : permitted ? check_plan (self, request->peer.user, plan, &reason)
+                         : 0;
+    if (rc)
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+    if (rc || !permitted) {
         plan_destroy (&plan);
         return;
     }
@@ -239,13 +225,6 @@ static bool read_number (const json_t *run, const char *name, int64_t max, int64
     return false;
 }
 
-static bool read_missed (const json_t *run, struct missed *ret, struct reason *reason)
-{
-    return read_number (run, "missed", INT64_MAX / 4, &ret->count, reason) &&
-           read_number (run, "missed_first", SCHEDULE_TIME_MAX, &ret->first, reason) &&
-           read_number (run, "missed_last", SCHEDULE_TIME_MAX, &ret->last, reason);
-}
-
 // Read the plan and target of the run, and when it ended.
 static bool read_plan_and_end (const json_t *run, struct store_restored_outcome *ret,
                                struct reason *reason)
@@ -298,7 +277,9 @@ static bool read_run (struct outcomes_restore *self, const json_t *run, struct r
         !read_number (run, "state", PLAN_STATES - 1, &state, reason) ||
         !read_number (run, "exec_id", INT64_MAX, &exec_id, reason) ||
         !read_number (run, "size", INT64_MAX / 4, &size, reason) ||
-        !read_missed (run, &record.missed, reason) ||
+        !read_number (run, "missed", INT64_MAX / 4, &record.missed.count, reason) ||
+        !read_number (run, "missed_first", SCHEDULE_TIME_MAX, &record.missed.first, reason) ||
+        !read_number (run, "missed_last", SCHEDULE_TIME_MAX, &record.missed.last, reason) ||
         !read_frame (run, "title", &room, &record.title, reason) ||
         !read_frame (run, "key", &room, &record.key, reason) ||
         !read_frame (run, "worker", &room, &record.worker, reason) ||

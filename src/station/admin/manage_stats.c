@@ -1,60 +1,36 @@
 // stats: counters, targets and histograms of the station.
 #include <czmq.h>
-#include <stdlib.h>
 
 #include "clock.h"
 #include "json.h"
 #include "manage_private.h"
-#include "memory.h"
 #include "permit.h"
 #include "pull.h"
 #include "redis_info.h"
-#include "reply.h"
-
-struct stats_request {
-    struct station *station;
-    struct peer *peer;
-};
 
 static json_t *target_stats (struct station *self, struct target *target)
 {
     const struct target_tally *tally = target_tally (target);
-    json_t *object = json_object ();
-    json_object_set_new (object, "name", json_string (target_name (target)));
-    json_object_set_new (object, "connected", json_boolean (target_connection (target) != 0));
-    const struct {
-        const char *name;
-        int64_t value;
-    } numbers[] = {
-        {"since", target_since (target)},
-        {"unanswered", target_unanswered (target)},
-        {"sent", (int64_t)tally->sent},
-        {"ended_well", (int64_t)tally->ended_well},
-        {"failed", (int64_t)tally->failed},
-        {"fresh", (int64_t)tally->fresh},
-        {"late_ms", (int64_t)tally->late_ms},
-        {"ready", store_ready (self->store, target_name (target))},
-        {"oldest_due", store_oldest_us (self->store, target_name (target)) / 1000000},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
+    const char *name = target_name (target);
     json_t *ends = json_object ();
 #define RUN_END_SET(name)                                                                          \
     json_object_set_new (ends, #name, json_integer ((json_int_t)tally->runs.ends[RUN_END_##name]));
     RUN_ENDS (RUN_END_SET)
 #undef RUN_END_SET
-    json_object_set_new (object, "ends", ends);
     bool pull = target_type (target) == TARGET_PULL;
-    if (pull)
-        json_object_set_new (object, "offered",
-                             json_integer (store_offers (self->store, target_name (target))));
-    int64_t no_worker = pull ? pull_no_worker (self, target) : tally->no_worker_s;
-    if (no_worker)
-        json_object_set_new (object, "no_worker", json_integer (no_worker));
-    if (target_unresponsive_since (target))
-        json_object_set_new (object, "unresponsive_since",
-                             json_integer (target_unresponsive_since (target)));
-    return object;
+    int64_t no_worker_s = pull ? pull_no_worker (self, target) : tally->no_worker_s;
+    int64_t unresponsive_s = target_unresponsive_since (target);
+    return json_pack (
+        "{s:s, s:b, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o*, s:o*, s:o*}", "name",
+        name, "connected", target_connection (target) != 0, "since",
+        (json_int_t)target_since (target), "unanswered", target_unanswered (target), "sent",
+        (json_int_t)tally->sent, "ended_well", (json_int_t)tally->ended_well, "failed",
+        (json_int_t)tally->failed, "fresh", (json_int_t)tally->fresh, "late_ms",
+        (json_int_t)tally->late_ms, "ready", (json_int_t)store_ready (self->store, name),
+        "oldest_due", (json_int_t)(store_oldest_us (self->store, name) / 1000000), "ends", ends,
+        "offered", pull ? json_integer (store_offers (self->store, name)) : NULL, "no_worker",
+        no_worker_s ? json_integer (no_worker_s) : NULL, "unresponsive_since",
+        unresponsive_s ? json_integer (unresponsive_s) : NULL);
 }
 
 // The statistics of the targets that the peer may see, a new array.
@@ -153,21 +129,15 @@ static json_t *stats_json (struct station *self, const struct peer *peer,
 
 static void on_stats (void *owner, const struct store_stats *answer)
 {
-    struct stats_request *stats_request = owner;
-    struct station *self = stats_request->station;
+    struct inquiry *inquiry = owner;
     if (answer->result == STORE_DONE)
-        manage_reply_json (self, stats_request->peer, 0,
-                           stats_json (self, stats_request->peer, answer));
-    else
-        reply_refuse_store (self, stats_request->peer, answer->result, answer->error);
-    free (stats_request);
-    station_resume (self);
+        manage_reply_json (inquiry->station, inquiry->peer, 0,
+                           stats_json (inquiry->station, inquiry->peer, answer));
+    inquiry_end (inquiry, answer->result, answer->error);
 }
 
 void manage_stats (struct station *self, struct request *request, const struct arguments *arguments)
 {
     (void)arguments;
-    struct stats_request *stats_request = memory_new (sizeof *stats_request);
-    *stats_request = (struct stats_request){self, peer_keep (self, request)};
-    store_stats (self->store, on_stats, stats_request);
+    store_stats (self->store, on_stats, inquiry_of_station (self, request));
 }

@@ -20,42 +20,26 @@ static const char *task_state (const struct task_counts *counts)
     return counts->timed_out ? "timeout" : "not started";
 }
 
-static void count_member_state (struct task_counts *counts, const struct team_member *member)
-{
-    counts->running += span_is (member->state, "running");
-    counts->timed_out += span_is (member->state, "timeout");
-    counts->succeeded += span_is (member->state, "success");
-    counts->failed += span_is (member->state, "fail") || span_is (member->state, "out");
-}
-
+// NULL: the text is empty.
 static json_t *text_json (struct span text)
 {
-    return json_stringn ((const char *)text.data, text.size);
+    return text.size ? json_stringn ((const char *)text.data, text.size) : NULL;
 }
 
 static json_t *member_json (const struct team_member *member)
 {
     char id[IDENT_SIZE];
+    // Out: from an earlier attempt. It takes no slot of the team.
     bool out = span_is (member->state, "out");
-    json_t *object = json_object ();
-    json_object_set_new (object, "worker", text_json (member->name));
-    json_object_set_new (object, "state", out ? json_string ("fail") : text_json (member->state));
-    json_object_set_new (object, "exec_id", json_string (ident_text (member->exec_id, id)));
-    json_object_set_new (object, "started_ms", json_integer (member->started_ms));
-    json_object_set_new (object, "heard_ms", json_integer (member->last_report_ms));
-    if (member->ended_ms)
-        json_object_set_new (object, "ended_ms", json_integer (member->ended_ms));
-    if (out) // from an earlier attempt: it takes no slot of the team
-        json_object_set_new (object, "earlier", json_true ());
-    if (member->progress.size)
-        json_object_set_new (object, "progress", text_json (member->progress));
-    if (member->reason.size)
-        json_object_set_new (object, "reason", text_json (member->reason));
-    json_t *result =
-        json_loadb ((const char *)member->result.data, member->result.size, JSON_DECODE_ANY, NULL);
-    if (result)
-        json_object_set_new (object, "result", result);
-    return object;
+    return json_pack (
+        "{s:o*, s:o*, s:s, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o*}", "worker",
+        text_json (member->name), "state", text_json (out ? span_text ("fail") : member->state),
+        "exec_id", ident_text (member->exec_id, id), "started_ms", (json_int_t)member->started_ms,
+        "heard_ms", (json_int_t)member->last_report_ms, "ended_ms",
+        member->ended_ms ? json_integer (member->ended_ms) : NULL, "earlier",
+        out ? json_true () : NULL, "progress", text_json (member->progress), "reason",
+        text_json (member->reason), "result",
+        json_loadb ((const char *)member->result.data, member->result.size, JSON_DECODE_ANY, NULL));
 }
 
 static void on_team (void *owner, const struct store_team *answer)
@@ -67,17 +51,19 @@ static void on_team (void *owner, const struct store_team *answer)
     enum store_result result = inquiry_check (
         inquiry, &(struct store_loaded){.result = answer->result, .station = answer->team.target});
     if (result == STORE_DONE) {
-        json_t *object = json_object (), *workers = json_array ();
+        json_t *workers = json_array ();
         for (size_t i = 0; core_team_member (&answer->team, i, &member); i++) {
-            count_member_state (&counts, &member);
+            counts.running += span_is (member.state, "running");
+            counts.timed_out += span_is (member.state, "timeout");
+            counts.succeeded += span_is (member.state, "success");
+            counts.failed += span_is (member.state, "fail") || span_is (member.state, "out");
             json_array_append_new (workers, member_json (&member));
         }
-        json_object_set_new (object, "plan_id", json_string (ident_text (inquiry->plan.id, id)));
-        json_object_set_new (object, "station", text_json (answer->team.target));
-        json_object_set_new (object, "current", json_boolean (answer->team.current));
-        json_object_set_new (object, "state", json_string (task_state (&counts)));
-        json_object_set_new (object, "workers", workers);
-        manage_reply_json (inquiry->station, inquiry->peer, inquiry->plan.id, object);
+        manage_reply_json (
+            inquiry->station, inquiry->peer, inquiry->plan.id,
+            json_pack ("{s:s, s:o*, s:b, s:s, s:o}", "plan_id", ident_text (inquiry->plan.id, id),
+                       "station", text_json (answer->team.target), "current", answer->team.current,
+                       "state", task_state (&counts), "workers", workers));
     }
     inquiry_end (inquiry, result, answer->error);
 }

@@ -2,6 +2,7 @@
 // function per kind of reason, in the order in which they block a plan; each uses the same checks
 // as normal operation (commands for states, free slots for targets, the engine for times).
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "codes.h"
@@ -17,10 +18,6 @@
 #include "due.h"
 #include "runs.h"
 #include "zones.h"
-#include "reply.h"
-
-enum { NO_ANSWER_SIZE = 64 + RFC3339_SIZE };
-enum { WHY_MAX = PLAN_WORDS_MAX + 128 }; // texts of the plan must not be cut within UTF-8
 
 // The plan, and what is known about it.
 struct facts {
@@ -35,88 +32,73 @@ struct facts {
 };
 
 // Add a reason. `until`: what ends it, as text; `at_us`: when, 0 = unknown.
-static void add_reason (struct facts *self, const char *why, const char *until, int64_t at_us)
+__attribute__ ((format (printf, 4, 5))) static void add_reason (struct facts *self,
+                                                                const char *until, int64_t at_us,
+                                                                const char *format, ...)
 {
-    json_t *reason = json_object ();
     char when[RFC3339_SIZE];
-    json_object_set_new (reason, "why", json_string (why));
-    json_object_set_new (reason, "until", json_string (until));
-    if (at_us > 0) {
-        rfc3339_format (at_us / 1000000, when);
-        json_object_set_new (reason, "at", json_string (when));
-    }
-    json_array_append_new (self->reasons, reason);
+    va_list args;
+    va_start (args, format);
+    json_t *why = json_vsprintf (format, args);
+    va_end (args);
+    rfc3339_format (at_us / 1000000, when);
+    json_array_append_new (self->reasons, json_pack ("{s:o*, s:s, s:s*}", "why", why, "until",
+                                                     until, "at", at_us > 0 ? when : NULL));
 }
 
-static void explain_closed (struct facts *self)
+static void explain_stopped (struct facts *self)
 {
+    const char *stopped = self->plan->stopped;
     if (self->plan->state == PLAN_CLOSE)
-        add_reason (self, self->plan->stopped ? self->plan->stopped : "it has ended",
-                    "never: it is kept until it is removed", 0);
-}
-
-static void explain_paused (struct facts *self)
-{
+        add_reason (self, "never: it is kept until it is removed", 0, "%s",
+                    stopped ? stopped : "it has ended");
     if (self->plan->state == PLAN_PAUSE)
-        add_reason (self, self->plan->stopped ? self->plan->stopped : "it is paused", "reset", 0);
+        add_reason (self, "reset", 0, "%s", stopped ? stopped : "it is paused");
 }
 
 static void explain_error (struct facts *self)
 {
-    char why[WHY_MAX];
     const struct plan *plan = self->plan;
     if (plan->state != PLAN_ERROR)
         return;
     const char *words = plan->error_info ? plan->error_info : status_word (plan->last_state);
+    const char *until = plan->verdict == VERDICT_PENDING
+                            ? "done, when the failure was handled manually, or reset"
+                            : "reset";
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
-        snprintf (why, sizeof why, "it has lost its right to run: %s", words);
+        add_reason (self, until, 0, "it has lost its right to run: %s", words);
     else if (plan->verdict)
-        snprintf (why, sizeof why, "it has failed %" PRId64 " times, the last time: %s",
-                  plan->error_count, words);
+        add_reason (self, until, 0, "it has failed %" PRId64 " times, the last time: %s",
+                    plan->error_count, words);
     else // rejected without counting as a failure
-        snprintf (why, sizeof why, "its target has rejected it: %s", words);
-    add_reason (self, why,
-                plan->verdict == VERDICT_PENDING
-                    ? "done, when the failure was handled manually, or reset"
-                    : "reset",
-                0);
+        add_reason (self, until, 0, "its target has rejected it: %s", words);
 }
 
 // Add the reason if this limit blocks the plan, and return whether it does. `whose`: its target or
 // group.
 static bool explain_limit (struct facts *self, const struct limit_use *use, const char *whose)
 {
-    char why[192];
     int64_t next_us = limit_next_us (use);
-    if (use->limit.concurrency && use->busy >= use->limit.concurrency) {
-        snprintf (why, sizeof why, "%s runs as many as its limit allows (%" PRId64 ")", whose,
-                  use->limit.concurrency);
-        add_reason (self, why, "one of them ends", 0);
-        return true;
-    }
-    if (next_us <= self->now_us)
-        return false;
-    snprintf (why, sizeof why, "%s starts no more runs than its rate allows (%g a second)", whose,
-              use->limit.rate);
-    add_reason (self, why, "the rate allows the next", next_us);
-    return true;
-}
-
-// The limit of the target: that of the settings, unless one was set by command.
-static struct limit_use target_limit (const struct facts *self)
-{
-    struct limit_use use = self->place->station;
-    const struct target *target = station_target (self->station, self->loaded->station);
-    if (target && !use.set)
-        use.limit = target_settings (target)->limit;
-    return use;
+    bool busy = use->limit.concurrency && use->busy >= use->limit.concurrency;
+    if (busy)
+        add_reason (self, "one of them ends", 0,
+                    "%s runs as many as its limit allows (%" PRId64 ")", whose,
+                    use->limit.concurrency);
+    else if (next_us > self->now_us)
+        add_reason (self, "the rate allows the next", next_us,
+                    "%s starts no more runs than its rate allows (%g a second)", whose,
+                    use->limit.rate);
+    return busy || next_us > self->now_us;
 }
 
 // Add the limits of its target and of its group that block the plan.
 static void explain_limits (struct facts *self)
 {
     char whose[80];
-    struct limit_use use = target_limit (self);
+    struct limit_use use = self->place->station;
+    const struct target *target = station_target (self->station, self->loaded->station);
+    if (target && !use.set) // that of the settings, unless one was set by command
+        use.limit = target_settings (target)->limit;
     snprintf (whose, sizeof whose, "the target %.*s", (int)self->loaded->station.size,
               (const char *)self->loaded->station.data);
     self->limited = explain_limit (self, &use, whose);
@@ -131,70 +113,54 @@ static void explain_limits (struct facts *self)
 // False: it is of another type.
 static bool explain_workers (struct facts *self, const char *since)
 {
-    char why[128];
     const struct target *target = station_target (self->station, self->loaded->station);
     if (!target || target_type (target) != TARGET_PULL)
         return false;
-    snprintf (why, sizeof why, "workers may take it, or have it; offered last at %s", since);
-    add_reason (self, why, "they have ended (see team), or its timeout expires", 0);
+    add_reason (self, "they have ended (see team), or its timeout expires", 0,
+                "workers may take it, or have it; offered last at %s", since);
     if (!self->place->counted)
         explain_limits (self);
     return true;
 }
 
-// Format ", its target has not answered yet", and since when the target is unresponsive.
-static void format_no_answer (const struct active_run *active, char out[NO_ANSWER_SIZE])
-{
-    char since[RFC3339_SIZE];
-    int64_t since_s = active->target ? target_unresponsive_since (active->target) : 0;
-    rfc3339_format (since_s, since);
-    snprintf (out, NO_ANSWER_SIZE, ", its target has not answered yet%s%s",
-              since_s ? " and is unresponsive since " : "", since_s ? since : "");
-}
-
 static void explain_running (struct facts *self)
 {
-    char why[192], since[RFC3339_SIZE], no_answer[NO_ANSWER_SIZE] = "";
+    char since[RFC3339_SIZE], unresponsive[RFC3339_SIZE];
     const struct active_run *active = runs_find (self->station, self->plan->id);
     if (!self->running || self->plan->flow_run) // for runs of flows see manage_why_flow.c
         return;
     rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
     if (explain_workers (self, since))
         return;
-    if (active && active->unanswered)
-        format_no_answer (active, no_answer);
-    snprintf (why, sizeof why, "a run is in progress since %s%s", since, no_answer);
+    bool unanswered = active && active->unanswered;
+    int64_t since_s = unanswered && active->target ? target_unresponsive_since (active->target) : 0;
+    rfc3339_format (since_s, unresponsive);
     int64_t end_us = engine_run_end_us (self->plan);
-    if (end_us)
-        add_reason (self, why, "its result, or its timeout", end_us);
-    else
-        add_reason (self, why, "its result, or the end of its lease without a heartbeat",
-                    self->place->queued ? self->place->score_us : 0);
+    add_reason (self,
+                end_us ? "its result, or its timeout"
+                       : "its result, or the end of its lease without a heartbeat",
+                end_us                ? end_us
+                : self->place->queued ? self->place->score_us
+                                      : 0,
+                "a run is in progress since %s%s%s%s", since,
+                unanswered ? ", its target has not answered yet" : "",
+                since_s ? " and is unresponsive since " : "", since_s ? unresponsive : "");
 }
 
 static void explain_retry (struct facts *self)
 {
-    char why[WHY_MAX];
     const struct plan *plan = self->plan;
     // A due plan may wait for a limit or its target, which other reasons cover; its score is then
     // the next check by the queue, not the time of a retry.
     if (self->running || plan->state != PLAN_RETRY || self->place->ready ||
         self->place->score_us <= self->now_us)
         return;
-    snprintf (why, sizeof why, "%s, %" PRId64 " times; the last time: %s",
-              plan->tries ? "its target did not take it" : "it has failed",
-              plan->tries ? plan->tries : plan->error_count,
-              plan->error_info && !plan->tries ? plan->error_info : status_word (plan->last_state));
-    add_reason (self, why, self->place->waits ? "its retry, or its target connects" : "its retry",
-                self->place->score_us);
-}
-
-// Add that a worker released the plan, which is therefore delayed beyond its time.
-static void explain_release (struct facts *self)
-{
-    char why[WHY_MAX];
-    snprintf (why, sizeof why, "its worker released it: %s", self->plan->error_info);
-    add_reason (self, why, "the end of the delay", self->place->score_us);
+    add_reason (self, self->place->waits ? "its retry, or its target connects" : "its retry",
+                self->place->score_us, "%s, %" PRId64 " times; the last time: %s",
+                plan->tries ? "its target did not take it" : "it has failed",
+                plan->tries ? plan->tries : plan->error_count,
+                plan->error_info && !plan->tries ? plan->error_info
+                                                 : status_word (plan->last_state));
 }
 
 static void explain_time (struct facts *self)
@@ -205,16 +171,17 @@ static void explain_time (struct facts *self)
     if (self->running || state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE)
         return;
     if (!self->place->queued)
-        add_reason (self, "it is not in the queue: it was removed by hand", "pause, then reset", 0);
+        add_reason (self, "pause, then reset", 0, "it is not in the queue: it was removed by hand");
     else if (self->place->ready)
         return; // the plan is due
     else if (state == PLAN_EXECUTE && self->place->score_us > self->now_us)
-        add_reason (self, "its run is no longer known", "the end of its lease",
-                    self->place->score_us);
-    else if (released && self->place->score_us > self->now_us)
-        explain_release (self);
+        add_reason (self, "the end of its lease", self->place->score_us,
+                    "its run is no longer known");
+    else if (released && self->place->score_us > self->now_us) // delayed beyond its time
+        add_reason (self, "the end of the delay", self->place->score_us,
+                    "its worker released it: %s", self->plan->error_info);
     else if (state != PLAN_RETRY && self->place->score_us > self->now_us)
-        add_reason (self, "it is not due yet", "its time", self->place->score_us);
+        add_reason (self, "its time", self->place->score_us, "it is not due yet");
 }
 
 static void explain_callbacks (struct facts *self)
@@ -222,8 +189,8 @@ static void explain_callbacks (struct facts *self)
     const struct policy *policy = self->plan->policy;
     if (!self->running && policy && policy->callback &&
         callback_book_full (self->station, self->loaded->station))
-        add_reason (self, "too many callbacks of its target are kept",
-                    "they are delivered, or removed", 0);
+        add_reason (self, "they are delivered, or removed", 0,
+                    "too many callbacks of its target are kept");
 }
 
 // Whether the plan is due and waits in the queue.
@@ -241,61 +208,54 @@ static void explain_misses (struct facts *self)
     const struct zone *zone = zones_of (self->station, self->plan);
     if (is_due (self) &&
         misses_skip_late (self->plan, zone, self->now_us / 1000000, &misses, &next, &ended))
-        add_reason (self, "its current time has passed", ended ? "never" : "its next time",
-                    ended ? 0 : next.time * 1000000);
+        add_reason (self, ended ? "never" : "its next time", ended ? 0 : next.time * 1000000,
+                    "its current time has passed");
 }
 
 static void explain_queue_position (struct facts *self)
 {
-    char why[160];
     if (!is_due (self) || self->plan->state == PLAN_CLOSE)
         return;
-    if (self->place->before > 0) {
-        snprintf (why, sizeof why,
-                  "%" PRId64 " due plans of the target run before it, by priority or time",
-                  self->place->before);
-        add_reason (self, why, "they have run", 0);
-    }
+    if (self->place->before > 0)
+        add_reason (self, "they have run", 0,
+                    "%" PRId64 " due plans of the target run before it, by priority or time",
+                    self->place->before);
     explain_limits (self);
 }
 
 static void explain_target (struct facts *self)
 {
-    char why[160];
+    char since[RFC3339_SIZE];
     struct target *target = station_target (self->station, self->loaded->station);
     if (self->plan->state == PLAN_CLOSE || self->running)
         return;
     if (!target && flow_book_takes (self->station, self->loaded->station)) {
         if (is_due (self) && !self->limited)
-            add_reason (self, "it is due, and its run begins", "at once", 0);
+            add_reason (self, "at once", 0, "it is due, and its run begins");
     } else if (!target) {
-        snprintf (why, sizeof why, "there is no target %s", quoted (self->loaded->station));
-        add_reason (self, why, "it is added", 0);
+        add_reason (self, "it is added", 0, "there is no target %s",
+                    quoted (self->loaded->station));
     } else if (!target_connection (target)) {
-        char since[RFC3339_SIZE];
         rfc3339_format (target_since (target), since);
-        snprintf (why, sizeof why, "the target %s is not connected since %s", target_name (target),
-                  since);
-        add_reason (self, why, "it connects", 0);
+        add_reason (self, "it connects", 0, "the target %s is not connected since %s",
+                    target_name (target), since);
     } else if (target_unresponsive_since (target)) {
-        char since[RFC3339_SIZE];
         rfc3339_format (target_unresponsive_since (target), since);
-        snprintf (why, sizeof why, "the target %s is unresponsive since %s: it gets no new runs",
-                  target_name (target), since);
-        add_reason (self, why, "it answers", 0);
+        add_reason (self, "it answers", 0,
+                    "the target %s is unresponsive since %s: it gets no new runs",
+                    target_name (target), since);
     } else if (is_due (self) && !self->limited) {
         bool full = due_is_full (self->station, target);
-        snprintf (why, sizeof why,
-                  full ? "the target %s has as many unanswered runs as it may have"
-                       : "it is due, and waits for its turn at the target %s",
-                  target_name (target));
-        add_reason (self, why, full ? "it answers some of them" : "at once", 0);
+        add_reason (self, full ? "it answers some of them" : "at once", 0,
+                    full ? "the target %s has as many unanswered runs as it may have"
+                         : "it is due, and waits for its turn at the target %s",
+                    target_name (target));
     }
 }
 
 static void (*const explainers[]) (struct facts *self) = {
-    explain_closed,    explain_paused, explain_error,  explain_running,        explain_retry,
-    explain_callbacks, explain_time,   explain_misses, explain_queue_position, explain_target,
+    explain_stopped, explain_error,  explain_running,        explain_retry,  explain_callbacks,
+    explain_time,    explain_misses, explain_queue_position, explain_target,
 };
 
 static json_t *why_object (struct facts *self)
@@ -304,12 +264,8 @@ static json_t *why_object (struct facts *self)
     self->reasons = json_array ();
     for (size_t i = 0; i < sizeof explainers / sizeof *explainers; i++)
         explainers[i](self);
-    json_t *object = json_object ();
-    json_object_set_new (object, "plan_id", json_integer ((json_int_t)plan->id));
-    json_object_set_new (object, "plan_state", json_integer (plan->state));
-    json_object_set_new (object, "running", json_boolean (self->running));
-    json_object_set_new (object, "reasons", self->reasons);
-    return object;
+    return json_pack ("{s:I, s:i, s:b, s:o}", "plan_id", (json_int_t)plan->id, "plan_state",
+                      (int)plan->state, "running", self->running, "reasons", self->reasons);
 }
 
 static json_t *describe_plan (struct station *self, uint64_t plan_id,

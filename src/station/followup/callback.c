@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "called.h"
-#include "callback_rule.h"
 #include "codes.h"
 #include "json.h"
 #include "plan_json.h"
@@ -57,57 +56,44 @@ static json_t *ext_json (const struct plan *plan)
 
 static json_t *reason_json (const struct callback_outcome *outcome)
 {
-    static const char *const plain[] = {"failed", "cancelled"};
     return outcome->reason.size ? json_from_frame (outcome->reason)
-                                : json_string (plain[outcome->cancelled]);
-}
-
-// The body in the format of document 002.
-static json_t *task_body (const struct callback_outcome *outcome)
-{
-    if (outcome->decision->succeeded)
-        return json_pack ("{s:o, s:o}", "ext", ext_json (outcome->plan), "result",
-                          result_json (outcome));
-    return json_pack ("{s:I, s:o, s:o}", "task_id", (json_int_t)outcome->plan->id, "error_info",
-                      reason_json (outcome), "ext", ext_json (outcome->plan));
+                                : json_string (outcome->cancelled ? "cancelled" : "failed");
 }
 
 static json_t *event_body (struct station *self, const struct callback_outcome *outcome)
 {
     const struct plan *plan = outcome->plan;
-    json_t *data = json_object (), *event;
     bool good = outcome->decision->succeeded;
-    called_set_hex (data, "plan", plan->id);
-    called_set_hex (data, "exec_id", outcome->exec_id);
-    if (plan->policy->key[0])
-        json_object_set_new (data, "name", json_string (plan->policy->key));
-    called_set_text (data, "title", plan->description);
-    called_set_text (data, "target", plan->station);
-    called_set_text (data, "worker", outcome->worker);
-    called_set_status (data, "status", outcome->status);
-    called_set_instant (data, "nominal_at", outcome->nominal * SECOND_US);
-    called_set_instant (data, "started_at", (int64_t)outcome->exec_id);
-    called_set_instant (data, "ended_at", store_now_us (self->store));
-    json_object_set_new (data, "ext", ext_json (plan));
-    if (good)
-        json_object_set_new (data, "result", result_json (outcome));
-    else
-        json_object_set_new (data, "reason", reason_json (outcome));
-    event = json_pack ("{s:s}", "type",
-                       good                 ? "plan.run.succeeded"
+    const char *type = good                 ? "plan.run.succeeded"
                        : outcome->cancelled ? "plan.run.cancelled"
-                                            : "plan.run.failed");
-    called_set_instant (event, "timestamp", store_now_us (self->store));
-    json_object_set_new (event, "data", data);
-    return event;
+                                            : "plan.run.failed";
+    json_t *data = json_pack (
+        "{s:o, s:o, s:o*, s:o, s:o, s:o, s:o*, s:o, s:o, s:o, s:o, s:o*}", "plan",
+        called_hex (plan->id), "exec_id", called_hex (outcome->exec_id), "name",
+        plan->policy->key[0] ? json_string (plan->policy->key) : NULL, "title",
+        json_from_frame (plan->description), "target", json_from_frame (plan->station), "worker",
+        json_from_frame (outcome->worker), "status", called_status (outcome->status), "nominal_at",
+        called_instant (outcome->nominal * SECOND_US), "started_at",
+        called_instant ((int64_t)outcome->exec_id), "ended_at",
+        called_instant (store_now_us (self->store)), "ext", ext_json (plan),
+        good ? "result" : "reason", good ? result_json (outcome) : reason_json (outcome));
+    return json_pack ("{s:s, s:o, s:o}", "type", type, "timestamp",
+                      called_instant (store_now_us (self->store)), "data", data);
 }
 
 static char *body_text (struct station *self, const struct callback_outcome *outcome)
 {
     const json_t *rule = outcome->plan->policy->callback;
     const char *form = json_string_value (json_object_get (rule, "form"));
-    bool event = form && strcmp (form, "event") == 0;
-    json_t *body = event ? event_body (self, outcome) : task_body (outcome);
+    json_t *body;
+    if (form && strcmp (form, "event") == 0)
+        body = event_body (self, outcome);
+    else if (outcome->decision->succeeded) // the format of document 002
+        body = json_pack ("{s:o, s:o}", "ext", ext_json (outcome->plan), "result",
+                          result_json (outcome));
+    else
+        body = json_pack ("{s:I, s:o, s:o}", "task_id", (json_int_t)outcome->plan->id, "error_info",
+                          reason_json (outcome), "ext", ext_json (outcome->plan));
     char *text = json_write (body);
     json_decref (body);
     return text;
@@ -119,51 +105,38 @@ static char *body_text (struct station *self, const struct callback_outcome *out
 static json_t *facts_json (const struct callback_outcome *outcome)
 {
     const json_t *rule = outcome->plan->policy->callback;
-    json_t *facts = json_object (), *timeout = json_object_get (rule, "timeout");
-    called_set_hex (facts, "plan", outcome->plan->id);
-    called_set_hex (facts, "exec_id", outcome->exec_id);
-    json_object_set_new (facts, "nominal", json_integer (outcome->nominal));
-    called_set_status (facts, "status", outcome->status);
-    if (timeout)
-        json_object_set (facts, "timeout", timeout);
-    return facts;
+    return json_pack ("{s:o, s:o, s:I, s:o*, s:O*}", "plan", called_hex (outcome->plan->id),
+                      "exec_id", called_hex (outcome->exec_id), "nominal",
+                      (json_int_t)outcome->nominal, "status", called_status (outcome->status),
+                      "timeout", json_object_get (rule, "timeout"));
 }
 
 static json_t *plan_fields_json (const struct callback_outcome *outcome)
 {
     const struct policy *policy = outcome->plan->policy;
-    json_t *retry = json_object_get (policy->callback, "retry");
-    json_t *category = json_object_get (policy->fields, "category");
-    json_t *fields =
-        json_pack ("{s:o, s:{s:b, s:i, s:i}}", "ext", facts_json (outcome), "workers", "again", 1,
-                   "ping_interval", PING_S, "worker_timeout", SENDER_TIMEOUT_S);
-    if (category)
-        json_object_set (fields, "category", category);
-    if (retry)
-        json_object_set (fields, "retry", retry);
-    else // in all 27.5 hours
-        json_object_set_new (fields, "retry",
-                             json_pack ("{s:s, s:[i,i,i,i,i,i,i], s:i}", "strategy", "sequence",
-                                        "sequence", 5, 300, 1800, 7200, 18000, 36000, 36000, "max",
-                                        7));
+    json_t *retry = json_incref (json_object_get (policy->callback, "retry"));
+    if (!retry) // in all 27.5 hours
+        retry = json_pack ("{s:s, s:[i,i,i,i,i,i,i], s:i}", "strategy", "sequence", "sequence", 5,
+                           300, 1800, 7200, 18000, 36000, 36000, "max", 7);
     char trace[TRACE_SIZE];
-    if (plan_trace (outcome->plan, outcome->exec_id, outcome->nominal, trace))
-        json_object_set_new (fields, "traceparent", json_string (trace));
-    return fields;
+    bool traced = plan_trace (outcome->plan, outcome->exec_id, outcome->nominal, trace);
+    return json_pack ("{s:o, s:{s:b, s:i, s:i}, s:O*, s:o, s:s*}", "ext", facts_json (outcome),
+                      "workers", "again", 1, "ping_interval", PING_S, "worker_timeout",
+                      SENDER_TIMEOUT_S, "category", json_object_get (policy->fields, "category"),
+                      "retry", retry, "traceparent", traced ? trace : NULL);
 }
 
 // Give the callbacks of each source a group of their own, so that sources take turns. Submitters
 // cannot use the colon in a group's name, so the group is never one of theirs.
 static void set_source_group (struct plan *plan, struct span source)
 {
-    char group[POLICY_NAME_MAX + 1];
     size_t size =
         source.size < POLICY_NAME_MAX - GROUP_PREFIX ? source.size : POLICY_NAME_MAX - GROUP_PREFIX;
-    snprintf (group, sizeof group, "cb:%.*s", (int)size, (const char *)source.data);
     json_t *fields = json_copy (plan->policy->fields);
     struct policy *policy;
     struct reason ignored;
-    json_object_set_new (fields, "group", json_string (group));
+    json_object_set_new (fields, "group",
+                         json_sprintf ("cb:%.*s", (int)size, (const char *)source.data));
     if (policy_read_from (fields, &policy, &ignored))
         plan_take_policy (plan, policy);
     json_decref (fields);
@@ -217,12 +190,12 @@ struct plan *callback_test_plan (struct station *self, const struct plan *plan)
                                           .exec_id = (uint64_t)store_now_us (self->store),
                                           .nominal = station_now (self),
                                           .status = ZERO_STATUS_OK_ID};
-    json_t *event = json_pack ("{s:s}", "type", "test"), *data = json_object ();
+    json_t *event = json_pack ("{s:s, s:o, s:{s:o}}", "type", "test", "timestamp",
+                               called_instant (store_now_us (self->store)), "data", "target",
+                               json_from_frame (plan->station));
     json_t *fields = plan_fields_json (&none);
-    called_set_hex (json_object_get (fields, "ext"), "plan", id); // the callback plan itself
-    called_set_instant (event, "timestamp", store_now_us (self->store));
-    called_set_text (data, "target", plan->station);
-    json_object_set_new (event, "data", data);
+    // The callback plan itself:
+    json_object_set_new (json_object_get (fields, "ext"), "plan", called_hex (id));
     char *body = json_write (event);
     json_decref (event);
     return make_callback_plan (self, id, plan, end ? end : json_object_get (rule, "error"), fields,

@@ -6,6 +6,10 @@
 
 #include "memory.h"
 #include "redis_keys.h"
+#include "clock.h"
+#include "codes.h"
+#include "plan_json.h"
+#include "stored_text.h"
 
 struct kept_callbacks {
     int64_t count, bytes;
@@ -73,14 +77,13 @@ static void write_tally (struct station *self, const char *source,
 
 static void write_changed_tallies (struct station *self)
 {
-    zlistx_t *names = zhashx_keys (self->callbacks->sources);
-    for (const char *name = zlistx_first (names); name; name = zlistx_next (names)) {
-        struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
+    zhashx_t *sources = self->callbacks->sources;
+    for (struct kept_callbacks *tally = zhashx_first (sources); tally;
+         tally = zhashx_next (sources)) {
         if (tally->changed)
-            write_tally (self, name, tally);
+            write_tally (self, zhashx_cursor (sources), tally);
         tally->changed = false;
     }
-    zlistx_destroy (&names);
 }
 
 // Add the numbers of Redis to the changes counted during the request.
@@ -138,12 +141,11 @@ static void count_callback (struct station *self, const struct plan *callback, i
     tally->bytes += sign * bytes;
     book->all.count += sign;
     book->all.bytes += sign * bytes;
-    if (book->read) {
+    tally->changed = !book->read;
+    if (book->read)
         write_tally (self, source, tally);
-        return;
-    }
-    tally->changed = true;
-    callback_book_load (self);
+    else
+        callback_book_load (self);
 }
 
 // Whether no source has more bytes of callbacks: at the common limit that source has to wait.
@@ -203,4 +205,252 @@ bool callback_book_full_source (const struct station *self, char ret_name[STATIO
     }
     zlistx_destroy (&names);
     return found;
+}
+
+// -- drops of callbacks that failed permanently
+
+enum { PAGE = 100, AGAIN_US = 5000000, OLD_S = 30 * 86400 };
+
+struct dropping {
+    struct station *station;
+    char source[STATION_NAME_MAX + 1]; // "" = drop those that are too old
+    char member[STATION_NAME_MAX + 16];
+    struct span members[1];
+    struct store_filter filter;
+    bool any; // some were dropped; else there is no point in retrying at once
+};
+
+// Record the drop and its reason in the history of callbacks.
+static void record_drop (const struct dropping *self, const struct plan *callback)
+{
+    struct station *station = self->station;
+    size_t size;
+    struct outcome_record record = {
+        .title = callback->description,
+        .nominal = callback->plan_time,
+        .status = ZERO_STATUS_CANCELLED_ID,
+        .state = PLAN_CLOSE,
+        .exec_id = callback->exec_id,
+        .worker = callback->station,
+        .reason = span_text (self->source[0] ? "dropped: too many callbacks of its source are kept"
+                                             : "dropped: it had failed for good 30 days before")};
+    char *text = store_record (&record, &size);
+    store_callback_try (station->store, callback->id, callback->station, span_of (text, size));
+    free (text);
+}
+
+static bool drop_callback (const struct dropping *self, const struct store_listed *listed)
+{
+    struct station *station = self->station;
+    struct reason ignored;
+    struct plan *callback = plan_from_stored_json (listed->plan_id, listed->message, &ignored);
+    // It is not dropped if it is being retried or removed at this moment.
+    bool drops = callback && store_drop_stopped (station->store, callback);
+    if (drops) {
+        callback_record_resolved (station, callback->id);
+        callback_book_remove (station, callback);
+        station->counters.dropped_callbacks++;
+        record_drop (self, callback);
+    }
+    plan_destroy (&callback);
+    return drops;
+}
+
+// Whether to drop a callback that stopped at this time.
+static bool must_drop (const struct dropping *self, int64_t stopped_us)
+{
+    if (self->source[0])
+        return callback_book_full (self->station, span_text (self->source));
+    return stopped_us < (station_now (self->station) - OLD_S) * 1000000;
+}
+
+static void list_callbacks (struct dropping *self);
+
+static void on_page (void *owner, const struct store_page *page)
+{
+    struct dropping *self = owner;
+    struct station *station = self->station;
+    size_t at = 0, dropped = 0;
+    for (; page->result == STORE_DONE && at < page->count &&
+           must_drop (self, page->plans[at].score_us);
+         at++)
+        dropped += drop_callback (self, &page->plans[at]);
+    bool done = page->result == STORE_DONE;
+    bool more = done && page->last && at == page->count && must_drop (self, page->last_us);
+    self->any = self->any || dropped;
+    if (dropped)
+        link_flush (store_link (station->store));
+    if (more) {
+        self->filter.after = page->last;
+        self->filter.after_us = page->last_us;
+        list_callbacks (self);
+    } else if (done && self->filter.order == STORE_DEAD && must_drop (self, 0)) {
+        // After the failed ones those that an operator resolved.
+        self->filter.order = STORE_STOPPED;
+        self->filter.state = PLAN_CLOSE;
+        self->filter.after = 0;
+        self->filter.after_us = 0;
+        list_callbacks (self);
+    } else {
+        station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
+        free (self);
+    }
+}
+
+static void list_callbacks (struct dropping *self)
+{
+    self->filter.after_station = self->station->settings->callback_target;
+    store_list (self->station->store, &self->filter, on_page, self);
+}
+
+static void begin_drop (struct station *self, struct span source)
+{
+    struct dropping *dropping = memory_new (sizeof *dropping);
+    dropping->station = self;
+    dropping->filter = (struct store_filter){.order = STORE_DEAD,
+                                             .oldest = true,
+                                             .limit = PAGE,
+                                             .station = self->settings->callback_target,
+                                             .state = -1,
+                                             .type = -1};
+    if (source.size) {
+        snprintf (dropping->source, sizeof dropping->source, "%.*s", (int)source.size,
+                  (const char *)source.data);
+        snprintf (dropping->member, sizeof dropping->member, "\"source\":\"%s\"", dropping->source);
+        dropping->members[0] = span_text (dropping->member);
+        dropping->filter.members = dropping->members;
+        dropping->filter.member_count = 1;
+    }
+    self->dropping_us = INT64_MAX; // until it is done
+    list_callbacks (dropping);
+}
+
+void callback_drop_full (struct station *self, struct span source)
+{
+    if (callback_book_full (self, source) && clock_mono_us () >= self->dropping_us)
+        begin_drop (self, source);
+}
+
+void callback_drop_old (struct station *self)
+{
+    if (self->dropping_us != INT64_MAX && self->callbacks)
+        begin_drop (self, (struct span){0});
+}
+
+// -- the states of the callbacks of outcomes: whether they were delivered. Source: task module
+// (Completed, Success); protocol, chapter 19
+
+struct states_query {
+    size_t left; // requests without an answer
+    callback_states_fn *call;
+    void *owner;
+};
+
+struct state_query {
+    struct states_query *asking;
+    json_t *callback;
+    bool exists;
+};
+
+static void query_answered (struct states_query *self)
+{
+    if (--self->left)
+        return;
+    self->call (self->owner);
+    free (self);
+}
+
+// NULL: the callback has ended or does not exist.
+static const char *callback_state_name (struct span head)
+{
+    if (!head.size)
+        return NULL;
+    switch ((enum plan_state)message_number (head, "plan_state")) {
+    case PLAN_RETRY:
+        return "retrying";
+    case PLAN_ERROR:
+    case PLAN_PAUSE:
+        return "dead";
+    case PLAN_CLOSE:
+        return NULL;
+    default:
+        return "queued";
+    }
+}
+
+// Handle the beginning of the callback's plan, which holds the state.
+static void on_head (void *owner, const redisReply *reply)
+{
+    struct state_query *self = owner;
+    bool text = reply && reply->type == REDIS_REPLY_STRING;
+    struct span head = text ? span_of (reply->str, reply->len) : (struct span){0};
+    const char *word = callback_state_name (head);
+    self->exists = word != NULL;
+    if (word)
+        json_object_set_new (self->callback, "state", json_string (word));
+}
+
+static void on_resolved (void *owner, const redisReply *reply)
+{
+    struct state_query *self = owner;
+    struct states_query *asking = self->asking;
+    if (reply && !self->exists)
+        json_object_set_new (
+            self->callback, "state",
+            json_string (reply->type == REDIS_REPLY_NIL ? "delivered" : "given_up"));
+    json_decref (self->callback);
+    free (self);
+    query_answered (asking);
+}
+
+static void read_state (struct station *self, struct states_query *asking, json_t *run, uint64_t id)
+{
+    char hex[IDENT_SIZE], key[STATION_NAME_MAX + IDENT_SIZE + 16];
+    struct state_query *question = memory_new (sizeof *question);
+    *question = (struct state_query){asking, json_object (), false};
+    ident_text (id, hex);
+    json_object_set_new (question->callback, "id", json_string (hex));
+    json_object_set (run, "callback", question->callback);
+    snprintf (key, sizeof key, KEY_MESSAGE "%.*s:%s", STATION_NAME_MAX,
+              self->settings->callback_target, hex);
+    asking->left++;
+    store_get (self->store,
+               (const struct span[]){span_text ("GETRANGE"), span_text (key), span_text ("0"),
+                                     span_text ("255")},
+               4, on_head, question);
+    store_get (
+        self->store,
+        (const struct span[]){span_text ("ZSCORE"), span_text (KEY_GIVEN_UP), span_text (hex)}, 3,
+        on_resolved, question);
+}
+
+void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner)
+{
+    struct states_query *asking = memory_new (sizeof *asking);
+    *asking = (struct states_query){1, call, owner};
+    json_t *run;
+    size_t index;
+    json_array_foreach (runs, index, run)
+    {
+        json_int_t id = json_integer_value (json_object_get (run, "callback"));
+        if (id > 0)
+            read_state (self, asking, run, (uint64_t)id);
+    }
+    query_answered (asking);
+}
+
+void callback_record_resolved (struct station *self, uint64_t id)
+{
+    char hex[IDENT_SIZE], now[24], oldest[24];
+    int64_t now_s = station_now (self);
+    snprintf (now, sizeof now, "%" PRId64, now_s);
+    snprintf (oldest, sizeof oldest, "(%" PRId64, now_s - self->settings->history_age_s);
+    store_put (self->store,
+               (const struct span[]){span_text ("ZADD"), span_text (KEY_GIVEN_UP), span_text (now),
+                                     span_text (ident_text (id, hex))},
+               4);
+    store_put (self->store,
+               (const struct span[]){span_text ("ZREMRANGEBYSCORE"), span_text (KEY_GIVEN_UP),
+                                     span_text ("-inf"), span_text (oldest)},
+               4);
 }

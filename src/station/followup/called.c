@@ -13,34 +13,27 @@
 
 enum { SECOND_US = 1000000, TITLE_MAX = 256 };
 
-void called_set_text (json_t *object, const char *name, struct span text)
-{
-    json_object_set_new (object, name, json_from_frame (text));
-}
-
-void called_set_hex (json_t *object, const char *name, uint64_t id)
+json_t *called_hex (uint64_t id)
 {
     char text[IDENT_SIZE];
-    json_object_set_new (object, name, json_string (ident_text (id, text)));
+    return json_string (ident_text (id, text));
 }
 
-void called_set_status (json_t *object, const char *name, uint8_t status)
+json_t *called_status (uint8_t status)
 {
     char word[64];
     const char *text = status_name (status);
     size_t at = 0;
     for (; text && text[at] && at < sizeof word - 1; at++)
         word[at] = (char)tolower ((unsigned char)text[at]);
-    if (at)
-        json_object_set_new (object, name, json_stringn (word, at));
+    return at ? json_stringn (word, at) : NULL;
 }
 
-void called_set_instant (json_t *object, const char *name, int64_t time_us)
+json_t *called_instant (int64_t time_us)
 {
-    char seconds[RFC3339_SIZE], text[RFC3339_SIZE + 4];
+    char seconds[RFC3339_SIZE];
     rfc3339_format (time_us / SECOND_US, seconds);
-    snprintf (text, sizeof text, "%.19s.%03dZ", seconds, (int)(time_us % SECOND_US / 1000));
-    json_object_set_new (object, name, json_string (text));
+    return json_sprintf ("%.19s.%03dZ", seconds, (int)(time_us % SECOND_US / 1000));
 }
 
 // -- the plan

@@ -23,10 +23,8 @@ struct called {
 // Create the plan. NULL: the current settings do not allow it. The caller owns it.
 struct plan *called_plan (struct station *self, const struct called *called);
 
-// Set members of an outcome in JSON for people and programs: ids are hex text, instants are RFC
-// 3339 with milliseconds.
-void called_set_text (json_t *object, const char *name, struct span text);
-void called_set_hex (json_t *object, const char *name, uint64_t id);
-// Set the status name in lower case; nothing if the status has no name.
-void called_set_status (json_t *object, const char *name, uint8_t status);
-void called_set_instant (json_t *object, const char *name, int64_t time_us);
+// Values of an outcome in JSON for people and programs: an id as hex text, an instant by RFC 3339
+// with milliseconds, the name of a status in lower case (NULL: it has none).
+json_t *called_hex (uint64_t id);
+json_t *called_instant (int64_t time_us);
+json_t *called_status (uint8_t status);

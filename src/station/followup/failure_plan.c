@@ -11,7 +11,7 @@
 #include "output.h"
 #include "permit.h"
 #include "target.h"
-#include "target_names.h"
+#include "inquiry.h"
 #include "plan_message.h"
 
 enum { SECOND_US = 1000000, TRIES = 10, FIRST_WAIT_S = 10 };
@@ -36,53 +36,43 @@ int on_failure_check (struct station *self, const char *user, const struct polic
 
 // -- the outcome, as JSON
 
-// Set the status: timeout or failed. An error that the target reports is "failed", with its own
-// name in another member.
-static void set_failure_status (json_t *object, uint8_t status)
-{
-    bool timeout = status == ZERO_STATUS_TIMEOUT_ID, failed = status == ZERO_STATUS_FAILED_ID;
-    json_object_set_new (object, "status", json_string (timeout ? "timeout" : "failed"));
-    if (!timeout && !failed)
-        called_set_status (object, "code", status);
-}
-
-// The output as in the history, with the same size limit.
-static void set_failure_output (json_t *object, const struct failed_run *failure)
+// The output as in the history, with the same size limit; NULL: none.
+static json_t *failure_output (const struct failed_run *failure)
 {
     enum { KEEP = 2048 };
     size_t size;
     const struct plan *plan = failure->plan;
     if (!failure->output.size)
-        return;
+        return NULL;
     char *packed =
         output_make (plan->station, plan->id, failure->exec_id, failure->output, KEEP, &size);
-    json_object_set_new (object, "output", output_json (span_of (packed, size), failure->exec_id));
+    json_t *output = output_json (span_of (packed, size), failure->exec_id);
     free (packed);
+    return output;
 }
 
 static char *outcome_text (struct station *self, const struct failed_run *failure)
 {
     const struct plan *plan = failure->plan;
-    json_t *object = json_object ();
-    called_set_hex (object, "plan", plan->id);
-    if (plan->policy && plan->policy->key[0])
-        json_object_set_new (object, "name", json_string (plan->policy->key));
-    called_set_text (object, "title", plan->description);
-    called_set_text (object, "target", plan->station);
-    called_set_text (object, "command", plan_command (plan));
-    set_failure_status (object, plan->last_state);
-    if (plan->state == PLAN_ERROR) // else the next occurrence runs as planned
-        json_object_set_new (
-            object, "verdict",
-            json_string (plan->verdict == VERDICT_PENDING ? "pending" : "failure"));
-    called_set_text (object, "reason", failure->reason);
-    called_set_hex (object, "exec_id", failure->exec_id);
-    called_set_text (object, "worker", failure->worker);
-    json_object_set_new (object, "attempts", json_integer (failure->decision->attempts));
-    called_set_instant (object, "nominal_at", failure->nominal * SECOND_US);
-    called_set_instant (object, "started_at", (int64_t)failure->exec_id);
-    called_set_instant (object, "ended_at", store_now_us (self->store));
-    set_failure_output (object, failure);
+    // An error that the target reports is "failed", with its own name in `code`.
+    bool timeout = plan->last_state == ZERO_STATUS_TIMEOUT_ID;
+    bool failed = plan->last_state == ZERO_STATUS_FAILED_ID;
+    // Without a verdict the next occurrence runs as planned.
+    const char *verdict = plan->state != PLAN_ERROR          ? NULL
+                          : plan->verdict == VERDICT_PENDING ? "pending"
+                                                             : "failure";
+    json_t *object = json_pack (
+        "{s:o, s:o*, s:o, s:o, s:o, s:s, s:o*, s:s*, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o*}",
+        "plan", called_hex (plan->id), "name",
+        plan->policy && plan->policy->key[0] ? json_string (plan->policy->key) : NULL, "title",
+        json_from_frame (plan->description), "target", json_from_frame (plan->station), "command",
+        json_from_frame (plan_command (plan)), "status", timeout ? "timeout" : "failed", "code",
+        timeout || failed ? NULL : called_status (plan->last_state), "verdict", verdict, "reason",
+        json_from_frame (failure->reason), "exec_id", called_hex (failure->exec_id), "worker",
+        json_from_frame (failure->worker), "attempts", (json_int_t)failure->decision->attempts,
+        "nominal_at", called_instant (failure->nominal * SECOND_US), "started_at",
+        called_instant ((int64_t)failure->exec_id), "ended_at",
+        called_instant (store_now_us (self->store)), "output", failure_output (failure));
     char *text = json_write (object);
     json_decref (object);
     return text;

@@ -110,21 +110,19 @@ bool access_shuts_out (const struct access *old, const struct access *list, stru
     return false;
 }
 
+const struct role_name role_names[ROLES] = {{CURVE_ROLE_SUBMIT, "submit"},
+                                            {CURVE_ROLE_OBSERVE, "observe"},
+                                            {CURVE_ROLE_MANAGE, "manage"},
+                                            {CURVE_ROLE_RESULT, "result"},
+                                            {CURVE_ROLE_SIGNAL, "signal"}};
+
 const char *roles_text (unsigned roles, char out[ROLES_TEXT_MAX])
 {
-    static const struct {
-        unsigned role;
-        const char *name;
-    } names[] = {{CURVE_ROLE_SUBMIT, "submit"},
-                 {CURVE_ROLE_OBSERVE, "observe"},
-                 {CURVE_ROLE_MANAGE, "manage"},
-                 {CURVE_ROLE_RESULT, "result"},
-                 {CURVE_ROLE_SIGNAL, "signal"}};
     char *at = out;
     *at = '\0';
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (roles & names[i].role)
+    for (size_t i = 0; i < ROLES; i++)
+        if (roles & role_names[i].role)
             at += snprintf (at, ROLES_TEXT_MAX - (size_t)(at - out), "%s%s", at == out ? "" : ",",
-                            names[i].name);
+                            role_names[i].name);
     return out;
 }

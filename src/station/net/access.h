@@ -51,5 +51,12 @@ bool access_may_connect (const struct access_key *key, struct span domain);
 // one.
 bool access_shuts_out (const struct access *old, const struct access *list, struct span domain);
 
+// Each role and its name.
+enum { ROLES = 5 };
+extern const struct role_name {
+    unsigned role;
+    const char *name;
+} role_names[ROLES];
+
 // "submit,observe". Returns `out`.
 const char *roles_text (unsigned roles, char out[ROLES_TEXT_MAX]);

@@ -19,17 +19,6 @@ static int add_certificate (void *list, const struct curve_cert *cert, struct re
     return access_add (list, cert, reason);
 }
 
-// Note the invalid files, and log them once instead of at each read.
-static void log_invalid_files (struct station *self, const struct key_folder_wrong *wrong)
-{
-    if (wrong->count && (wrong->count != self->access_wrong ||
-                         strcmp (wrong->first.text, self->access_trouble.text) != 0))
-        log_event (LEVEL_ERROR, "access.left_out", "files=%zu reason=\"%s\"", wrong->count,
-                   wrong->first.text);
-    self->access_wrong = wrong->count;
-    self->access_trouble = wrong->first;
-}
-
 static int load_allow_list (struct station *self, struct reason *reason)
 {
     const char *folder = self->settings->allow;
@@ -50,7 +39,13 @@ static int load_allow_list (struct station *self, struct reason *reason)
         self->subscribers_cut = true;
     access_destroy (&self->access);
     self->access = list;
-    log_invalid_files (self, &wrong);
+    // Log invalid files once instead of at each read.
+    if (wrong.count && (wrong.count != self->access_wrong ||
+                        strcmp (wrong.first.text, self->access_trouble.text) != 0))
+        log_event (LEVEL_ERROR, "access.left_out", "files=%zu reason=\"%s\"", wrong.count,
+                   wrong.first.text);
+    self->access_wrong = wrong.count;
+    self->access_trouble = wrong.first;
     if (changed)
         log_event (LEVEL_INFO, "access.loaded", "keys=%zu", access_size (list));
     return 0;

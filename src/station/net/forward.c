@@ -151,12 +151,10 @@ static bool on_answer (void *owner)
         packet_clear (&packet);
         count++;
     }
-    bool more = count == TURN_MESSAGES;
-    if (!send_kept (self)) {
+    bool goes_on = send_kept (self);
+    if (!goes_on)
         watch_end (&former->watch); // the timer continues
-        more = false;
-    }
-    return more;
+    return goes_on && count == TURN_MESSAGES;
 }
 
 // Read the answers of the targets again, if they can be forwarded now.
@@ -221,15 +219,6 @@ static void on_owner (void *owner, const struct store_owner *answer)
     connect_to_owner (self, endpoint, server_key);
 }
 
-static void ask_owner (struct forward *self)
-{
-    enum store_state state = store_state (self->station->store);
-    if (self->asking || (state != STORE_STANDBY && state != STORE_SERVING))
-        return;
-    self->asking = true;
-    store_owner (self->station->store, on_owner, self);
-}
-
 // -- timing
 
 static void stop_reading_answers (struct forward *self)
@@ -253,16 +242,6 @@ static void close_forward_sockets (struct forward *self)
     }
 }
 
-// Close the sockets. The last messages may still be sent before the context ends; nothing blocks on
-// that.
-static void end_forward (struct forward *self, int64_t now_us)
-{
-    close_forward_sockets (self);
-    self->context_us = now_us + 2 * LINGER_MS * 1000;
-    log_event (LEVEL_INFO, "forward.end", "passed=%llu dropped=%llu",
-               (unsigned long long)self->passed, (unsigned long long)self->dropped);
-}
-
 // Close everything and forget the state, so that a forwarding can begin.
 static void forward_reset (struct forward *self)
 {
@@ -281,10 +260,19 @@ static void on_tick (void *owner)
         forward_reset (self);
         return;
     }
-    if (!self->context_us && now_us >= self->end_us)
-        end_forward (self, now_us);
+    if (!self->context_us && now_us >= self->end_us) {
+        close_forward_sockets (self);
+        // The last messages may still be sent before the context ends; nothing blocks on that.
+        self->context_us = now_us + 2 * LINGER_MS * 1000;
+        log_event (LEVEL_INFO, "forward.end", "passed=%llu dropped=%llu",
+                   (unsigned long long)self->passed, (unsigned long long)self->dropped);
+    }
     if (!self->context_us) {
-        ask_owner (self);
+        enum store_state state = store_state (self->station->store);
+        if (!self->asking && (state == STORE_STANDBY || state == STORE_SERVING)) {
+            self->asking = true;
+            store_owner (self->station->store, on_owner, self);
+        }
         resume_reading (self);
     }
     timer_set (&self->timer, self->station->reactor, TICK_MS);
@@ -345,13 +333,6 @@ void forward_take_targets (struct station *station)
     station->target_context = NULL;
 }
 
-// Only results of keys that may answer for every target are forwarded. Those of a key bound to some
-// targets are not: the new owner would check this station's key instead.
-static bool may_forward (const struct station *station, const char *user)
-{
-    return permits_roles (station, user, CURVE_ROLE_RESULT) && permits_all_stations (station, user);
-}
-
 // Refuse an unread request: nothing was done, and the requester can ask the new owner.
 static void refuse_unread_request (struct station *station, struct span identity,
                                    const struct message *message)
@@ -378,8 +359,11 @@ void forward_take_requests (struct station *station)
         uint64_t plan_id;
         bool whole = packet.count > 1 && !packet.fault &&
                      message_read (packet.frames + 1, packet.count - 1, &message, &reason) == 0;
+        // Only results of keys that may answer for every target are forwarded. Those of a key bound
+        // to some targets are not: the new owner would check this station's key instead.
         if (whole && message.envelope == ENVELOPE_MAILBOX && answer_plan (&message, &plan_id) &&
-            may_forward (station, packet.user)) {
+            permits_roles (station, packet.user, CURVE_ROLE_RESULT) &&
+            permits_all_stations (station, packet.user)) {
             message.desc.code = dialect_status_in (station->dialect, message.desc.code);
             forward_add_answer (station, plan_id, &message);
         } else if (whole && message.envelope != ENVELOPE_MAILBOX) {

@@ -84,11 +84,6 @@ struct peer_load *peers_count_request (struct station *self, struct span identit
     return load;
 }
 
-bool peers_full (const struct station *self, const struct peer_load *load)
-{
-    return load->count >= self->settings->limits.requests_peer;
-}
-
 // -- unread replies
 
 size_t peers_unread_total_max (const struct station *self)
@@ -116,12 +111,6 @@ bool peers_wait_full (const struct station *self, const struct peer_load *load)
     return load->waiting_bytes >= peer_bytes_limit (self);
 }
 
-// Whether the peer has reached its limit of unread bytes.
-static bool reads_too_slowly (const struct station *self, const struct peer_load *load)
-{
-    return atomic_load (&load->unread.bytes) >= peer_bytes_limit (self);
-}
-
 bool peers_send (struct station *self, struct span identity, const struct message *message,
                  enum reply_kind kind)
 {
@@ -129,8 +118,8 @@ bool peers_send (struct station *self, struct span identity, const struct messag
     bool counted = message_size (message) >= COUNTED_MIN, sent;
     if (counted) {
         load = find_or_create_load (self, identity);
-        if (kind == REPLY_MADE && reads_too_slowly (self, load))
-            return false;
+        if (kind == REPLY_MADE && atomic_load (&load->unread.bytes) >= peer_bytes_limit (self))
+            return false; // it reads its replies too slowly
         sent = watch_send_counted (&self->request_watch, self->request_socket, identity, message,
                                    &load->unread);
     } else {

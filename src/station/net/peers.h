@@ -28,9 +28,6 @@ struct peer_load *peers_count_request (struct station *self, struct span identit
 // The load of the peer; NULL: it has no requests and no replies.
 struct peer_load *peers_find (const struct station *self, struct span identity);
 
-// Whether the peer has reached its limit of requests.
-bool peers_full (const struct station *self, const struct peer_load *load);
-
 // Whether the bytes of its requests that wait for a read (reads.h) have reached their limit.
 bool peers_wait_full (const struct station *self, const struct peer_load *load);
 

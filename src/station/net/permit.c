@@ -4,19 +4,14 @@
 #include "reply.h"
 #include "stored_text.h"
 
-static const struct access_key *find_user_key (const struct station *self, const char *user)
-{
-    return *user ? access_find (self->access, user) : NULL;
-}
-
 const struct access_key *permit_key (const struct station *self, const char *user)
 {
-    return self->access ? find_user_key (self, user) : NULL;
+    return self->access && *user ? access_find (self->access, user) : NULL;
 }
 
 struct span permit_name (const struct station *self, const char *user)
 {
-    const struct access_key *key = self->access ? find_user_key (self, user) : NULL;
+    const struct access_key *key = permit_key (self, user);
     return span_text (key ? key->name : "");
 }
 
@@ -55,18 +50,14 @@ bool permit_check_named_user (struct station *self, struct peer *peer)
 
 bool permits_roles (const struct station *self, const char *user, unsigned roles)
 {
-    if (!self->access)
-        return true;
-    const struct access_key *key = find_user_key (self, user);
-    return key && access_has_role (key, roles);
+    const struct access_key *key = permit_key (self, user);
+    return !self->access || (key && access_has_role (key, roles));
 }
 
 bool permits_station (const struct station *self, const char *user, struct span station)
 {
-    if (!self->access)
-        return true;
-    const struct access_key *key = find_user_key (self, user);
-    return key && access_has_station (key, station);
+    const struct access_key *key = permit_key (self, user);
+    return !self->access || (key && access_has_station (key, station));
 }
 
 bool permits_plan (const struct station *self, const char *user, struct span station,
@@ -98,38 +89,31 @@ int permit_callback_denied (struct reason *reason)
 struct span permit_sole_station (const struct station *self, const char *user)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-    const struct access_key *key = self->access ? find_user_key (self, user) : NULL;
+    const struct access_key *key = permit_key (self, user);
     bool sole = key && strspn (key->stations, plain) == strlen (key->stations);
     return span_text (sole ? key->stations : "");
 }
 
 bool permits_all_stations (const struct station *self, const char *user)
 {
-    if (!self->access)
-        return true;
-    const struct access_key *key = find_user_key (self, user);
-    return key && !key->stations[0];
+    const struct access_key *key = permit_key (self, user);
+    return !self->access || (key && !key->stations[0]);
 }
 
-static void deny_removed_key (struct station *self, struct peer *peer)
-{
-    reply_refuse (self, peer, ZPLAN_EDENY, "key: is no longer allowed");
-}
+static const char removed_key[] = "key: is no longer allowed";
 
 bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
 {
     if (permits_roles (self, peer->user, roles))
         return true;
-    const struct access_key *key = find_user_key (self, peer->user);
-    if (!key) {
-        deny_removed_key (self, peer);
-        return false;
-    }
+    const struct access_key *key = permit_key (self, peer->user);
     char wanted[ROLES_TEXT_MAX], granted[ROLES_TEXT_MAX];
-    struct reason reason;
-    reason_set (&reason, "role: want %s, the key %s has %s", roles_text (roles, wanted),
-                quoted (span_text (key->name)), roles_text (key->roles, granted));
-    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    if (key)
+        reply_refuse_format (self, peer, ZPLAN_EDENY, "role: want %s, the key %s has %s",
+                             roles_text (roles, wanted), quoted (span_text (key->name)),
+                             roles_text (key->roles, granted));
+    else
+        reply_refuse (self, peer, ZPLAN_EDENY, removed_key);
     return false;
 }
 
@@ -138,15 +122,12 @@ static bool permit_touch (struct station *self, struct peer *peer, const char *w
 {
     if (permits_station (self, peer->user, name))
         return true;
-    const struct access_key *key = find_user_key (self, peer->user);
-    if (!key) {
-        deny_removed_key (self, peer);
-        return false;
-    }
-    struct reason reason;
-    reason_set (&reason, "%s: the key %s may not touch %s%s", what, quoted (span_text (key->name)),
-                of, quoted (name));
-    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    const struct access_key *key = permit_key (self, peer->user);
+    if (key)
+        reply_refuse_format (self, peer, ZPLAN_EDENY, "%s: the key %s may not touch %s%s", what,
+                             quoted (span_text (key->name)), of, quoted (name));
+    else
+        reply_refuse (self, peer, ZPLAN_EDENY, removed_key);
     return false;
 }
 
@@ -162,13 +143,12 @@ bool permit_named (struct station *self, struct peer *peer, const char *what, st
 
 bool permit_work (struct station *self, struct peer *peer, struct span station)
 {
-    struct reason reason;
     if (!permit_station (self, peer, station))
         return false;
     if (permit_work_silently (self, peer->user, station))
         return true;
-    reason_set (&reason, "station: the key %s has to name %s among its stations",
-                quoted (permit_name (self, peer->user)), quoted (station));
-    reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
+    reply_refuse_format (self, peer, ZPLAN_EDENY,
+                         "station: the key %s has to name %s among its stations",
+                         quoted (permit_name (self, peer->user)), quoted (station));
     return false;
 }

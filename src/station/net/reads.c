@@ -27,7 +27,32 @@ struct read {
     bool of_plan; // the answer is one plan
 };
 
-static void on_loaded (void *owner, const struct store_loaded *answer);
+// A read of one plan.
+struct queued_read {
+    struct station *station;
+    struct peer *peer;
+    uint64_t plan_id;
+    bool with_place; // the answer has the plan's place in the queue
+    store_loaded_fn *reply;
+    void *owner;
+};
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct queued_read loading = *(struct queued_read *)owner;
+    struct peer_load *load = loading.peer->load;
+    int cost = loading.peer->read_cost;
+    free (owner);
+    loading.peer->read_cost = 0; // the read ends here, before the reply
+    loading.peer->has_read = true;
+    if (answer->message.size > SMALL_BYTES)
+        load->small_answers = 0;
+    else if (load->small_answers < SMALL_ANSWERS)
+        load->small_answers++;
+    loading.reply (loading.owner, answer);
+    if (cost) // else the read was dropped, and the load may be freed
+        reads_end (loading.station, load, cost);
+}
 
 // -- peers that have reads waiting
 
@@ -65,11 +90,11 @@ static void drop_read (struct station *self, const struct read *read)
 {
     if (read->of_plan) {
         on_loaded (read->owner, &(struct store_loaded){.result = STORE_LOST, .error = ""});
-        return;
+    } else {
+        reply_refuse_store (self, read->peer, STORE_LOST, "");
+        free (read->owner);
+        station_resume (self);
     }
-    reply_refuse_store (self, read->peer, STORE_LOST, "");
-    free (read->owner);
-    station_resume (self);
 }
 
 // Start or drop the first waiting read of the peer. May free the load.
@@ -94,8 +119,7 @@ static void start_or_drop_read (struct station *self, struct peer_load *load, en
         read.ask (read.owner);
 }
 
-// Start one read of each peer in turn, as long as the limits allow.
-static void start_waiting_reads (struct station *self)
+void reads_start_waiting (struct station *self)
 {
     struct peer_reads *ring = &self->reading;
     bool granted = true;
@@ -131,7 +155,7 @@ static void queue_read (struct station *self, const struct read *wanted)
     load->waiting_bytes += peer->weight;
     self->reading.waiting_bytes += peer->weight;
     self->kept_bytes -= peer->weight;
-    start_waiting_reads (self);
+    reads_start_waiting (self);
 }
 
 void reads_start (struct station *self, struct peer *peer, read_fn *ask, void *owner)
@@ -144,12 +168,7 @@ void reads_end (struct station *self, struct peer_load *load, int cost)
     load->reads -= cost;
     self->reading.cost -= cost;
     peers_free_if_idle (self, load);
-    start_waiting_reads (self);
-}
-
-void reads_tick (struct station *self)
-{
-    start_waiting_reads (self);
+    reads_start_waiting (self);
 }
 
 void reads_stop (struct station *self)
@@ -161,60 +180,33 @@ void reads_stop (struct station *self)
 
 // -- one plan
 
-struct queued_read {
-    struct station *station;
-    struct peer *peer;
-    uint64_t plan_id;
-    store_loaded_fn *reply;
-    void *owner;
-};
-
-static void on_loaded (void *owner, const struct store_loaded *answer)
-{
-    struct queued_read loading = *(struct queued_read *)owner;
-    struct peer_load *load = loading.peer->load;
-    int cost = loading.peer->read_cost;
-    free (owner);
-    loading.peer->read_cost = 0; // the read ends here, before the reply
-    loading.peer->has_read = true;
-    if (answer->message.size > SMALL_BYTES)
-        load->small_answers = 0;
-    else if (load->small_answers < SMALL_ANSWERS)
-        load->small_answers++;
-    loading.reply (loading.owner, answer);
-    if (cost) // else the read was dropped, and the load may be freed
-        reads_end (loading.station, load, cost);
-}
-
 static void ask_stored_plan (void *owner)
 {
     const struct queued_read *loading = owner;
-    store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
+    if (loading->with_place)
+        store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
+    else
+        store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
 }
 
-static void ask_stored_place (void *owner)
-{
-    const struct queued_read *loading = owner;
-    store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
-}
-
-static void queue_plan_read (const struct queued_read *wanted, read_fn *ask)
+static void queue_plan_read (const struct queued_read *wanted)
 {
     struct queued_read *loading = memory_new (sizeof *loading);
     *loading = *wanted;
-    queue_read (
-        wanted->station,
-        &(struct read){.peer = wanted->peer, .ask = ask, .owner = loading, .of_plan = true});
+    queue_read (wanted->station, &(struct read){.peer = wanted->peer,
+                                                .ask = ask_stored_plan,
+                                                .owner = loading,
+                                                .of_plan = true});
 }
 
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,
                  void *owner)
 {
-    queue_plan_read (&(struct queued_read){self, peer, plan_id, reply, owner}, ask_stored_plan);
+    queue_plan_read (&(struct queued_read){self, peer, plan_id, false, reply, owner});
 }
 
 void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
                        store_loaded_fn *reply, void *owner)
 {
-    queue_plan_read (&(struct queued_read){self, peer, plan_id, reply, owner}, ask_stored_place);
+    queue_plan_read (&(struct queued_read){self, peer, plan_id, true, reply, owner});
 }

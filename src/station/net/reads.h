@@ -23,8 +23,8 @@ void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, stor
 void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
                        store_loaded_fn *reply, void *owner);
 
-// Start waiting reads of the peers that have read their replies.
-void reads_tick (struct station *self);
+// Start one waiting read of each peer in turn, as long as the limits allow.
+void reads_start_waiting (struct station *self);
 
 // Drop all waiting reads; call it before the store is destroyed.
 void reads_stop (struct station *self);

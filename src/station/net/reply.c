@@ -1,6 +1,7 @@
 #include "reply.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "codes.h"
@@ -19,7 +20,6 @@ struct peer *peer_keep (struct station *self, const struct request *request)
     struct peer *copy = memory_new (sizeof *copy);
     const struct span bytes[] = {peer->identity, peer->requester, peer->request_id};
     *copy = *peer;
-    copy->copy = copy;
     copy->kept = frames_copy (bytes, 3);
     copy->identity = copy->kept->at[0];
     copy->requester = copy->kept->at[1];
@@ -39,14 +39,13 @@ void peer_add_weight (struct station *self, struct peer *peer, size_t bytes)
 
 static void peer_release (struct station *self, struct peer *peer)
 {
-    struct peer *copy = peer->copy;
-    if (!copy)
+    if (!peer->kept)
         return;
-    struct peer_load *load = copy->load;
-    int cost = copy->read_cost;
-    self->kept_bytes -= copy->weight;
-    free (copy->kept);
-    free (copy);
+    struct peer_load *load = peer->load;
+    int cost = peer->read_cost;
+    self->kept_bytes -= peer->weight;
+    free (peer->kept);
+    free (peer);
     load->count--;
     if (cost)
         reads_end (self, load, cost);
@@ -101,6 +100,19 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
     reply_send (self, peer, &(struct reply){.status = status, .reason = reason});
 }
 
+void reply_refuse_format (struct station *self, struct peer *peer, enum wire_error error,
+                          const char *format, ...)
+{
+    struct reason reason;
+    char text[2 * REASON_MAX];
+    va_list args;
+    va_start (args, format);
+    vsnprintf (text, sizeof text, format, args);
+    va_end (args);
+    reason_set (&reason, "%s", text); // cuts it at a character boundary
+    reply_refuse (self, peer, error, reason.text);
+}
+
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,
                          const char *error)
 {
@@ -125,7 +137,7 @@ bool reply_too_much (struct station *self, struct request *request)
 {
     struct reason reason;
     const struct peer_load *load = peers_find (self, request->peer.identity); // NULL: no load
-    if (load && peers_full (self, load))
+    if (load && load->count >= self->settings->limits.requests_peer)
         reason_set (&reason,
                     "max_requests_peer: %" PRId64
                     " requests of this peer wait for their answers; try again in 100 ms",

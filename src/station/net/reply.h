@@ -20,6 +20,10 @@ bool reply_send (struct station *self, struct peer *peer, const struct reply *re
 void reply_refuse (struct station *self, struct peer *peer, enum wire_error error,
                    const char *reason);
 
+// reply_refuse with a formatted reason.
+void reply_refuse_format (struct station *self, struct peer *peer, enum wire_error error,
+                          const char *format, ...) __attribute__ ((format (printf, 4, 5)));
+
 // A copy of the peer that outlives the packet; reply_send releases it. Its request counts as
 // waiting until then.
 struct peer *peer_keep (struct station *self, const struct request *request);

@@ -11,8 +11,7 @@ struct peer {
     bool has_requester, has_request_id;
     struct span requester;
     struct span request_id;
-    struct frames *kept;         // owned bytes of a copy
-    struct peer *copy;           // the peer itself, to be freed; NULL while borrowed
+    struct frames *kept;         // owned bytes of a copy; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
     // Set by peer_keep only:
     struct peer_load *load; // the load of the peer

@@ -9,6 +9,8 @@ enum {
     REQUESTS_QUEUED = 16 // per peer, in libzmq; more stay at the peer
 };
 
+typedef int bind_fn (void *socket, const char *endpoint, struct reason *reason);
+
 // `domain` is the ZAP domain of the socket. Returns NULL when descriptors have run out.
 static void *open_socket (const struct station *self, int type, const char *domain)
 {
@@ -34,18 +36,16 @@ static void *open_socket (const struct station *self, int type, const char *doma
     return socket;
 }
 
+// wire_rebind: the process already holds the locks of the endpoint's path.
 static void *open_bound_socket (const struct station *self, int type, const char *domain,
-                                const char *endpoint, struct reason *reason)
+                                const char *endpoint, bind_fn *bind, struct reason *reason)
 {
     void *socket = open_socket (self, type, domain);
     if (!socket) {
         reason_set (reason, "%s: no descriptors left", endpoint);
         return NULL;
     }
-    // A former owner, now a standby, already holds the locks of its paths.
-    int rc = self->yields ? wire_rebind (socket, endpoint, reason)
-                          : wire_bind (socket, endpoint, reason);
-    if (rc == 0)
+    if (bind (socket, endpoint, reason) == 0)
         return socket;
     zmq_close (socket);
     return NULL;
@@ -54,27 +54,26 @@ static void *open_bound_socket (const struct station *self, int type, const char
 int sockets_bind (struct station *self, struct reason *reason)
 {
     const struct station_settings *settings = self->settings;
+    bind_fn *bind = self->yields ? wire_rebind : wire_bind;
     // A former owner is a standby: its request socket stays closed until it serves again.
     if (!self->yields)
         self->request_socket =
-            open_bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
+            open_bound_socket (self, ZMQ_ROUTER, "request", settings->request, bind, reason);
     if (self->request_socket || self->yields)
         self->results.socket =
-            open_bound_socket (self, ZMQ_XPUB, "publish", settings->publish, reason);
+            open_bound_socket (self, ZMQ_XPUB, "publish", settings->publish, bind, reason);
     if (self->results.socket)
         self->events.socket =
-            open_bound_socket (self, ZMQ_XPUB, "events", settings->events, reason);
+            open_bound_socket (self, ZMQ_XPUB, "events", settings->events, bind, reason);
     return self->events.socket ? 0 : -1;
 }
 
 bool sockets_bind_request (struct station *self)
 {
     struct reason reason;
-    void *fresh = self->request_socket ? NULL : open_socket (self, ZMQ_ROUTER, "request");
-    if (fresh && wire_rebind (fresh, self->settings->request, &reason) == 0)
-        self->request_socket = fresh;
-    else if (fresh)
-        zmq_close (fresh);
+    if (!self->request_socket)
+        self->request_socket = open_bound_socket (self, ZMQ_ROUTER, "request",
+                                                  self->settings->request, wire_rebind, &reason);
     return self->request_socket;
 }
 
@@ -83,12 +82,11 @@ static void rebind_publisher (struct station *self, struct publisher *publisher,
                               const char *endpoint)
 {
     struct reason reason;
-    void *fresh = publisher->socket ? NULL : open_socket (self, ZMQ_XPUB, domain);
-    if (fresh && wire_rebind (fresh, endpoint, &reason) == 0) {
-        publisher->socket = fresh;
+    if (publisher->socket)
+        return;
+    publisher->socket = open_bound_socket (self, ZMQ_XPUB, domain, endpoint, wire_rebind, &reason);
+    if (publisher->socket)
         publish_watch (self, publisher, endpoint);
-    } else if (fresh)
-        zmq_close (fresh);
 }
 
 // A subscriber whose right was revoked is still connected, and libzmq cannot close a single

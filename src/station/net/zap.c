@@ -98,9 +98,8 @@ int zap_start (struct station *self, struct reason *reason)
 
 void zap_watch (struct station *self)
 {
-    if (!self->zap)
-        return;
-    watch_start (&self->zap->watch, self->reactor, self->zap->socket, on_question, self);
+    if (self->zap)
+        watch_start (&self->zap->watch, self->reactor, self->zap->socket, on_question, self);
 }
 
 void zap_stop (struct station *self)

@@ -8,6 +8,7 @@
 #include "permit.h"
 #include "plan_key.h"
 #include "redis_keys.h"
+#include "flow_book.h"
 
 bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE])
 {
@@ -36,7 +37,6 @@ static bool read_key (struct station *self, struct request *request, struct span
                       struct plan_name *ret)
 {
     struct span scope = {0};
-    struct reason reason;
     const char *user = request->peer.user;
     if (!permits_all_stations (self, user)) {
         scope = permit_sole_station (self, user);
@@ -55,13 +55,12 @@ static bool read_key (struct station *self, struct request *request, struct span
         memcpy (ret->station, scope.data, scope.size);
     }
     if (name.size == 0 || name.size > POLICY_TEXT_MAX) {
-        reason_set (&reason, "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                             "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
         return false;
     }
     ret->id = plan_key_id (scope, name);
-    reason_set (&reason, "%s", quoted (name));
-    snprintf (ret->name, sizeof ret->name, "%s", reason.text);
+    snprintf (ret->name, sizeof ret->name, "%s", quoted (name));
     return true;
 }
 
@@ -69,7 +68,6 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
                        struct plan_name *ret)
 {
     struct span station;
-    struct reason reason;
     *ret = (struct plan_name){0};
     if (ident_parse (text, &ret->id))
         return true;
@@ -85,9 +83,9 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
         memcpy (ret->station, station.data, station.size);
         return permit_station (self, &request->peer, station);
     }
-    reason_set (&reason, "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
-                quoted (given));
-    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+                         "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
+                         quoted (given));
     return false;
 }
 
@@ -96,8 +94,15 @@ struct inquiry *inquiry_new (struct station *self, struct request *request, stru
     struct plan_name plan;
     if (!manage_plan_name (self, request, text, &plan))
         return NULL;
+    struct inquiry *inquiry = inquiry_of_station (self, request);
+    inquiry->plan = plan;
+    return inquiry;
+}
+
+struct inquiry *inquiry_of_station (struct station *self, struct request *request)
+{
     struct inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct inquiry){self, peer_keep (self, request), plan};
+    *inquiry = (struct inquiry){.station = self, .peer = peer_keep (self, request)};
     return inquiry;
 }
 
@@ -116,11 +121,10 @@ enum store_result inquiry_check (const struct inquiry *inquiry, const struct sto
 void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const char *error)
 {
     char id[IDENT_SIZE];
-    struct reason reason;
     if (result == STORE_NONE) {
-        reason_set (&reason, "no plan %s",
-                    *inquiry->plan.name ? inquiry->plan.name : ident_text (inquiry->plan.id, id));
-        reply_refuse (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, reason.text);
+        reply_refuse_format (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, "no plan %s",
+                             *inquiry->plan.name ? inquiry->plan.name
+                                                 : ident_text (inquiry->plan.id, id));
     } else if (result != STORE_DONE) {
         reply_refuse_store (inquiry->station, inquiry->peer, result, error);
     }
@@ -162,4 +166,55 @@ void manage_subcommand (struct station *self, struct request *request,
         return;
     }
     reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, usage);
+}
+
+// -- unknown targets
+
+struct known_names {
+    const struct station *station;
+    const char *user;
+    struct reason *reason;
+    size_t used, count, shown;
+};
+
+static void append_name (struct known_names *self, const char *name)
+{
+    enum { ROOM_REST = 24 }; // room for ", and N more"
+    if (!permits_station (self->station, self->user, span_text (name)))
+        return;
+    self->count++;
+    if (self->shown + 1 < self->count || self->used + strlen (name) + ROOM_REST > REASON_MAX)
+        return;
+    self->used += (size_t)snprintf (self->reason->text + self->used, REASON_MAX - self->used,
+                                    "%s%s", self->shown ? ", " : "; known: ", name);
+    self->shown++;
+}
+
+// Append "; known: jobs, mail": as many targets and flows as fit, then the number of the others.
+static void append_known_targets (const struct station *self, const char *user,
+                                  struct reason *reason)
+{
+    const struct flow_names *flows = &self->flows->names;
+    struct known_names known_names = {self, user, reason, strlen (reason->text), 0, 0};
+    for (size_t i = 0; i < self->target_count; i++)
+        append_name (&known_names, target_name (self->targets[i]));
+    for (size_t i = 0; i < flows->count; i++)
+        if (flow_book_has (self, span_text (flows->entries[i].name)))
+            append_name (&known_names, flows->entries[i].name);
+    if (known_names.shown < known_names.count)
+        snprintf (reason->text + known_names.used, REASON_MAX - known_names.used,
+                  known_names.shown ? " and %zu more" : "; known: %zu",
+                  known_names.count - known_names.shown);
+}
+
+int target_not_found (const struct station *self, const char *user, const char *field,
+                      struct span name, struct reason *reason)
+{
+    if (!self->targets_read) {
+        reason_set (reason, "%s: the targets have not been read from Redis yet", field);
+        return ZPLAN_ENET;
+    }
+    reason_set (reason, "%s: no target %s", field, quoted (name));
+    append_known_targets (self, user, reason);
+    return ZPLAN_ENOTFIND;
 }

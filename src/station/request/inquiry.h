@@ -21,12 +21,12 @@ struct plan_name {
     char name[REASON_MAX];              // the name as given, for reasons; empty: named by its id
 };
 
-// A request about one plan that is in progress.
+// A request that is in progress, mostly about one plan.
 struct inquiry {
     struct station *station;
     struct peer *peer;
-    struct plan_name plan;
-    bool run_ended; // this command ended a run, and perhaps the plan with it
+    struct plan_name plan; // all 0: the request names none
+    bool run_ended;        // this command ended a run, and perhaps the plan with it
 };
 
 // An id or key:NAME inside JSON as a text that manage_plan_name reads; an integer is an id, too.
@@ -41,8 +41,12 @@ bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE]);
 bool manage_plan_name (struct station *self, struct request *request, struct span text,
                        struct plan_name *ret);
 
-// Start an inquiry: NULL when the request names no plan and was refused.
+// Start an inquiry about the plan that `text` names: NULL when it names none and the request was
+// refused.
 struct inquiry *inquiry_new (struct station *self, struct request *request, struct span text);
+
+// Start an inquiry that is about no single plan.
+struct inquiry *inquiry_of_station (struct station *self, struct request *request);
 
 // Check that the loaded plan belongs to the station that the request named, if any, and to one that
 // the peer may touch. Any other plan is reported as not found.
@@ -81,3 +85,11 @@ struct admin_subcommand {
 void manage_subcommand (struct station *self, struct request *request,
                         const struct arguments *arguments, const struct admin_subcommand *rows,
                         size_t count, const char *usage);
+
+// -- unknown targets: the reason names only the targets that the user may know
+
+// The error for a target that station_target did not find: it does not exist (ZPLAN_ENOTFIND), or
+// the targets in Redis are not read yet (ZPLAN_ENET). `field` is the field that named it. The
+// reason lists the existing targets that this user may know.
+int target_not_found (const struct station *self, const char *user, const char *field,
+                      struct span name, struct reason *reason);

@@ -1,10 +1,8 @@
-#include "apply.h"
 #include "apply_private.h"
 
 #include <stdlib.h>
 
 #include "callback_book.h"
-#include "callback_drop.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -73,14 +71,6 @@ static void extend_lease (struct station *self, struct active_run *active, int64
     active->leasing_us = now_us;
     store_extend_lease (self->store, span_text (active->key_station), active->plan_id,
                         active->run.exec_id, lease_s);
-}
-
-// Whether Redis may hold a team of workers for the run.
-static bool may_have_team (const struct applying *self, const struct plan *plan)
-{
-    const struct target *target = station_target (self->station, span_text (self->key_station));
-    return (target && target_type (target) == TARGET_PULL) ||
-           (plan->policy && plan->policy->workers.count);
 }
 
 // -- the end of a flow's step
@@ -186,6 +176,10 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
     }
     prepare_consequences (self, plan, nominal);
     struct span target = span_text (self->key_station);
+    const struct target *known = station_target (station, target);
+    // Whether Redis may hold a team of workers for the run.
+    bool has_team = (known && target_type (known) == TARGET_PULL) ||
+                    (plan->policy && plan->policy->workers.count);
     bool follows = self->step || self->callback || self->ends_callback;
     bool failed = applying_is_outcome (decision) && self->status >= ZERO_STATUS_ERROR_FLAG;
     if (failed)
@@ -210,7 +204,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
                                .keep_message = self->keep_message,
                                .callback = station_is_callbacks (station, target),
                                .failed = failed,
-                               .has_team = may_have_team (self, plan),
+                               .has_team = has_team,
                                .then = follows ? write_consequences : NULL},
         on_committed, self);
     applied_clear (&applied);
@@ -333,6 +327,23 @@ static void count_outcome (const struct applying *self)
     run_counts_end (&target_tally (target)->runs, run_end_of (succeeded, self->status), took_us);
 }
 
+// Count and report an outcome that was written.
+static void report_written (struct applying *self, const struct store_committed *answer)
+{
+    bool ends = self->decision.commit != COMMIT_LEASE;
+    count_outcome (self);
+    if (answer->seq)
+        applying_broadcast (self, answer);
+    if (ends && self->cause != CAUSE_NO_SLOT && self->cause != CAUSE_CALLBACKS_FULL)
+        applying_publish_events (self, answer->seq);
+    if (self->called)
+        applying_publish_called (self, answer);
+    if (self->callback)
+        publish_added (self->station, self->callback);
+    if (ends)
+        station_run_ended (self->station);
+}
+
 static void on_committed (void *owner, const struct store_committed *answer)
 {
     struct applying *applying = owner;
@@ -348,23 +359,12 @@ static void on_committed (void *owner, const struct store_committed *answer)
     FAILPOINT (applying_is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
-    if (answer->result == STORE_DONE)
-        count_outcome (applying);
-    if (answer->result != STORE_DONE) {
+    if (answer->result == STORE_DONE) {
+        report_written (applying, answer);
+    } else {
         applying_forward (applying);
         applying_log_failure (applying, answer);
     }
-    if (answer->result == STORE_DONE && answer->seq)
-        applying_broadcast (applying, answer);
-    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
-        applying->cause != CAUSE_NO_SLOT && applying->cause != CAUSE_CALLBACKS_FULL)
-        applying_publish_events (applying, answer->seq);
-    if (answer->result == STORE_DONE && applying->called)
-        applying_publish_called (applying, answer);
-    if (answer->result == STORE_DONE && applying->callback)
-        publish_added (self, applying->callback);
-    if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE)
-        station_run_ended (self);
     struct active_run *active = runs_find_run (self, applying->plan_id, applying->run.exec_id);
     if (active)
         active->leasing_us = 0;

@@ -3,8 +3,24 @@
 // again on the changed plan.
 #pragma once
 
-#include "cause.h"
 #include "runs.h"
+#include "store.h"
+
+// The event that a run is decided on.
+enum cause {
+    CAUSE_ANSWER,         // the target answered
+    CAUSE_NOT_SENT,       // the run could not be sent
+    CAUSE_NO_SLOT,        // its target has no free slot
+    CAUSE_CALLBACKS_FULL, // it has to wait, as its source has too many callbacks
+    CAUSE_NO_STATUS,      // no status came in time
+    CAUSE_KEPT,           // no status came in time, as the target answers nothing at all
+    CAUSE_TIMEOUT,        // the run took too long
+    CAUSE_CANCEL,         // a command cancels the run
+    CAUSE_DUE             // claimed but not sent; the caller has decided
+};
+
+// The callback for the written decision.
+typedef void applied_fn (void *owner, enum store_result result);
 
 struct run_outcome {
     struct plan *plan;       // changed by the decision
@@ -23,6 +39,17 @@ struct run_outcome {
     applied_fn *done;   // called with the result of the write; NULL = not called
     void *owner;
 };
+
+// The outcome of a run in flight for this cause.
+static inline struct run_outcome run_outcome_of (struct active_run *active, enum cause cause,
+                                                 const char *reason)
+{
+    return (struct run_outcome){.plan = active->plan,
+                                .key_station = span_text (active->key_station),
+                                .run = &active->run,
+                                .cause = cause,
+                                .reason = reason};
+}
 
 // The lease, in seconds, of a run of this plan that starts now.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan);

@@ -1,9 +1,8 @@
 // Private to the files of apply.
 #pragma once
 
-#include "cause.h"
+#include "apply.h"
 #include "missed.h"
-#include "runs.h"
 
 // A commit in flight: the facts of the decision, to be able to decide again, and what is reported
 // afterwards.
@@ -82,7 +81,7 @@ void applied_clear (struct applied *self);
 struct plan *applying_callback (const struct applying *self, const struct plan *plan,
                                 int64_t nominal);
 
-// -- what is published when the outcome is written (apply_published.c)
+// -- what is published when the outcome is written
 
 // Publish the events, in their order.
 void applying_publish_events (struct applying *self, int64_t seq);

@@ -1,7 +1,10 @@
-// What an outcome writes: its history entry, results of participants, and the plans that it calls.
+// What an outcome writes: its history entry, results of participants, and the plans that it calls;
+// and what is reported of it: to subscribers and the log, or if it was not written to the next
+// owner.
 #include "apply_private.h"
 
 #include <stdlib.h>
+#include <inttypes.h>
 
 #include "answer_text.h"
 #include "callback.h"
@@ -11,6 +14,9 @@
 #include "failure_plan.h"
 #include "output.h"
 #include "plan_json.h"
+#include "forward.h"
+#include "log.h"
+#include "publish.h"
 
 bool applying_is_outcome (const struct decision *decision)
 {
@@ -59,7 +65,7 @@ static char *make_outcome_record (const struct applying *self, const struct plan
     char step[OUTCOME_STEP_SIZE], trace[TRACE_SIZE];
     struct outcome_record record = {
         .title = plan->description,
-        .key = plan->policy ? policy_key (plan->policy) : (struct span){0},
+        .key = policy_key (plan->policy),
         .nominal = nominal,
         .status = plan->last_state,
         .state = plan->state,
@@ -232,4 +238,88 @@ void applied_clear (struct applied *self)
     free (self->missed);
     free (self->uncalled);
     free (self->participants);
+}
+
+// -- when it is written
+
+static struct span outcome_title (const struct applying *self)
+{
+    return self->title ? self->title->at[0] : (struct span){0};
+}
+
+void applying_publish_events (struct applying *self, int64_t seq)
+{
+    enum zplan_event_code moved = ZPLAN_EVENT_QUEUE;
+    if (self->decision.commit == COMMIT_END || self->state == PLAN_CLOSE)
+        moved = ZPLAN_EVENT_END;
+    else if (self->decision.commit == COMMIT_PARK || self->decision.unqueued)
+        moved = ZPLAN_EVENT_PAUSE;
+    struct notice notice = {
+        .event = moved,
+        .plan_id = self->plan_id,
+        .station = span_text (self->key_station),
+        .title = outcome_title (self),
+        .json = self->public_text,
+        .result_seq = seq,
+        .status = self->status,
+        .desc = &self->desc,
+        .frames = self->frames ? self->frames->at : NULL,
+    };
+    publish_event (self->station, &notice);
+    if (!applying_is_outcome (&self->decision))
+        return;
+    notice.event = ZPLAN_EVENT_RESULT;
+    publish_event (self->station, &notice);
+}
+
+void applying_broadcast (struct applying *self, const struct store_committed *answer)
+{
+    struct json_text *text = &self->station->texts.plan_json;
+    const char *json = self->public_text ? plan_broadcast_json (self->public_text, answer->seq,
+                                                                answer->epoch, text)
+                                         : NULL;
+    const char *votes = self->decision.close_poll ? answer->votes : NULL;
+    struct span votes_frame = span_text (votes ? votes : "");
+    struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
+    struct publication publication = {.title = outcome_title (self),
+                                      .status = self->status,
+                                      .plan_id = self->plan_id,
+                                      .json = json,
+                                      .desc = votes ? &votes_desc : &self->desc,
+                                      .frames = votes          ? &votes_frame
+                                                : self->frames ? self->frames->at + 1
+                                                               : NULL};
+    publish_result (self->station, &publication);
+}
+
+void applying_publish_called (const struct applying *self, const struct store_committed *answer)
+{
+    if (answer->full.size)
+        log_event (LEVEL_WARN, "on_failure.not_called",
+                   "plan=%" PRIx64 " exec_id=%" PRIx64 " reason=%s", self->plan_id,
+                   applying_run (self), quoted (answer->full));
+    else
+        publish_added (self->station, self->called);
+}
+
+void applying_forward (const struct applying *self)
+{
+    struct message message = {.desc = self->desc};
+    if (self->cause != CAUSE_ANSWER || !self->frames)
+        return;
+    for (size_t i = 0; i < self->desc.count; i++)
+        message.frames[i] = self->frames->at[1 + i];
+    forward_add_answer (self->station, self->plan_id, &message);
+}
+
+void applying_log_failure (const struct applying *self, const struct store_committed *answer)
+{
+    if (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN)
+        log_event (LEVEL_WARN, "commit.lost",
+                   "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", self->plan_id);
+    else if (answer->result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "commit.failed", "plan=%" PRIx64 " error=%s", self->plan_id,
+                   quoted (span_text (answer->error)));
+    else if (self->decision.commit != COMMIT_NONE) // an answer may have become late meanwhile
+        log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, self->plan_id);
 }

@@ -15,10 +15,11 @@
 #include "failpoint.h"
 #include "fire.h"
 #include "log.h"
-#include "requeue.h"
 #include "results.h"
-#include "runs.h"
 #include "unresponsive.h"
+#include "callback_book.h"
+#include "codes.h"
+#include "plan_json.h"
 
 enum {
     BATCH = 256,         // plans per claim
@@ -33,7 +34,8 @@ enum {
 
 // -- the timer
 
-void due_arm (struct station *self)
+// Set the timer to the first of its times.
+static void arm_timer (struct station *self)
 {
     const struct heap_node *first = heap_first (&self->deadlines);
     int64_t at_us = self->claiming ? INT64_MAX : self->claim_us,
@@ -62,7 +64,7 @@ static void schedule_claim (struct station *self, int64_t mono_us)
     if (mono_us >= self->claim_us)
         return;
     self->claim_us = mono_us;
-    due_arm (self);
+    arm_timer (self);
 }
 
 void due_wake_at (void *owner, int64_t redis_us)
@@ -85,12 +87,6 @@ static int64_t free_slots_of (struct station *self, const struct target *target,
     if (target_connection (target))
         return unresponsive_free_slots (self, target);
     return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_SLOTS : 0;
-}
-
-// Whether due plans of the target wait for a claim.
-static bool has_ready_plans (struct station *self, const struct target *target)
-{
-    return store_ready (self->store, target_name (target)) > 0;
 }
 
 // Whether a third of the slots is free, which makes a claim worth it. The runs in the other slots
@@ -136,7 +132,7 @@ static int64_t next_claim_us (struct station *self)
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target *target = self->targets[i];
         int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
-        if (!has_ready_plans (self, target))
+        if (store_ready (self->store, target_name (target)) <= 0)
             continue;
         pause_us = again_us < pause_us ? again_us : pause_us;
         many = many || has_many_slots (self, target, now_us);
@@ -153,7 +149,9 @@ bool due_is_full (struct station *self, const struct target *target)
 
 // -- claim
 
-int64_t due_first_lease_s (const struct station_settings *settings)
+// The lease until the first heartbeat, in seconds. Before it expires a live station writes the
+// heartbeat, or that none came.
+static int64_t first_lease_s (const struct station_settings *settings)
 {
     enum { MARGIN_S = 3 };
     int64_t lease_s = (settings->send_timeout_ms + 999) / 1000 + MARGIN_S;
@@ -162,10 +160,13 @@ int64_t due_first_lease_s (const struct station_settings *settings)
     return lease_s < settings->exec_timeout_s ? lease_s : settings->exec_timeout_s;
 }
 
-bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
+// Whether the lease of these claimed plans has nearly expired, as when this process was suspended.
+// True: that was logged and counted; the plans must not be sent, and are due again when the lease
+// ends.
+static bool is_stale (struct station *self, int64_t lease_end_us, size_t plans)
 {
     enum { PART = 8, MARGIN_MAX_US = 1000000 };
-    int64_t margin_us = due_first_lease_s (self->settings) * 1000000 / PART;
+    int64_t margin_us = first_lease_s (self->settings) * 1000000 / PART;
     margin_us = margin_us < MARGIN_MAX_US ? margin_us : MARGIN_MAX_US;
     if (store_now_us (self->store) <= lease_end_us - margin_us)
         return false;
@@ -174,16 +175,6 @@ bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
                "plans=%zu reason=\"their lease has expired, or nearly; was this process stopped?\"",
                plans);
     return true;
-}
-
-// Send the prefetched plans that are due now.
-static void fire_due_prefetched (struct station *self)
-{
-    for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
-        if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
-            fire_run (self, &plan->claimed);
-        free (plan);
-    }
 }
 
 static void on_claimed (void *owner, const struct store_claim *claim)
@@ -198,7 +189,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
             FAILPOINT ("claim_done");
         for (size_t i = 0; i < claim->count; i++) {
             const struct store_claimed *claimed = &claim->taken[i];
-            if (due_is_stale (self, claim->lease_end_us, claim->count - i))
+            if (is_stale (self, claim->lease_end_us, claim->count - i))
                 break;
             if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
                 prefetch_keep (self, claimed);
@@ -217,13 +208,13 @@ static void on_claimed (void *owner, const struct store_claim *claim)
         self->limits_full = claim->full;
         schedule_claim (self, next_claim_us (self));
     }
-    due_arm (self);
+    arm_timer (self);
 }
 
 static void claim_plans (struct station *self)
 {
     struct claim_target targets[TARGETS_MAX];
-    struct claim_wish wish = {.first_lease_s = due_first_lease_s (self->settings),
+    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
                               .targets = targets,
                               .is_pull = fire_is_pull};
     self->claim_us = clock_mono_us () + LOOK_US;
@@ -252,10 +243,10 @@ static void claim_plans (struct station *self)
 void due_resume_target (void *owner, struct target *target)
 {
     struct station *self = owner;
-    if (!self->claiming && has_ready_plans (self, target) &&
+    if (!self->claiming && store_ready (self->store, target_name (target)) > 0 &&
         has_many_slots (self, target, clock_mono_us ())) {
         claim_plans (self);
-        due_arm (self);
+        arm_timer (self);
     }
     link_flush (store_link (self->store));
 }
@@ -271,12 +262,8 @@ static void handle_missing_status (struct station *self, struct active_run *acti
         return;
     snprintf (reason, sizeof reason, "no status within %" PRId64 " ms",
               self->settings->send_timeout_ms);
-    struct decision decision =
-        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                                   .key_station = span_text (active->key_station),
-                                                   .run = &active->run,
-                                                   .cause = CAUSE_NO_STATUS,
-                                                   .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_NO_STATUS, reason);
+    struct decision decision = apply_outcome (self, &outcome);
     if (commit_ends_run (decision.commit))
         runs_drop (&active);
     else
@@ -306,6 +293,89 @@ static void handle_deadlines (struct station *self)
         schedule_claim (self, next_claim_us (self));
 }
 
+// -- the sweep: page by page, re-queues plans that are missing in the queue because of an edit or a
+// data loss
+
+enum {
+    SWEEP_PAGE = 100,       // plans
+    SWEEP_SOON_US = 10000,  // between two pages where plans were missing in the queue
+    SWEEP_TURN_US = 1000000 // between two other pages
+};
+
+static void on_requeued (void *owner, enum store_result result, const char *error)
+{
+    struct station *self = owner;
+    if (result == STORE_DONE)
+        self->counters.requeued++;
+    else if (result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "plan.requeue_failed", "error=%s", quoted (span_text (error)));
+}
+
+// Re-queue a plan that is missing in the queue, by an edit or a data loss, although its message
+// says that it is to run: for its due time, or for the end of the lease if a run is in progress.
+// Later changes of the plan are not overwritten.
+static bool requeue_plan (struct station *self, const struct store_outside *outside)
+{
+    struct reason reason;
+    struct plan *plan = plan_from_stored_json (outside->plan_id, outside->message, &reason);
+    bool missing = plan && (plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE ||
+                            plan->state == PLAN_RETRY);
+    if (missing) {
+        log_event (LEVEL_WARN, "plan.requeued",
+                   "plan=%" PRIx64 " state=%s reason=\"it was missing in plan:time:set, and is "
+                   "re-queued\"",
+                   outside->plan_id, plan_state_name (plan->state));
+        bool runs = plan->last_state == ZERO_STATUS_RUNING_ID;
+        int64_t revision = plan->revision;
+        plan->revision = station_revision ();
+        store_change (
+            self->store,
+            &(struct store_change){
+                .plan = plan,
+                .revision = revision,
+                .key_station = outside->station,
+                .exec_id = outside->exec_id,
+                .queue = outside->exec_id && !outside->no_status ? REQUEUE_LEASE : REQUEUE_TIME,
+                .lease_s = runs ? apply_lease_s (self, plan) : first_lease_s (self->settings)},
+            on_requeued, self);
+    }
+    plan_destroy (&plan);
+    return missing;
+}
+
+static void on_swept (void *owner, const struct store_swept *swept)
+{
+    struct station *self = owner;
+    if (swept->result != STORE_DONE)
+        return;
+    bool missing = false;
+    for (size_t i = 0; i < swept->count; i++)
+        missing = requeue_plan (self, &swept->outside[i]) || missing;
+    if (!swept->last)
+        callback_drop_old (self);
+    self->swept = swept->last;
+    self->sweep_us = clock_mono_us () + (!swept->last ? self->settings->sweep_interval_s * 1000000
+                                         : missing    ? SWEEP_SOON_US
+                                                      : SWEEP_TURN_US);
+    if (missing)
+        link_flush (store_link (self->store));
+    if (swept->last)
+        arm_timer (self);
+}
+
+// Read the next page if it is due.
+static void sweep_queue (struct station *self)
+{
+    int64_t now_us = clock_mono_us ();
+    if (now_us < self->sweep_us)
+        return;
+    self->sweep_us = now_us + SWEEP_TURN_US; // a time in the past would fire again and again
+    if (self->phase != PHASE_SERVING || !station_store_up (self))
+        return;
+    self->sweep_us = now_us + self->settings->sweep_interval_s * 1000000;
+    store_sweep (self->store, self->swept, SWEEP_PAGE, on_swept, self);
+}
+
 // -- start and stop
 
 static void on_timer (void *owner, uint32_t events)
@@ -316,14 +386,17 @@ static void on_timer (void *owner, uint32_t events)
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
         return;
     self->armed_us = INT64_MAX;
-    if (self->prefetched.count)
-        fire_due_prefetched (self);
+    for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
+        if (!is_stale (self, plan->claimed.lease_end_us, 1))
+            fire_run (self, &plan->claimed);
+        free (plan);
+    }
     handle_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim_plans (self);
-    requeue_sweep (self);
+    sweep_queue (self);
     link_flush (store_link (self->store));
-    due_arm (self);
+    arm_timer (self);
 }
 
 int due_start (struct station *self, struct reason *reason)
@@ -334,8 +407,8 @@ int due_start (struct station *self, struct reason *reason)
     self->due_source = (struct source){.call = on_timer, .owner = self};
     source_set (&self->due_source, self->reactor, self->timer_fd, EPOLLIN);
     self->claim_us = clock_mono_us ();
-    self->sweep_us = self->claim_us + REQUEUE_TURN_US;
-    due_arm (self);
+    self->sweep_us = self->claim_us + SWEEP_TURN_US;
+    arm_timer (self);
     return 0;
 }
 

@@ -4,18 +4,15 @@
 
 #include "apply.h"
 #include "callback_book.h"
-#include "callback_drop.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
 #include "flow_book.h"
-#include "flow_fire.h"
 #include "log.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "publish.h"
 #include "pull.h"
-#include "runs.h"
 #include "unresponsive.h"
 #include "zones.h"
 

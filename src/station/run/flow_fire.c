@@ -1,4 +1,4 @@
-#include "flow_fire.h"
+#include "fire.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +19,8 @@
 struct firing {
     struct station *station;
     struct plan *plan; // in its running state
+    bool of_step;      // the plan is of a flow's step:
+    struct plan_step step;
     enum flow_claim claim;
     uint64_t exec_id;
     char key_station[STATION_NAME_MAX + 1];
@@ -37,11 +39,23 @@ static void firing_destroy (struct firing *self)
     free (self);
 }
 
+static void set_plan (struct firing *self, struct plan *plan)
+{
+    plan_destroy (&self->plan);
+    self->plan = plan;
+    self->of_step = plan_step_parse (plan->step, &self->step);
+}
+
 // Whether this run undoes a sub-flow with the undo steps of that flow.
 static bool is_undo_run (const struct firing *self)
 {
-    struct plan_step step;
-    return plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
+    return self->of_step && self->step.kind == STEP_UNDO;
+}
+
+// Whether this run is that of a sub-flow.
+static bool is_sub_flow (const struct firing *self)
+{
+    return self->of_step && self->step.kind == STEP_FLOW;
 }
 
 // Whether another plan of the run supersedes this one. A command placed it to reopen an ended run
@@ -116,15 +130,15 @@ static void format_failure (const struct flow_live *live, char *text, size_t siz
     const char *name = json_string_value (json_array_get (live->run->uncaught, 0));
     int64_t step = name ? flow_find (live->flow, name) : -1;
     const struct flow_data *data = step >= 0 ? live->run->data[step] : NULL;
+    const char *why = data && data->error ? data->error : "failed";
     size_t more = json_array_size (live->run->uncaught);
     *text = '\0';
     if (live->run->error)
         snprintf (text, size, "%s", live->run->error);
     else if (more > 1)
-        snprintf (text, size, "%s and %zu other steps: %s", name, more - 1,
-                  data && data->error ? data->error : "failed");
+        snprintf (text, size, "%s and %zu other steps: %s", name, more - 1, why);
     else if (name)
-        snprintf (text, size, "%s: %s", name, data && data->error ? data->error : "failed");
+        snprintf (text, size, "%s: %s", name, why);
 }
 
 // End the run of the flow plan with the outcome of the ended flow run.
@@ -151,15 +165,15 @@ static const struct decision in_progress = {.commit = COMMIT_LEASE};
 static void on_run_committed (void *owner, const struct store_committed *answer);
 static void on_former_run (void *owner, bool found, const char *damage);
 
-// Record the run of a sub-flow in the step that called it, to be shown from now on.
-static void notify_parent (const struct firing *self)
+// The run that called this sub-flow and has not called it again since; NULL: none is known.
+static struct flow_live *find_caller (const struct firing *self)
 {
-    struct plan_step call;
-    if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
-        return;
-    struct flow_live *parent = flow_live_find (self->station, call.run);
-    if (parent && flow_call_generation (parent, call.step, call.item) == call.generation)
-        flow_call_set_run (parent, call.step, call.item, self->plan->flow_run);
+    const struct plan_step *call = &self->step;
+    struct flow_live *caller =
+        is_sub_flow (self) ? flow_live_find (self->station, call->run) : NULL;
+    return caller && flow_call_generation (caller, call->step, call->item) == call->generation
+               ? caller
+               : NULL;
 }
 
 static void begin_flow_run (void *owner)
@@ -180,7 +194,9 @@ static void begin_flow_run (void *owner)
                                           .value = input,
                                           .params = json_object_get (live->inherit, "params")},
                      &reason);
-    notify_parent (self);
+    struct flow_live *caller = find_caller (self);
+    if (caller) // the step shows this run from now on
+        flow_call_set_run (caller, self->step.step, self->step.item, self->plan->flow_run);
     json_decref (input);
 }
 
@@ -278,8 +294,7 @@ static void on_run_committed (void *owner, const struct store_committed *answer)
         plan->flow_run = self->plan->flow_run;
         plan->exec_id = self->exec_id;
         plan->state = PLAN_EXECUTE;
-        plan_destroy (&self->plan);
-        self->plan = plan;
+        set_plan (self, plan);
         if (self->claim == FLOW_CLAIM_RETRY && plan->flow_run)
             flow_runs_load (station, plan->flow_run, on_former_run, self);
         else
@@ -300,12 +315,11 @@ static void on_run_committed (void *owner, const struct store_committed *answer)
 static void on_definition (void *owner, const struct flow *flow, int version, const char *reason)
 {
     struct firing *self = owner;
-    struct plan_step step;
     if (!flow) {
         fail_run (self, reason);
         return;
     }
-    if (plan_step_parse (self->plan->step, &step) && step.depth > FLOW_DEPTH_MAX) {
+    if (self->of_step && self->step.depth > FLOW_DEPTH_MAX) {
         fail_run (self, "sub-flows nest at most 16 levels");
         return;
     }
@@ -316,11 +330,6 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     begin_run (self);
 }
 
-static void request_definition (struct firing *self)
-{
-    flow_book_get (self->station, self->key_station, 0, on_definition, self);
-}
-
 static void on_former_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
@@ -329,7 +338,7 @@ static void on_former_run (void *owner, bool found, const char *damage)
     else if (!found && is_undo_run (self))
         fail_run (self, "the run that is to be undone was removed"); // never run it forward again
     else if (!found)
-        request_definition (self);
+        flow_book_get (self->station, self->key_station, 0, on_definition, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         begin_run (self);
     else
@@ -338,27 +347,6 @@ static void on_former_run (void *owner, bool found, const char *damage)
 
 // -- checking a run in progress
 
-static void remove_superseded_plan (struct firing *self, struct flow_live *live)
-{
-    store_delete_plan (self->station->store, span_text (self->key_station), self->plan->id,
-                       self->plan->caller);
-    flow_events_plan_deleted (live, span_text (self->key_station), self->plan->id);
-    flow_events_publish (live);
-    firing_destroy (self);
-}
-
-// Check the call in the calling run. That run may have cancelled this one, and its flow plan may be
-// gone: if the owner died in between, nobody else completes the cancellation.
-static void check_caller (const struct firing *self)
-{
-    struct plan_step call;
-    if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
-        return;
-    struct flow_live *caller = flow_live_find (self->station, call.run);
-    if (caller && flow_call_generation (caller, call.step, call.item) == call.generation)
-        flow_call_check (caller, call.step, call.item);
-}
-
 // Check the loaded run in progress: end, time out, or continue it.
 static void check_live_run (struct firing *self)
 {
@@ -366,10 +354,18 @@ static void check_live_run (struct firing *self)
     int64_t now_ms = store_now_us (self->station->store) / 1000;
     struct reason reason;
     if (is_superseded (self, live)) {
-        remove_superseded_plan (self, live);
+        struct span target = span_text (self->key_station);
+        store_delete_plan (self->station->store, target, self->plan->id, self->plan->caller);
+        flow_events_plan_deleted (live, target, self->plan->id);
+        flow_events_publish (live);
+        firing_destroy (self);
         return;
     }
-    check_caller (self);
+    // The calling run may have cancelled this one, and its flow plan may be gone: if the owner died
+    // in between, nobody else completes the cancellation.
+    struct flow_live *caller = find_caller (self);
+    if (caller)
+        flow_call_check (caller, self->step.step, self->step.item);
     if (live->run->phase == FLOW_ENDED && is_undo_run (self) && !live->run->undone &&
         flow_live_apply (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason)) {
         firing_destroy (self); // a command had reset the run when its undo began
@@ -393,11 +389,9 @@ static void check_live_run (struct firing *self)
 static void on_caller (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    struct plan_step call;
-    plan_step_parse (self->plan->step, &call);
     (void)damage;
     if (flow_runs_has (self->station, self->plan->flow_run) &&
-        (!found || flow_runs_has (self->station, call.run)))
+        (!found || flow_runs_has (self->station, self->step.run)))
         check_live_run (self);
     else
         firing_destroy (self); // Redis is away: it is claimed again when its lease expires
@@ -406,13 +400,12 @@ static void on_caller (void *owner, bool found, const char *damage)
 static void on_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    struct plan_step call;
     if (damage)
         fail_damaged (self, damage);
     else if (!found)
         fail_run (self, "the run of the flow is gone");
-    else if (plan_step_parse (self->plan->step, &call) && call.kind == STEP_FLOW)
-        flow_runs_load (self->station, call.run, on_caller, self);
+    else if (is_sub_flow (self))
+        flow_runs_load (self->station, self->step.run, on_caller, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         check_live_run (self);
     else
@@ -425,14 +418,13 @@ static void on_run (void *owner, bool found, const char *damage)
 static void expire_timer (struct firing *self)
 {
     struct station *station = self->station;
-    struct plan_step step;
-    plan_step_parse (self->plan->step, &step);
     FAILPOINT ("flow_timer");
     // The step may have ended since the claim.
     if (store_exec_id (station->store, self->plan->id) == self->exec_id) {
         store_delete_plan (station->store, span_text (self->key_station), self->plan->id,
                            self->plan->caller);
-        flow_runs_ended (station, &(struct flow_call_end){.step = step, .text = self->failure});
+        flow_runs_ended (station,
+                         &(struct flow_call_end){.step = self->step, .text = self->failure});
     }
     firing_destroy (self);
 }
@@ -440,10 +432,8 @@ static void expire_timer (struct firing *self)
 static void on_timer_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    struct plan_step step;
     (void)damage;
-    plan_step_parse (self->plan->step, &step);
-    if (!found || flow_runs_has (self->station, step.run))
+    if (!found || flow_runs_has (self->station, self->step.run))
         expire_timer (self); // also if the run is gone: the timer is dropped
     else
         requeue_firing (self);
@@ -454,16 +444,14 @@ static void on_timed_call (void *owner, const struct store_loaded *answer)
 {
     struct firing *self = owner;
     struct station *station = self->station;
-    struct plan_step step;
     struct reason ignored;
     struct plan *call = NULL;
-    plan_step_parse (self->plan->step, &step);
     if (answer->result == STORE_DONE)
-        call = plan_from_stored_json (flow_timer_call (&step), answer->message, &ignored);
+        call = plan_from_stored_json (flow_timer_call (&self->step), answer->message, &ignored);
     if (call && call->error_info)
         self->failure = memory_text (call->error_info);
     plan_destroy (&call);
-    flow_runs_load (station, step.run, on_timer_run, self);
+    flow_runs_load (station, self->step.run, on_timer_run, self);
     station_resume (station);
 }
 
@@ -473,19 +461,19 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
                 enum flow_claim claim)
 {
     struct firing *firing = memory_new (sizeof *firing);
-    struct plan_step step;
-    *firing = (struct firing){
-        .station = self, .plan = plan_keep (plan), .claim = claim, .exec_id = claimed->exec_id};
+    *firing = (struct firing){.station = self, .claim = claim, .exec_id = claimed->exec_id};
+    set_plan (firing, plan_keep (plan));
     memcpy (firing->key_station, claimed->station.data, claimed->station.size);
-    bool timer = plan_step_parse (plan->step, &step) && step.kind == STEP_TIMER;
-    if (timer && flow_timer_call (&step) != plan->id)
-        store_load (self->store, flow_timer_call (&step), LINK_REPEAT, on_timed_call, firing);
+    bool timer = firing->of_step && firing->step.kind == STEP_TIMER;
+    uint64_t call = timer ? flow_timer_call (&firing->step) : plan->id;
+    if (call != plan->id)
+        store_load (self->store, call, LINK_REPEAT, on_timed_call, firing);
     else if (timer)
-        flow_runs_load (self, step.run, on_timer_run, firing);
+        flow_runs_load (self, firing->step.run, on_timer_run, firing);
     else if (claim == FLOW_CLAIM_CHECK)
         flow_runs_load (self, plan->flow_run, on_run, firing);
     else if (claim == FLOW_CLAIM_RETRY && plan->flow_run)
         flow_runs_load (self, plan->flow_run, on_former_run, firing);
     else
-        request_definition (firing);
+        flow_book_get (self, firing->key_station, 0, on_definition, firing);
 }

@@ -42,10 +42,8 @@ struct presence_call {
     void *owner;
 };
 
-static void handle_presence (struct station *self, const struct store_presence *answer)
+static void note_presence (struct station *self, const struct store_presence *answer)
 {
-    if (answer->result != STORE_DONE)
-        return;
     log_lost_data (self, answer);
     log_replaced_key (self, answer);
     if (answer->attending != self->station_count)
@@ -62,7 +60,8 @@ static void handle_presence (struct station *self, const struct store_presence *
 static void on_presence (void *owner, const struct store_presence *answer)
 {
     struct presence_call *call = owner;
-    handle_presence (call->station, answer);
+    if (answer->result == STORE_DONE)
+        note_presence (call->station, answer);
     if (call->then)
         call->then (call->owner, answer->result == STORE_DONE);
     free (call);

@@ -6,13 +6,11 @@
 #include "answer_text.h"
 #include "apply.h"
 #include "codes.h"
-#include "desc.h"
 #include "json.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "publish.h"
-#include "runs.h"
 
 struct offer_call {
     struct station *station;
@@ -37,30 +35,19 @@ static void add_result (struct message *message, struct span text, uint8_t *byte
     json_decref (value);
 }
 
-// The text of a laid out answer; empty if it has none.
-static struct span answer_content (const struct span *laid_out, size_t count)
-{
-    struct desc desc;
-    struct reason ignored;
-    struct span none = {0};
-    bool broken = desc_parse (laid_out[0], count - 1, &desc, &ignored) != 0;
-    return broken ? none : answer_text (ZERO_STATUS_FAILED_ID, &desc, laid_out + 1);
-}
-
 // The text of the worker that decided the outcome: its reason, else its result if that is text.
 static void set_outcome_reason (const struct team_outcome *outcome, struct span content,
                                 struct reason *ret)
 {
     struct span words = outcome->reason.size ? outcome->reason : content;
+    char share[64] = "";
     if (!words.size)
         words = span_text ("no reason given");
     if (outcome->ended > 1)
-        reason_set (ret, "%" PRId64 " of %" PRId64 " workers failed; %.*s: %.*s", outcome->failed,
-                    outcome->ended, (int)outcome->worker.size, (const char *)outcome->worker.data,
-                    (int)words.size, (const char *)words.data);
-    else
-        reason_set (ret, "%.*s: %.*s", (int)outcome->worker.size,
-                    (const char *)outcome->worker.data, (int)words.size, (const char *)words.data);
+        snprintf (share, sizeof share, "%" PRId64 " of %" PRId64 " workers failed; ",
+                  outcome->failed, outcome->ended);
+    reason_set (ret, "%s%.*s: %.*s", share, (int)outcome->worker.size,
+                (const char *)outcome->worker.data, (int)words.size, (const char *)words.data);
 }
 
 void pull_end (struct station *self, struct span key_station, struct plan *plan, struct run run,
@@ -80,10 +67,10 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     message_start (&message, status);
     add_result (&message, outcome->result, bytes);
     message_add (&message, ZERO_FRAME_RESPONSER, outcome->worker);
-    size_t count = message_layout (&message, desc, laid_out);
+    message_layout (&message, desc, laid_out);
     message.desc_bytes = laid_out[0];
     if (outcome->failed)
-        set_outcome_reason (outcome, answer_content (laid_out, count), &reason);
+        set_outcome_reason (outcome, answer_text (status, &message.desc, message.frames), &reason);
     else // a note of a successful worker, for example that the result was truncated
         reason_set (&reason, "%.*s", (int)outcome->reason.size,
                     outcome->reason.size ? (const char *)outcome->reason.data : "");
@@ -116,15 +103,12 @@ static void time_out_offer (struct offer_call *self)
 
 // -- the offer
 
-static char *run_text (const struct offer_call *self)
-{
-    uint64_t exec_id = self->run.exec_id;
-    return plan_run_text (self->plan, exec_id, plan_nominal (self->plan, exec_id));
-}
-
 static void publish_offered (const struct offer_call *self)
 {
-    char *json = publish_has_event_subscribers (self->station) ? run_text (self) : NULL;
+    uint64_t exec_id = self->run.exec_id;
+    char *json = publish_has_event_subscribers (self->station)
+                     ? plan_run_text (self->plan, exec_id, plan_nominal (self->plan, exec_id))
+                     : NULL;
     self->station->counters.runs_sent++;
     publish_event (self->station, &(struct notice){.event = ZPLAN_EVENT_EXEC,
                                                    .plan_id = self->plan->id,

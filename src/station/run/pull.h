@@ -35,11 +35,12 @@ struct take {
     size_t member_count;
     int64_t until_us; // waits for an offer until then, monotonic; 0 = does not wait
 
-    int64_t from;      // where to continue
-    int pages;         // pages read so far
-    bool waits;        // it is in the queue of waiting takes
-    bool asking;       // a call of the store is in flight
-    struct take *next; // in the queue
+    struct take_queue *queue; // of its target
+    int64_t from;             // where to continue
+    int pages;                // pages read so far
+    bool waits;               // it is in the queue of waiting takes
+    bool asking;              // a call of the store is in flight
+    struct take *next;        // in the queue
 };
 
 // Ask for plans; answered at once, when something is offered, or at the timeout. Takes ownership.

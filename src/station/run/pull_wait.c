@@ -14,7 +14,6 @@
 #include "plan_json.h"
 #include "plan_message.h"
 #include "pull.h"
-#include "reply.h"
 
 enum {
     WAITERS_MAX = 4096,
@@ -76,7 +75,7 @@ static struct take_queue *find_or_create_queue (struct station *self, const char
 
 static void queue_add (struct take *take)
 {
-    struct take_queue *queue = find_or_create_queue (take->station, take->name);
+    struct take_queue *queue = take->queue;
     take->waits = true;
     take->next = NULL;
     *queue->last = take;
@@ -86,7 +85,7 @@ static void queue_add (struct take *take)
 
 static void queue_remove (struct take *take)
 {
-    struct take_queue *queue = find_queue (take->station, take->name);
+    struct take_queue *queue = take->queue;
     struct take **at = &queue->first;
     while (*at != take)
         at = &(*at)->next;
@@ -113,21 +112,20 @@ static json_t *job_json (const struct core_job *job)
     struct plan *plan = plan_from_stored_json (job->id, job->message, &reason);
     if (!plan)
         return NULL; // edited by hand: the run counts as taken until worker_timeout
-    char *text = plan_run_text (plan, job->exec_id, plan_nominal (plan, job->exec_id));
-    json_t *object = json_object (), *frames = json_array ();
+    int64_t nominal = plan_nominal (plan, job->exec_id);
+    char *text = plan_run_text (plan, job->exec_id, nominal);
+    json_t *frames = json_array ();
     struct span plan_frame = plan_sent_frame (plan, ZERO_FRAME_PLAN);
     bool masked = plan->policy && plan->policy->callback;
     for (size_t i = 1; i < plan->message_count; i++)
         json_array_append_new (frames, masked && plan->messages[i].data == plan_frame.data
                                            ? callback_masked_frame (plan_frame)
                                            : json_from_frame (plan->messages[i]));
-    json_object_set_new (object, "plan_id", json_string (ident_text (job->id, id)));
-    json_object_set_new (object, "exec_id", json_string (ident_text (job->exec_id, exec_id)));
-    json_object_set_new (object, "plan_time", json_integer (plan_nominal (plan, job->exec_id)));
-    json_object_set_new (object, "ping_interval", json_integer (job->ping_s));
-    json_object_set_new (object, "worker_timeout", json_integer (job->timeout_s));
-    json_object_set_new (object, "plan", json_loads (text, 0, NULL));
-    json_object_set_new (object, "frames", frames);
+    json_t *object = json_pack (
+        "{s:s, s:s, s:I, s:I, s:I, s:o*, s:o}", "plan_id", ident_text (job->id, id), "exec_id",
+        ident_text (job->exec_id, exec_id), "plan_time", (json_int_t)nominal, "ping_interval",
+        (json_int_t)job->ping_s, "worker_timeout", (json_int_t)job->timeout_s, "plan",
+        json_loads (text, 0, NULL), "frames", frames);
     free (text);
     plan_destroy (&plan);
     return object;
@@ -168,14 +166,13 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
 static void answer_take (struct take *take, const struct store_taken *answer)
 {
     struct station *self = take->station;
-    json_t *object = json_object (), *jobs = json_array ();
+    json_t *jobs = json_array ();
     for (size_t i = 0; answer && i < answer->taken.count; i++) {
         json_t *one = job_json (&answer->jobs[i]);
         if (one)
             json_array_append_new (jobs, one);
     }
-    json_object_set_new (object, "worker", json_string (take->worker));
-    json_object_set_new (object, "jobs", jobs);
+    json_t *object = json_pack ("{s:s, s:o}", "worker", take->worker, "jobs", jobs);
     if (!manage_reply_json (self, take->peer, 0, object))
         release_jobs (take, answer);
     free (take);
@@ -187,11 +184,8 @@ static void ask_for_plans (struct take *take);
 static void retry_waiting_takes (struct station *self, struct take_queue *queue);
 
 // Update the queue after a waiting take was retried, and retry the next ones.
-static void finish_retry (struct station *self, const char *name, bool got, bool limited)
+static void finish_retry (struct station *self, struct take_queue *queue, bool got, bool limited)
 {
-    struct take_queue *queue = find_queue (self, name);
-    if (!queue)
-        return;
     queue->asking--;
     queue->free -= got && !queue->probe_mode && queue->free > 0;
     if (queue->probe_mode && limited && !got)
@@ -213,17 +207,6 @@ static void arm_rate_timer (struct station *self)
     timer_set (&self->pull->timer, self->reactor, left_us > 0 ? (left_us + 999) / 1000 : 0);
 }
 
-// Note that a limit kept this take from getting plans.
-static void note_limit (struct station *self, const char *name, int64_t wait_ms)
-{
-    struct take_queue *queue = find_queue (self, name);
-    if (!queue)
-        return;
-    queue->limited = true;
-    queue->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
-    arm_rate_timer (self);
-}
-
 static void retry_limited_take (struct station *self, struct take_queue *queue)
 {
     queue->limited = false;
@@ -240,10 +223,10 @@ static void on_rate (void *owner)
     struct station *self = owner;
     int64_t now_us = clock_mono_us ();
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
-        if (!queue->again_us || queue->again_us > now_us)
-            continue;
-        queue->again_us = 0;
-        retry_limited_take (self, queue);
+        if (queue->again_us && queue->again_us <= now_us) {
+            queue->again_us = 0;
+            retry_limited_take (self, queue);
+        }
     }
     arm_rate_timer (self);
     link_flush (store_link (self->store));
@@ -254,10 +237,9 @@ void pull_retry_limited (struct station *self)
     bool some = false;
     for (struct take_queue *queue = self->pull ? self->pull->queues : NULL; queue;
          queue = queue->next) {
-        if (!queue->limited)
-            continue;
-        retry_limited_take (self, queue);
-        some = true;
+        some = some || queue->limited;
+        if (queue->limited)
+            retry_limited_take (self, queue);
     }
     if (some)
         link_flush (store_link (self->store));
@@ -267,10 +249,9 @@ static void on_taken (void *owner, const struct store_taken *answer)
 {
     struct take *take = owner;
     struct station *self = take->station;
-    char name[STATION_NAME_MAX + 1];
+    struct take_queue *queue = take->queue;
     bool limited = answer->result == STORE_DONE && answer->taken.limited;
     bool waited = take->waits, got = answer->result == STORE_DONE && answer->taken.count > 0;
-    memcpy (name, take->name, sizeof name);
     take->asking = false;
     if (answer->result == STORE_DONE && !got && answer->taken.next && ++take->pages < PAGES_MAX) {
         take->from = answer->taken.next;
@@ -289,10 +270,14 @@ static void on_taken (void *owner, const struct store_taken *answer)
     } else if (!waited) {
         queue_add (take);
     }
-    if (limited)
-        note_limit (self, name, answer->taken.wait_ms);
+    if (limited) { // a limit kept the take from getting plans
+        int64_t wait_ms = answer->taken.wait_ms;
+        queue->limited = true;
+        queue->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
+        arm_rate_timer (self);
+    }
     if (waited)
-        finish_retry (self, name, got, limited);
+        finish_retry (self, queue, got, limited);
     if (answer->result == STORE_DONE)
         link_flush (store_link (self->store));
     station_resume (self);
@@ -302,7 +287,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
 // lately.
 static bool note_asker (struct take *take)
 {
-    struct take_queue *queue = find_or_create_queue (take->station, take->name);
+    struct take_queue *queue = take->queue;
     int64_t now_us = clock_mono_us ();
     if (strcmp (queue->asker, take->worker) != 0) {
         memcpy (queue->asker, take->worker, sizeof queue->asker);
@@ -338,6 +323,7 @@ void pull_take (struct take *take)
     struct target *target = station_target (take->station, span_text (take->name));
     if (target)
         target_tally (target)->asked_s = clock_wall_us () / 1000000;
+    take->queue = find_or_create_queue (take->station, take->name);
     ask_for_plans (take);
 }
 
@@ -444,12 +430,6 @@ void pull_wake (struct station *self, const char *name, int64_t places)
 
 // -- timeouts and the periodic check
 
-static int64_t count_offers (struct station *self, const struct take_queue *queue)
-{
-    int64_t offers = store_offers (self->store, queue->name);
-    return offers < WAKES_MAX ? offers : WAKES_MAX;
-}
-
 static void answer_expired_takes (struct take_queue *queue, int64_t now_us)
 {
     for (struct take *take = queue->first, *next; take; take = next) {
@@ -469,8 +449,10 @@ void pull_tick (struct station *self)
     bool looks = now_us >= self->pull->look_us && station_store_up (self);
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
         answer_expired_takes (queue, now_us);
-        if (looks && queue->first && queue->asking == 0)
-            pull_wake (self, queue->name, count_offers (self, queue));
+        int64_t offers = looks && queue->first && queue->asking == 0
+                             ? store_offers (self->store, queue->name)
+                             : 0;
+        pull_wake (self, queue->name, offers < WAKES_MAX ? offers : WAKES_MAX);
     }
     if (looks)
         self->pull->look_us = now_us + LOOK_US;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "answer_text.h"
-#include "apply.h"
 #include "cancel.h"
 #include "clock.h"
 #include "codes.h"
@@ -101,15 +100,6 @@ static void keep_or_drop_run (struct active_run *active, const struct decision *
         plan_destroy (&active->plan);
 }
 
-// Keep the worker's progress text with the run, in memory only.
-static void note_progress (struct active_run *active, const struct message *message)
-{
-    uint8_t status = message->desc.code;
-    if (status == ZERO_STATUS_WAITING_ID || status == ZERO_STATUS_VOTE_START_ID) // 23, see 7.4
-        runs_note_progress (active,
-                            answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
-}
-
 // The status of an answer. If the status byte is neither a result nor a heartbeat in the dialect,
 // the run ends as an error and `out` describes the byte, followed by the answer's own text; else it
 // stays empty.
@@ -195,8 +185,11 @@ static void handle_answer (struct active_run *active, const struct target *targe
         response_status (target_response (active->target), active->number,
                          answer.status != ZERO_STATUS_NOT_WORKER_ID,
                          self->settings->limits.runs_target, clock_mono_us ());
-    if (answer.target != TARGET_VOTE)
-        note_progress (active, message);
+    uint8_t code = message->desc.code;
+    if (answer.target != TARGET_VOTE &&
+        (code == ZERO_STATUS_WAITING_ID || code == ZERO_STATUS_VOTE_START_ID)) // 23, see 7.4
+        runs_note_progress (active,
+                            answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
     if (answer.tally.event == POLL_VOTE)
         voter = name;
     if (answer.tally.event != POLL_NONE) {
@@ -208,15 +201,11 @@ static void handle_answer (struct active_run *active, const struct target *targe
         }
         votes_reason (active, &answer.tally, reason, sizeof reason);
     }
-    struct decision decision =
-        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                                   .key_station = span_text (active->key_station),
-                                                   .run = &active->run,
-                                                   .cause = CAUSE_ANSWER,
-                                                   .answer = &answer,
-                                                   .message = message,
-                                                   .voter = voter,
-                                                   .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_ANSWER, reason);
+    outcome.answer = &answer;
+    outcome.message = message;
+    outcome.voter = voter;
+    struct decision decision = apply_outcome (self, &outcome);
     keep_or_drop_run (active, &decision);
 }
 
@@ -231,13 +220,9 @@ static void time_out_vote (struct active_run *active)
                             .target = TARGET_VOTE,
                             .tally = ballot_tally (votes_ballot (active), POLL_TIMEOUT)};
     votes_reason (active, &answer.tally, reason, sizeof reason);
-    struct decision decision = apply_outcome (
-        active->station, &(struct run_outcome){.plan = active->plan,
-                                               .key_station = span_text (active->key_station),
-                                               .run = &active->run,
-                                               .cause = CAUSE_ANSWER,
-                                               .answer = &answer,
-                                               .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_ANSWER, reason);
+    outcome.answer = &answer;
+    struct decision decision = apply_outcome (active->station, &outcome);
     keep_or_drop_run (active, &decision);
 }
 
@@ -249,12 +234,8 @@ static void time_out_run (struct active_run *active)
     const uint64_t plan_id = active->plan_id, exec_id = active->run.exec_id;
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               active->plan->policy->timeout_s);
-    struct decision decision =
-        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                                   .key_station = span_text (active->key_station),
-                                                   .run = &active->run,
-                                                   .cause = CAUSE_TIMEOUT,
-                                                   .reason = reason});
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_TIMEOUT, reason);
+    struct decision decision = apply_outcome (self, &outcome);
     cancel_notify (active, reason);
     active = runs_find_run (self, plan_id, exec_id); // the notification may have ended it
     if (active)
@@ -316,15 +297,6 @@ static bool may_answer (struct station *self, struct span key_station, const str
     return false;
 }
 
-// The plan could not be looked up: if another station owns the plans now, forward the answer to it.
-static void forward_unmatched (const struct answer_lookup *lookup,
-                               const struct store_loaded *answer, const struct message *message)
-{
-    bool may = *lookup->target || permits_all_stations (lookup->station, lookup->user);
-    if (may && (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN))
-        forward_add_answer (lookup->station, lookup->plan_id, message);
-}
-
 // Report a result as late if no run of its plan is in progress. False: it is not late. Answers to
 // votes are not, as they may arrive at any time after the vote.
 static bool report_if_late (const struct answer_lookup *lookup, const struct store_loaded *answer,
@@ -363,8 +335,10 @@ static void on_answered_plan (void *owner, const struct store_loaded *answer)
         if (may_answer (self, span_text (active->key_station), target, lookup->user))
             handle_answer (active, target, lookup->connection, &message);
     } else if (!sound || !report_if_late (lookup, answer, target, &message)) {
-        if (sound)
-            forward_unmatched (lookup, answer, &message);
+        // The plan could not be looked up: another station may own the plans now.
+        if (sound && (*lookup->target || permits_all_stations (self, lookup->user)) &&
+            (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN))
+            forward_add_answer (self, lookup->plan_id, &message);
         self->counters.dropped_mailboxes++;
         log_event (LEVEL_DEBUG, "answer.dropped", "plan=%" PRIx64, lookup->plan_id);
     }

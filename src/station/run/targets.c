@@ -13,7 +13,6 @@
 #include "memory.h"
 #include "process.h"
 #include "results.h"
-#include "runs.h"
 #include "socket.h"
 #include "unresponsive.h"
 
@@ -62,11 +61,6 @@ static void on_connected (void *owner, struct target *target)
     link_flush (store_link (self->store));
 }
 
-static void on_responsive (void *owner, struct target *target)
-{
-    unresponsive_ends (owner, target);
-}
-
 // -- the identity of a target's connections
 
 struct identity_call {
@@ -93,28 +87,22 @@ static void on_identity (void *owner, const struct store_identity *answer)
     free (call);
 }
 
-// The name under which identities are stored: host and request endpoint. It survives a restart, and
-// no two stations share it.
-static void identity_home (const struct station *self, char *out, size_t size)
-{
-    char host[HOST_NAME_MAX + 1] = "";
-    gethostname (host, sizeof host - 1);
-    snprintf (out, size, "%s %s", host, self->settings->request);
-}
-
 // Ask the store for the identity of the connections; it stores the random one made here if it has
 // none. That is printable and without NUL, as such a target uses strlen on it, and does not start
 // with '*', '-' or '#', which the target reserves for its own routes.
 static void request_identity (void *owner, struct target *target)
 {
     struct station *self = owner;
-    char home[HOST_NAME_MAX + SETTING_TEXT_MAX + 2];
+    // Identities are stored under host and request endpoint: that survives a restart, and no two
+    // stations share it.
+    char host[HOST_NAME_MAX + 1] = "", home[HOST_NAME_MAX + SETTING_TEXT_MAX + 2];
+    gethostname (host, sizeof host - 1);
+    snprintf (home, sizeof home, "%s %s", host, self->settings->request);
     struct identity_call *call = memory_new (sizeof *call);
     call->station = self;
     memcpy (call->target, target_name (target), sizeof call->target);
     snprintf (call->fresh, sizeof call->fresh, "+zplan-%016" PRIx64 "%016" PRIx64,
               process_random (), process_random ());
-    identity_home (self, home, sizeof home);
     store_identity (self->store,
                     &(struct store_identity_wish){.home = home,
                                                   .target = call->target,
@@ -176,7 +164,7 @@ int targets_add (struct station *self, const struct target_settings *settings,
     const struct target_events events = {.message = results_handle_packet,
                                          .turn_ended = due_resume_target,
                                          .connected = on_connected,
-                                         .responsive = on_responsive,
+                                         .responsive = unresponsive_ends,
                                          .needs_identity = request_identity,
                                          .owner = self,
                                          .limits = &self->limits};
@@ -270,13 +258,6 @@ static int64_t add_stored_targets (struct station *self, const struct store_stat
     return (int64_t)stored;
 }
 
-static void on_default_stored (void *owner, const struct store_stations *answer)
-{
-    add_stored_targets (owner, answer);
-    if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
-        station_targets_read (owner);
-}
-
 // Handle the added targets. Without any target a default one is added, as by `station add`, so that
 // a station alone is useful. It is stored and stays when other targets are added later, so its
 // plans keep their target.
@@ -290,7 +271,7 @@ static void on_added_targets (void *owner, const struct store_stations *answer)
                    "station=" TARGET_DEFAULT " reason=\"no target is "
                    "named by the settings or was added\"");
         store_stations (self->store, TARGET_DEFAULT, TARGET_DEFAULT "=pull", LINK_REPEAT,
-                        on_default_stored, self);
+                        on_added_targets, self);
         link_flush (store_link (self->store));
     } else if (answer->result == STORE_DONE || answer->result == STORE_ERROR) {
         station_targets_read (self);
@@ -317,7 +298,6 @@ int targets_ensure_pull (struct station *self, const char *name, struct reason *
     snprintf (text, sizeof text, "%s=pull", name);
     if (target_settings_parse (text, &settings, reason) || targets_add (self, &settings, reason))
         return -1;
-    snprintf (text, sizeof text, "%s=pull", name);
     store_stations (self->store, name, text, LINK_REPEAT, on_pull_stored, self);
     return 0;
 }

@@ -7,11 +7,6 @@
 #include "clock.h"
 #include "log.h"
 
-static int64_t timeout_us (const struct station *self)
-{
-    return self->settings->send_timeout_ms * 1000;
-}
-
 // The run of the probe, if it is in memory: it has no status yet, or waits for its retry.
 static const struct active_run *find_probe_run (struct station *self, const struct target *target)
 {
@@ -30,23 +25,14 @@ static void keep_run (struct station *self, struct active_run *active, int64_t u
     if (!extend)
         return;
     active->extended_us = now_us;
-    apply_outcome (self, &(struct run_outcome){.plan = active->plan,
-                                               .key_station = span_text (active->key_station),
-                                               .run = &active->run,
-                                               .cause = CAUSE_KEPT});
-}
-
-static void set_unresponsive (struct station *self, struct target *target)
-{
-    response_set_unresponsive (target_response (target), clock_wall_us () / 1000000);
-    log_event (LEVEL_WARN, "target.unresponsive", "station=%s unanswered=%d timeout_ms=%" PRId64,
-               target_name (target), target_unanswered (target), self->settings->send_timeout_ms);
+    struct run_outcome outcome = run_outcome_of (active, CAUSE_KEPT, NULL);
+    apply_outcome (self, &outcome);
 }
 
 bool unresponsive_keeps (struct station *self, struct active_run *active)
 {
     struct target *target = active->target;
-    int64_t until_us = clock_mono_us () + timeout_us (self);
+    int64_t until_us = clock_mono_us () + self->settings->send_timeout_ms * 1000;
     if (!target || !target_connection (target))
         return false;
     struct response *response = target_response (target);
@@ -55,13 +41,18 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
     if (present && target_paused (target)) // its messages wait in the socket
         verdict = NO_STATUS_WAIT;
     else if (present)
-        verdict = response_find_cause (response, active->number, timeout_us (self),
-                                       clock_mono_us (), &until_us);
+        verdict =
+            response_find_cause (response, active->number, self->settings->send_timeout_ms * 1000,
+                                 clock_mono_us (), &until_us);
     if (verdict == NO_STATUS_RETRY)
         return false;
     if (verdict == NO_STATUS_UNRESPONSIVE) {
-        if (!response->unresponsive)
-            set_unresponsive (self, target);
+        if (!response->unresponsive) {
+            response_set_unresponsive (response, clock_wall_us () / 1000000);
+            log_event (LEVEL_WARN, "target.unresponsive",
+                       "station=%s unanswered=%d timeout_ms=%" PRId64, target_name (target),
+                       target_unanswered (target), self->settings->send_timeout_ms);
+        }
         target_check_stuck (target);
         const struct active_run *probe = find_probe_run (self, target);
         if (!probe || probe == active) {
@@ -74,9 +65,10 @@ bool unresponsive_keeps (struct station *self, struct active_run *active)
     return true;
 }
 
-void unresponsive_ends (struct station *self, struct target *target)
+void unresponsive_ends (void *owner, struct target *target)
 {
-    int64_t until_us = clock_mono_us () + timeout_us (self);
+    struct station *self = owner;
+    int64_t until_us = clock_mono_us () + self->settings->send_timeout_ms * 1000;
     log_event (LEVEL_INFO, "target.responsive", "station=%s unanswered=%d", target_name (target),
                target_unanswered (target));
     for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))

@@ -10,8 +10,8 @@
 // No status of this run came in time. True: the run is kept for now; false: retry it.
 bool unresponsive_keeps (struct station *self, struct active_run *active);
 
-// A target that was unresponsive has answered.
-void unresponsive_ends (struct station *self, struct target *target);
+// A target of `owner`, the station, that was unresponsive has answered.
+void unresponsive_ends (void *owner, struct target *target);
 
 // The plan whose run may be sent to an unresponsive target now, before others; 0 = none.
 uint64_t unresponsive_probe (struct station *self, const struct target *target);

@@ -113,78 +113,13 @@ int center_settings_parse (const char *text, struct center_settings *ret, struct
     return 0;
 }
 
-// -- sockets
-
-static bool on_answer (void *owner);
-static bool on_event (void *owner);
-static void request_list (struct center *self);
-static void fail_request (struct center *self, const char *why);
+// -- answers and events of the center
 
 static void close_socket (void **socket)
 {
     if (*socket)
         zmq_close (*socket);
     *socket = NULL;
-}
-
-// Discard messages that came while no request was in flight.
-static void discard_answers (void *socket)
-{
-    struct packet packet;
-    for (int i = 0; i < ANSWERS_QUEUED && packet_recv (&packet, socket, &packet_of_peers); i++)
-        packet_clear (&packet);
-}
-
-static void *open_socket (const struct center *self, int type, int port, int queued)
-{
-    char endpoint[sizeof self->endpoint];
-    char identity[32];
-    void *socket = wire_socket (type);
-    if (!socket)
-        return NULL;
-    // The center reads the identity as a C string and checks its first byte. It ignores a
-    // connection whose identity it still knows, hence a new one each time.
-    int size = snprintf (identity, sizeof identity, "+zplan-%016" PRIx64, process_random ());
-    snprintf (endpoint, sizeof endpoint, "tcp://%s:%d", self->settings.host, port);
-    wire_set (socket, ZMQ_RCVHWM, queued);
-    wire_set (socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_LAST_MS);
-    if (type == ZMQ_SUB) {
-        wire_limit (socket, EVENT_BYTES);
-        zmq_setsockopt (socket, ZMQ_SUBSCRIBE, "", 0);
-    } else {
-        wire_limit (socket, packet_of_peers.bytes);
-        zmq_setsockopt (socket, ZMQ_IDENTITY, identity, (size_t)size);
-    }
-    if (zmq_connect (socket, endpoint)) {
-        int why = errno;
-        close_socket (&socket);
-        errno = why;
-    }
-    return socket;
-}
-
-// Open the sockets that are not open. False: no descriptors left, or an invalid endpoint.
-static bool open_sockets (struct center *self)
-{
-    if (!self->events) {
-        self->events = open_socket (self, ZMQ_SUB, self->settings.port + 1, EVENTS_QUEUED);
-        if (self->events)
-            watch_start (&self->event_watch, self->reactor, self->events, on_event, self);
-    }
-    if (!self->requests)
-        self->requests = open_socket (self, ZMQ_DEALER, self->settings.port, ANSWERS_QUEUED);
-    return self->events && self->requests;
-}
-
-// -- requests
-
-static void on_timer (void *owner)
-{
-    struct center *self = owner;
-    if (self->asking)
-        fail_request (self, "no answer");
-    else
-        request_list (self);
 }
 
 static void set_center_timer (struct center *self, int64_t delay_ms)
@@ -210,51 +145,6 @@ static void fail_request (struct center *self, const char *why)
     set_center_timer (self, self->retry_ms);
     self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
 }
-
-static bool send_list_request (struct center *self)
-{
-    struct message question;
-    message_start (&question, ZERO_BYTE_COMMAND_NONE);
-    message_add (&question, ZERO_FRAME_COMMAND, span_text ("host"));
-    message_add (&question, ZERO_FRAME_ARG, span_text ("*"));
-    if (self->settings.key[0]) // must be the last frame
-        message_add (&question, ZERO_FRAME_SERVICE_KEY, span_text (self->settings.key));
-    return packet_send_message (self->requests, (struct span){0}, &question);
-}
-
-// Add credit for requests after events. Each change costs the owner sockets, so a center that
-// changes all the time is asked rarely.
-static void add_request_credit (struct center *self)
-{
-    int64_t now_us = clock_mono_us ();
-    int64_t more = (now_us - self->granted_us) / (ASK_MS * 1000);
-    if (more > 0)
-        self->granted_us = now_us;
-    self->changes = self->changes + more < CHANGES_MAX ? self->changes + (int)more : CHANGES_MAX;
-}
-
-static void request_list (struct center *self)
-{
-    add_request_credit (self);
-    if (!open_sockets (self)) {
-        fail_request (self, zmq_strerror (zmq_errno ()));
-        return;
-    }
-    if (self->events_read >= EVENTS_READ)
-        watch_start (&self->event_watch, self->reactor, self->events, on_event, self);
-    self->events_read = 0;
-    self->list_may_differ = false;
-    discard_answers (self->requests);
-    if (!send_list_request (self)) {
-        fail_request (self, "it does not read");
-        return;
-    }
-    self->asking = true;
-    watch_start (&self->answers, self->reactor, self->requests, on_answer, self);
-    set_center_timer (self, ANSWER_MS);
-}
-
-// -- answers and events of the center
 
 static void accept_list (struct center *self)
 {
@@ -321,6 +211,107 @@ static bool on_event (void *owner)
         self->wake_us > clock_mono_us () + EVENT_MS * 1000)
         set_center_timer (self, EVENT_MS);
     return count == EVENTS_TURN;
+}
+
+// -- sockets
+
+static void *open_socket (const struct center *self, int type, int port, int queued)
+{
+    char endpoint[sizeof self->endpoint];
+    char identity[32];
+    void *socket = wire_socket (type);
+    if (!socket)
+        return NULL;
+    // The center reads the identity as a C string and checks its first byte. It ignores a
+    // connection whose identity it still knows, hence a new one each time.
+    int size = snprintf (identity, sizeof identity, "+zplan-%016" PRIx64, process_random ());
+    snprintf (endpoint, sizeof endpoint, "tcp://%s:%d", self->settings.host, port);
+    wire_set (socket, ZMQ_RCVHWM, queued);
+    wire_set (socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_LAST_MS);
+    if (type == ZMQ_SUB) {
+        wire_limit (socket, EVENT_BYTES);
+        zmq_setsockopt (socket, ZMQ_SUBSCRIBE, "", 0);
+    } else {
+        wire_limit (socket, packet_of_peers.bytes);
+        zmq_setsockopt (socket, ZMQ_IDENTITY, identity, (size_t)size);
+    }
+    if (zmq_connect (socket, endpoint)) {
+        int why = errno;
+        close_socket (&socket);
+        errno = why;
+    }
+    return socket;
+}
+
+// Open the sockets that are not open. False: no descriptors left, or an invalid endpoint.
+static bool open_sockets (struct center *self)
+{
+    if (!self->events) {
+        self->events = open_socket (self, ZMQ_SUB, self->settings.port + 1, EVENTS_QUEUED);
+        if (self->events)
+            watch_start (&self->event_watch, self->reactor, self->events, on_event, self);
+    }
+    if (!self->requests)
+        self->requests = open_socket (self, ZMQ_DEALER, self->settings.port, ANSWERS_QUEUED);
+    return self->events && self->requests;
+}
+
+// -- requests
+
+static bool send_list_request (struct center *self)
+{
+    struct message question;
+    message_start (&question, ZERO_BYTE_COMMAND_NONE);
+    message_add (&question, ZERO_FRAME_COMMAND, span_text ("host"));
+    message_add (&question, ZERO_FRAME_ARG, span_text ("*"));
+    if (self->settings.key[0]) // must be the last frame
+        message_add (&question, ZERO_FRAME_SERVICE_KEY, span_text (self->settings.key));
+    return packet_send_message (self->requests, (struct span){0}, &question);
+}
+
+// Add credit for requests after events. Each change costs the owner sockets, so a center that
+// changes all the time is asked rarely.
+static void add_request_credit (struct center *self)
+{
+    int64_t now_us = clock_mono_us ();
+    int64_t more = (now_us - self->granted_us) / (ASK_MS * 1000);
+    if (more > 0)
+        self->granted_us = now_us;
+    self->changes = self->changes + more < CHANGES_MAX ? self->changes + (int)more : CHANGES_MAX;
+}
+
+static void request_list (struct center *self)
+{
+    add_request_credit (self);
+    if (!open_sockets (self)) {
+        fail_request (self, zmq_strerror (zmq_errno ()));
+        return;
+    }
+    if (self->events_read >= EVENTS_READ)
+        watch_start (&self->event_watch, self->reactor, self->events, on_event, self);
+    self->events_read = 0;
+    self->list_may_differ = false;
+    // Discard messages that came while no request was in flight.
+    struct packet packet;
+    for (int i = 0; i < ANSWERS_QUEUED && packet_recv (&packet, self->requests, &packet_of_peers);
+         i++)
+        packet_clear (&packet);
+    if (!send_list_request (self)) {
+        fail_request (self, "it does not read");
+        return;
+    }
+    self->asking = true;
+    watch_start (&self->answers, self->reactor, self->requests, on_answer, self);
+    set_center_timer (self, ANSWER_MS);
+}
+
+static void on_timer (void *owner)
+{
+    struct center *self = owner;
+    if (self->asking)
+        fail_request (self, "no answer");
+    else
+        request_list (self);
 }
 
 // -- start and stop

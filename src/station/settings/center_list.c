@@ -64,14 +64,6 @@ static bool belongs_to_center (const json_t *entry, const struct found_station *
     return json_is_true (json_object_get (entry, "is_base"));
 }
 
-// Whether the center has removed the station. A paused or closed one stays on the list: it reports
-// its state itself, or is away.
-static bool is_removed (const json_t *entry, bool seed)
-{
-    int64_t state = number_or_0 (entry, "station_state");
-    return state == STATE_DESTROY || (seed && state == STATE_SEED_UNINSTALL);
-}
-
 static bool read_name (const json_t *entry, struct found_station *ret)
 {
     const json_t *name = json_object_get (entry, "name");
@@ -91,9 +83,12 @@ static bool read_name (const json_t *entry, struct found_station *ret)
 static bool read_station (const json_t *entry, const char *host, struct found_station *ret)
 {
     int64_t port;
+    int64_t state = number_or_0 (entry, "station_state");
     int type = target_type_of (number_or_0 (entry, "station_type"));
+    // Not those that the center has removed. A paused or closed one stays on the list: it reports
+    // its state itself, or is away.
     if (type < 0 || !read_name (entry, ret) || belongs_to_center (entry, ret) ||
-        is_removed (entry, ret->seed_dialect) ||
+        state == STATE_DESTROY || (ret->seed_dialect && state == STATE_SEED_UNINSTALL) ||
         !json_get_integer (entry, "request_port", 1, 65535, &port))
         return false;
     ret->type = (enum target_type)type;

@@ -15,16 +15,6 @@ static bool set_count (double value, int64_t max, int64_t *ret)
     return *ret && (double)*ret == value;
 }
 
-static bool set_concurrency (struct limit *limit, double value)
-{
-    return set_count (value, CONCURRENCY_MAX, &limit->concurrency);
-}
-
-static bool set_burst (struct limit *limit, double value)
-{
-    return set_count (value, BURST_MAX, &limit->burst);
-}
-
 static bool set_rate (struct limit *limit, double value)
 {
     limit->rate = value;
@@ -48,11 +38,6 @@ bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason)
     return json_fields_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
 }
 
-bool limit_is_none (const struct limit *limit)
-{
-    return limit_equal (limit, &(struct limit){0});
-}
-
 bool limit_equal (const struct limit *a, const struct limit *b)
 {
     return a->concurrency == b->concurrency && a->burst == b->burst && !(a->rate < b->rate) &&
@@ -61,41 +46,25 @@ bool limit_equal (const struct limit *a, const struct limit *b)
 
 json_t *limit_rule_json (const struct limit *limit)
 {
-    json_t *object = json_object ();
-    if (limit->concurrency)
-        json_object_set_new (object, "concurrency", json_integer (limit->concurrency));
-    if (limit->rate > 0)
-        json_object_set_new (object, "rate", json_real (limit->rate));
-    if (limit->burst)
-        json_object_set_new (object, "burst", json_integer (limit->burst));
-    return object;
+    return json_pack ("{s:o*, s:o*, s:o*}", "concurrency",
+                      limit->concurrency ? json_integer (limit->concurrency) : NULL, "rate",
+                      limit->rate > 0 ? json_real (limit->rate) : NULL, "burst",
+                      limit->burst ? json_integer (limit->burst) : NULL);
 }
 
 // -- settings
 
-static bool parse_option (const char *value, struct limit *limit,
-                          bool (*take) (struct limit *limit, double value))
+bool limit_option_read (const char *name, const char *value, struct limit *limit)
 {
     char *end;
     double number = strtod (value, &end);
     // Digits and a point only: strtod accepts more.
-    return *value && !*end && strspn (value, "0123456789.") == strlen (value) &&
-           take (limit, number);
-}
-
-bool limit_option_concurrency (const char *value, struct limit *limit)
-{
-    return parse_option (value, limit, set_concurrency);
-}
-
-bool limit_option_rate (const char *value, struct limit *limit)
-{
-    return parse_option (value, limit, set_rate);
-}
-
-bool limit_option_burst (const char *value, struct limit *limit)
-{
-    return parse_option (value, limit, set_burst);
+    if (!*value || *end || strspn (value, "0123456789.") != strlen (value))
+        return false;
+    if (strcmp (name, "rate") == 0)
+        return set_rate (limit, number);
+    return strcmp (name, "burst") == 0 ? set_count (number, BURST_MAX, &limit->burst)
+                                       : set_count (number, CONCURRENCY_MAX, &limit->concurrency);
 }
 
 int64_t limit_next_us (const struct limit_use *use)

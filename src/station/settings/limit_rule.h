@@ -13,17 +13,14 @@ struct limit_use;
 // bound. False: the reason names the field and the rule.
 bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason);
 
-// Whether the limit has no bound at all.
-bool limit_is_none (const struct limit *limit);
 bool limit_equal (const struct limit *a, const struct limit *b);
 
 // The limit as a new object that limit_rule_read reads.
 json_t *limit_rule_json (const struct limit *limit);
 
-// Set the limit from an option of a target's settings, such as "concurrency=4".
-bool limit_option_concurrency (const char *value, struct limit *limit);
-bool limit_option_rate (const char *value, struct limit *limit);
-bool limit_option_burst (const char *value, struct limit *limit);
+// Set the limit from an option of a target's settings, such as "concurrency=4"; the names are those
+// of limit_rule_read. False: the value is invalid.
+bool limit_option_read (const char *name, const char *value, struct limit *limit);
 
 // When the rate allows the next run, in microseconds of Redis' clock; a time in the past, or 0:
 // now.

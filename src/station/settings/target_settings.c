@@ -1,7 +1,6 @@
 #include "target_settings.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "limit_rule.h"
@@ -65,33 +64,18 @@ static bool read_kind (const char *value, struct target_settings *ret)
     return true;
 }
 
-static bool read_concurrency (const char *value, struct target_settings *ret)
-{
-    return limit_option_concurrency (value, &ret->limit);
-}
-
-static bool read_rate (const char *value, struct target_settings *ret)
-{
-    return limit_option_rate (value, &ret->limit);
-}
-
-static bool read_burst (const char *value, struct target_settings *ret)
-{
-    return limit_option_burst (value, &ret->limit);
-}
-
 static const struct target_option {
     const char *name;
-    bool (*read) (const char *value, struct target_settings *ret);
+    bool (*read) (const char *value, struct target_settings *ret); // NULL: limit_option_read
     const char *rule;
 } options[] = {
     {"dialect", read_dialect, "want zeronet or microzero"},
     {"mailbox", read_mailbox, "want frame or identity"},
     {"key", read_key, "want a text of 1..255 bytes without a comma"},
     {"curve", read_curve, "want the target's public key, 40 characters of Z85"},
-    {"concurrency", read_concurrency, "want 1..10000 concurrent runs"},
-    {"rate", read_rate, "want starts per second, 0.000001..1000000"},
-    {"burst", read_burst, "want 1..1000000 runs"},
+    {"concurrency", NULL, "want 1..10000 concurrent runs"},
+    {"rate", NULL, "want starts per second, 0.000001..1000000"},
+    {"burst", NULL, "want 1..1000000 runs"},
     {"kind", read_kind, "want the name of a kind, 1..64 of A-Z a-z 0-9 _ . -"},
 };
 
@@ -106,11 +90,13 @@ static int read_option (struct span text, struct target_settings *ret, struct re
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (!span_is (name, options[i].name))
             continue;
-        if (equals && size < sizeof value && options[i].read (value, ret))
+        const struct target_option *option = &options[i];
+        if (equals && size < sizeof value &&
+            (option->read ? option->read (value, ret)
+                          : limit_option_read (option->name, value, &ret->limit)))
             return 0;
         // The reason must not quote the value: it may be a key.
-        return reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name,
-                           options[i].rule);
+        return reason_set (reason, "stations: %s: %s: %s", ret->name, option->name, option->rule);
     }
     // After a key this may be the rest of the key, which must not be shown.
     return reason_set (reason,
@@ -172,38 +158,28 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
     return 0;
 }
 
-// Append as much as fits; the text of any target fits.
-__attribute__ ((format (printf, 2, 3))) static void append_text (char out[TARGET_TEXT_MAX],
-                                                                 const char *format, ...)
-{
-    size_t size = strlen (out);
-    va_list args;
-    va_start (args, format);
-    vsnprintf (out + size, TARGET_TEXT_MAX - size, format, args);
-    va_end (args);
-}
-
 void target_settings_text (const struct target_settings *self, char out[TARGET_TEXT_MAX])
 {
     const struct limit limit = self->limit;
     bool pull = self->type == TARGET_PULL;
-    out[0] = '\0';
-    append_text (out, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
-                 pull ? "" : self->endpoint);
+    FILE *text = fmemopen (out, TARGET_TEXT_MAX, "w"); // the text of any target fits
+    fprintf (text, "%s=%s%s%s", self->name, target_type_name (self->type), pull ? "" : "@",
+             pull ? "" : self->endpoint);
     if (self->dialect != DIALECT_ZERONET)
-        append_text (out, ",dialect=%s", dialect_name (self->dialect));
+        fprintf (text, ",dialect=%s", dialect_name (self->dialect));
     if (self->by_identity)
-        append_text (out, ",mailbox=identity");
+        fprintf (text, ",mailbox=identity");
     if (self->curve[0])
-        append_text (out, ",curve=%s", self->curve);
+        fprintf (text, ",curve=%s", self->curve);
     if (self->kind[0])
-        append_text (out, ",kind=%s", self->kind);
+        fprintf (text, ",kind=%s", self->kind);
     if (limit.concurrency)
-        append_text (out, ",concurrency=%" PRId64, limit.concurrency);
+        fprintf (text, ",concurrency=%" PRId64, limit.concurrency);
     if (limit.rate > 0) // no exponent, as the parser rejects it
-        append_text (out, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
+        fprintf (text, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
     if (limit.burst)
-        append_text (out, ",burst=%" PRId64, limit.burst);
+        fprintf (text, ",burst=%" PRId64, limit.burst);
+    fclose (text);
 }
 
 bool target_settings_equal (const struct target_settings *a, const struct target_settings *b)

@@ -25,11 +25,6 @@ static struct span trim_spaces (struct span text)
     return text;
 }
 
-static bool is_text (struct span bytes)
-{
-    return bytes.size > 0 && utf8_is_text (bytes);
-}
-
 struct span answer_text (uint8_t status, const struct desc *desc, const struct span *frames)
 {
     const struct span *words = first_frame (ZERO_FRAME_STATUS, desc, frames);
@@ -39,7 +34,7 @@ struct span answer_text (uint8_t status, const struct desc *desc, const struct s
     if (status < ZERO_STATUS_ERROR_FLAG || has_more || !content)
         return utf8_cut (status_text, ANSWER_TEXT_MAX);
     struct span text = utf8_cut (trim_spaces (*content), ANSWER_TEXT_MAX);
-    return is_text (text) ? text : utf8_cut (status_text, ANSWER_TEXT_MAX);
+    return text.size && utf8_is_text (text) ? text : utf8_cut (status_text, ANSWER_TEXT_MAX);
 }
 
 struct span answer_trimmed (struct span text)

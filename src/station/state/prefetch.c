@@ -12,8 +12,7 @@ enum {
     MANY_GAP_US = 5000,     // average gap between plans, below which plans are prefetched
     PAUSE_US = 100000,      // after such a pause the average is reset
     PART = 4,               // weight of the last claim in the average: 1/PART
-    SOON_US = 3000,
-    LEASE_US = 5000 // between two checks whether this station may send again
+    LEASE_US = 5000         // between two checks whether this station may send again
 };
 
 static struct prefetched_plan *plan_of_node (struct heap_node *node)

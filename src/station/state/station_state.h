@@ -8,7 +8,6 @@
 #include "fault.h"
 #include "frames.h"
 #include "heap.h"
-#include "histogram.h"
 #include "ident.h"
 #include "packet.h"
 #include "plan_message.h"

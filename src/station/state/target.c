@@ -51,12 +51,6 @@ struct target {
 
 static uint64_t connections_made; // by the process: their numbers are unique across targets
 
-static bool on_message (void *owner);
-static bool on_monitor (void *owner);
-static void open_connection (struct target *self);
-static void drop_connection (struct target *self);
-static bool read_message (struct target *self);
-
 static void close_watched_socket (struct watch *watch, void **socket)
 {
     watch_end (watch);
@@ -65,14 +59,16 @@ static void close_watched_socket (struct watch *watch, void **socket)
     *socket = NULL;
 }
 
-static void on_timer (void *owner)
+static bool read_message (struct target *self)
 {
-    struct target *self = owner;
-    if (self->socket)
-        // It did not connect; libzmq does not report a name that does not resolve.
-        drop_connection (self);
-    else
-        open_connection (self);
+    struct packet packet;
+    if (!packet_recv (&packet, self->socket, self->events.limits))
+        return false;
+    if (response_message_came (self->response, clock_mono_us ()))
+        self->events.responsive (self->events.owner, self);
+    self->events.message (self->events.owner, self, &packet);
+    packet_clear (&packet);
+    return true;
 }
 
 // Close the monitor first: libzmq's threads would block forever on an event without a reader that
@@ -102,6 +98,58 @@ static void drop_connection (struct target *self)
     close_sockets (self);
     timer_set (&self->timer, self->reactor, self->retry_ms);
     self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
+}
+
+static void on_connected (struct target *self)
+{
+    self->up = true;
+    self->since_us = clock_wall_us ();
+    response_connected (self->response, clock_mono_us (), self->identity[0] && self->used);
+    self->used = true;
+    self->connections = ++connections_made;
+    self->retry_ms = RETRY_FIRST_MS;
+    timer_end (&self->timer);
+    log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings.name,
+               self->settings.endpoint);
+    self->events.connected (self->events.owner, self);
+}
+
+static bool on_monitor (void *owner)
+{
+    struct target *self = owner;
+    struct packet packet;
+    while (self->monitor && packet_recv (&packet, self->monitor, &packet_of_peers)) {
+        uint16_t event = 0;
+        int32_t value = -1;
+        if (packet.count && packet.frames[0].size >= sizeof event + sizeof value) {
+            memcpy (&event, packet.frames[0].data, sizeof event);
+            memcpy (&value, packet.frames[0].data + sizeof event, sizeof value);
+        }
+        packet_clear (&packet);
+        const int lost = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+        if (event & ZMQ_EVENT_CONNECTED)
+            self->fd = value;
+        if (event & ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+            on_connected (self);
+        else if (event & lost)
+            drop_connection (self);
+    }
+    return false;
+}
+
+static bool on_message (void *owner)
+{
+    struct target *self = owner;
+    int64_t until_us = clock_mono_us () + TURN_US;
+    bool more = true;
+    int count = 0;
+    for (; more && count < TURN_MESSAGES && clock_mono_us () < until_us; count += more)
+        more = self->socket && !self->paused && read_message (self);
+    if (count)
+        self->events.turn_ended (self->events.owner, self);
+    return more;
 }
 
 static bool open_monitor (struct target *self)
@@ -146,68 +194,14 @@ static void open_connection (struct target *self)
     }
 }
 
-static void on_connected (struct target *self)
-{
-    self->up = true;
-    self->since_us = clock_wall_us ();
-    response_connected (self->response, clock_mono_us (), self->identity[0] && self->used);
-    self->used = true;
-    self->connections = ++connections_made;
-    self->retry_ms = RETRY_FIRST_MS;
-    timer_end (&self->timer);
-    log_event (LEVEL_INFO, "target.connected", "station=%s endpoint=%s", self->settings.name,
-               self->settings.endpoint);
-    self->events.connected (self->events.owner, self);
-}
-
-static bool on_monitor (void *owner)
+static void on_timer (void *owner)
 {
     struct target *self = owner;
-    struct packet packet;
-    while (self->monitor && packet_recv (&packet, self->monitor, &packet_of_peers)) {
-        uint16_t event = 0;
-        int32_t value = -1;
-        if (packet.count && packet.frames[0].size >= sizeof event + sizeof value) {
-            memcpy (&event, packet.frames[0].data, sizeof event);
-            memcpy (&value, packet.frames[0].data + sizeof event, sizeof value);
-        }
-        packet_clear (&packet);
-        const int lost = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
-                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
-        if (event & ZMQ_EVENT_CONNECTED)
-            self->fd = value;
-        if (event & ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
-            on_connected (self);
-        else if (event & lost)
-            drop_connection (self);
-    }
-    return false;
-}
-
-static bool read_message (struct target *self)
-{
-    struct packet packet;
-    if (!packet_recv (&packet, self->socket, self->events.limits))
-        return false;
-    if (response_message_came (self->response, clock_mono_us ()))
-        self->events.responsive (self->events.owner, self);
-    self->events.message (self->events.owner, self, &packet);
-    packet_clear (&packet);
-    return true;
-}
-
-static bool on_message (void *owner)
-{
-    struct target *self = owner;
-    int64_t until_us = clock_mono_us () + TURN_US;
-    bool more = true;
-    int count = 0;
-    for (; more && count < TURN_MESSAGES && clock_mono_us () < until_us; count += more)
-        more = self->socket && !self->paused && read_message (self);
-    if (count)
-        self->events.turn_ended (self->events.owner, self);
-    return more;
+    if (self->socket)
+        // It did not connect; libzmq does not report a name that does not resolve.
+        drop_connection (self);
+    else
+        open_connection (self);
 }
 
 void target_pause (struct target *self)

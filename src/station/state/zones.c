@@ -13,19 +13,14 @@ static void destroy_zone (void **zone)
     zone_destroy ((struct zone **)zone);
 }
 
-static zhashx_t *zones_new (void)
-{
-    zhashx_t *zones = zhashx_new ();
-    zhashx_set_destructor (zones, destroy_zone);
-    return zones;
-}
-
 const struct zone *zones_named (struct station *self, const char *name, struct reason *reason)
 {
     if (!*name)
         return self->zone;
-    if (!self->zones)
-        self->zones = zones_new ();
+    if (!self->zones) {
+        self->zones = zhashx_new ();
+        zhashx_set_destructor (self->zones, destroy_zone);
+    }
     struct zone *zone = zhashx_lookup (self->zones, name);
     if (zone)
         return zone;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "callback_check.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -21,7 +20,6 @@
 #include "publish.h"
 #include "reads.h"
 #include "zones.h"
-#include "reply.h"
 
 enum { CALLER_MASKED_SIZE = 5 };
 
@@ -34,7 +32,6 @@ void submission_end (struct submission *submission)
 
 // -- answers of the store
 
-// `reply_text` NULL: it is a new plan.
 void submission_accept (struct submission *submission, const char *reply_text)
 {
     reply_send (submission->station, submission->peer,
@@ -55,8 +52,7 @@ bool submit_repeats (const struct plan *plan, const struct plan *stored)
 
 int64_t submission_next (const struct plan *plan)
 {
-    bool over = plan->state == PLAN_CLOSE;
-    return over ? 0 : plan->plan_time;
+    return plan->state == PLAN_CLOSE ? 0 : plan->plan_time;
 }
 
 // Reply that the plan is stored and will run, but too few replicas have acknowledged it.
@@ -85,7 +81,6 @@ static void on_existing_replicated (void *owner, bool enough)
     submission_end (submission);
 }
 
-// Reply that the plan exists once enough replicas have it; the submission ends.
 void submission_accept_existing (struct submission *submission)
 {
     link_replicate (store_link (submission->station->store), on_existing_replicated, submission);
@@ -94,10 +89,9 @@ void submission_accept_existing (struct submission *submission)
 void submission_refuse_in_use (struct submission *submission, const char *reply_text)
 {
     char id[IDENT_SIZE];
-    struct reason reason;
-    reason_set (&reason, "%s %s is in use by another plan", reply_text,
-                ident_text (submission->plan->id, id));
-    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
+    reply_refuse_format (submission->station, submission->peer, ZPLAN_EPLAN,
+                         "%s %s is in use by another plan", reply_text,
+                         ident_text (submission->plan->id, id));
     submission_end (submission);
 }
 
@@ -164,13 +158,22 @@ static void note_write_failure (struct station *self, const struct store_submitt
                     self->settings->replicas);
 }
 
-// Handle the stored plan of the id, which was in use a moment ago.
+static void refuse_never (struct submission *submission)
+{
+    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
+    submission_end (submission);
+}
+
+// Handle the stored plan of the id, which was in use a moment ago. A plan that would never run is
+// refused, unless it repeats an accepted one.
 static void on_id_holder (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
     if (answer->result == STORE_DONE) {
         reply_id_in_use (submission, answer->message);
+    } else if (answer->result == STORE_NONE && submission->never) {
+        refuse_never (submission);
     } else if (answer->result == STORE_NONE) {
         write_submission (submission);
     } else {
@@ -197,7 +200,6 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
-    bool stored = answer->result == STORE_DONE || answer->result == STORE_UNSURE;
     if (answer->result == STORE_DONE)
         self->refusing.text[0] = '\0';
     else
@@ -220,28 +222,8 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     } else {
         reply_refuse_store (self, submission->peer, answer->result, answer->error);
     }
-    if (stored) {
+    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
         publish_added (self, submission->plan);
-    }
-    submission_end (submission);
-    station_resume (self);
-}
-
-// Refuse a plan that would never run, unless it repeats an accepted one.
-static void on_id_holder_read (void *owner, const struct store_loaded *answer)
-{
-    struct submission *submission = owner;
-    struct station *self = submission->station;
-    if (answer->result == STORE_DONE) {
-        reply_id_in_use (submission, answer->message);
-        link_flush (store_link (self->store));
-        station_resume (self);
-        return;
-    }
-    if (answer->result == STORE_NONE)
-        reply_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
-    else
-        reply_refuse_store (self, submission->peer, answer->result, answer->error);
     submission_end (submission);
     station_resume (self);
 }
@@ -256,15 +238,12 @@ static void store_new_plan (struct submission *submission)
     submission->never =
         submission->never || engine_submit (plan, zones_of (self, plan), submission->received,
                                             &submission->misses, &submission->reason) != 0;
-    if (submission->never && !given) {
-        reply_refuse (self, submission->peer, ZPLAN_EPLAN, submission->reason.text);
-        submission_end (submission);
-        return;
-    }
-    if (submission->never)
-        reads_load (self, submission->peer, plan->id, on_id_holder_read, submission);
-    else
+    if (!submission->never)
         write_submission (submission);
+    else if (given)
+        reads_load (self, submission->peer, plan->id, on_id_holder, submission);
+    else
+        refuse_never (submission);
 }
 
 // Check the params of a flow plan. `flow` NULL: its definition cannot be used, for `reason`.

@@ -19,3 +19,13 @@ void submit_request (struct station *self, struct request *request);
 
 // Whether the stored plan with this id is the same submission: station, description and frames.
 bool submit_repeats (const struct plan *plan, const struct plan *stored);
+
+// Check what a policy (may be NULL) calls at the end of runs: `on_failure`, and callbacks, whose
+// target is created if it is missing. `user` as for on_failure_check. 0, or a negative error with a
+// reason.
+int callback_check (struct station *self, const char *user, const struct policy *policy,
+                    struct reason *reason);
+
+// callback_check for callbacks alone.
+int callback_check_target (struct station *self, const struct policy *policy,
+                           struct reason *reason);

@@ -5,8 +5,10 @@
 #include "plan_message.h"
 #include "submit.h"
 #include "submit_private.h"
-#include "target_names.h"
+#include "inquiry.h"
 #include "zones.h"
+#include "failure_plan.h"
+#include "targets.h"
 
 enum { NAME_BYTES_MAX = 4096 }; // size of REQUEST_ID, and of a caller
 
@@ -104,4 +106,23 @@ int submission_check (struct station *self, const char *user, const struct messa
         !fields->policy || (rc = submit_check_policy (target, fields->policy, reason)))
         return rc;
     return zones_find (self, fields->policy, reason) ? 0 : ZPLAN_EPLAN;
+}
+
+// -- what plans and kinds ask to be called at the end of runs
+
+int callback_check (struct station *self, const char *user, const struct policy *policy,
+                    struct reason *reason)
+{
+    int rc = on_failure_check (self, user, policy, reason);
+    return rc ? rc : callback_check_target (self, policy, reason);
+}
+
+int callback_check_target (struct station *self, const struct policy *policy, struct reason *reason)
+{
+    struct reason why;
+    if (!policy || !policy->callback ||
+        !targets_ensure_pull (self, self->settings->callback_target, &why))
+        return 0;
+    reason_set (reason, "callback: %s", why.text);
+    return ZPLAN_EPLAN;
 }

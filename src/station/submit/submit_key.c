@@ -11,7 +11,6 @@
 #include "reads.h"
 #include "submit.h"
 #include "submit_private.h"
-#include "reply.h"
 #include "runs.h"
 
 int submission_check_key (const struct plan_fields *fields, struct span scope, uint64_t *id,
@@ -143,15 +142,6 @@ static void replace_plan (struct submission *submission, const struct plan *stor
     free (missed);
 }
 
-static void refuse_existing_key (struct submission *submission)
-{
-    struct reason reason;
-    reason_set (&reason, "key: %s has a plan already",
-                quoted (span_text (submission_key (submission->plan))));
-    reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, reason.text);
-    submission_end (submission);
-}
-
 static void handle_key_holder (struct submission *submission, const struct plan *stored,
                                const struct store_loaded *answer)
 {
@@ -164,9 +154,12 @@ static void handle_key_holder (struct submission *submission, const struct plan 
     if (!same && (strcmp (submission_key (stored), submission_key (plan)) != 0 ||
                   !span_equal (stored->station, plan->station)))
         submission_refuse_in_use (submission, "key: its id");
-    else if (refused)
-        refuse_existing_key (submission);
-    else if (!same && !running && plan->policy->if_exists != EXISTS_KEEP)
+    else if (refused) {
+        reply_refuse_format (submission->station, submission->peer, ZPLAN_EPLAN,
+                             "key: %s has a plan already",
+                             quoted (span_text (submission_key (plan))));
+        submission_end (submission);
+    } else if (!same && !running && plan->policy->if_exists != EXISTS_KEEP)
         replace_plan (submission, stored, answer->exec_id);
     else {
         submission_set_reply (submission,
@@ -177,24 +170,19 @@ static void handle_key_holder (struct submission *submission, const struct plan 
     }
 }
 
-// Handle the loaded plan with the id of the key; the submission ends or continues.
-static void handle_loaded_holder (struct submission *submission, const struct store_loaded *answer)
-{
-    struct reason reason;
-    struct plan *stored = plan_from_stored_json (submission->plan->id, answer->message, &reason);
-    if (stored)
-        handle_key_holder (submission, stored, answer);
-    else
-        submission_refuse_in_use (submission, "key: its id");
-    plan_destroy (&stored);
-}
-
+// Handle the plan with the id of the key; the submission ends or continues.
 static void on_key_holder (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
-    if (answer->result == STORE_DONE) {
-        handle_loaded_holder (submission, answer);
+    struct reason reason;
+    struct plan *stored = NULL;
+    if (answer->result == STORE_DONE)
+        stored = plan_from_stored_json (submission->plan->id, answer->message, &reason);
+    if (stored) {
+        handle_key_holder (submission, stored, answer);
+    } else if (answer->result == STORE_DONE) {
+        submission_refuse_in_use (submission, "key: its id");
     } else {
         if (answer->result == STORE_NONE)
             reply_refuse (self, submission->peer, ZPLAN_EBUSY,
@@ -203,6 +191,7 @@ static void on_key_holder (void *owner, const struct store_loaded *answer)
             reply_refuse_store (self, submission->peer, answer->result, answer->error);
         submission_end (submission);
     }
+    plan_destroy (&stored);
     link_flush (store_link (self->store));
     station_resume (self);
 }
