@@ -24,7 +24,7 @@ static const char about[] =
 // Print a plan in the form that `zplan import` reads.
 static void write_plan (json_t *plan)
 {
-    print_plan (NULL, plan);
+    print_json_new (plan_object (plan));
     json_decref (plan);
 }
 

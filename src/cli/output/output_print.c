@@ -4,39 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json.h"
-#include "memory.h"
 #include "print.h"
 #include "utf8.h"
-
-// Decode the bytes of a frame of JSON; free them.
-static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
-{
-    const json_t *encoded = json_object_get (frame, "b64");
-    uint8_t *bytes = memory_new (json_string_length (encoded ? encoded : frame) + 1);
-    if (!json_to_frame (frame, bytes, ret_size))
-        *ret_size = 0;
-    return bytes;
-}
-
-// Write newlines, tabs and backslashes unchanged, and other control characters escaped.
-static void write_printable (FILE *file, const uint8_t *bytes, size_t size)
-{
-    for (size_t at = 0, end; at < size; at = end + 1) {
-        end = at;
-        while (end < size && bytes[end] != '\n' && bytes[end] != '\t' && bytes[end] != '\\')
-            end++;
-        write_bytes (file, span_of (bytes + at, end - at));
-        if (end < size)
-            fputc (bytes[end], file);
-    }
-}
 
 // Write bytes, escaped for a terminal. Returns whether the last one was a newline.
 static bool write_text (FILE *file, const uint8_t *bytes, size_t size, bool terminal)
 {
     if (terminal)
-        write_printable (file, bytes, size);
+        write_bytes_allowing (file, span_of (bytes, size), "\n\t\\");
     else
         fwrite (bytes, 1, size, file);
     return size > 0 && bytes[size - 1] == '\n';
@@ -45,7 +20,7 @@ static bool write_text (FILE *file, const uint8_t *bytes, size_t size, bool term
 bool output_print_frame (FILE *file, const json_t *frame)
 {
     size_t size;
-    uint8_t *bytes = bytes_of (frame, &size);
+    uint8_t *bytes = frame_bytes (frame, &size);
     bool ended = write_text (file, bytes, size, isatty (fileno (file)));
     free (bytes);
     return ended;
@@ -53,12 +28,12 @@ bool output_print_frame (FILE *file, const json_t *frame)
 
 void output_print (FILE *file, const json_t *output)
 {
-    size_t head_size, tail_size = 0;
+    size_t head_size, tail_size;
     bool terminal = isatty (fileno (file)), ended;
     json_int_t size = field_number (output, "size");
     const json_t *last = json_object_get (output, "tail");
-    uint8_t *head = bytes_of (json_object_get (output, "head"), &head_size);
-    uint8_t *tail = last ? bytes_of (last, &tail_size) : NULL;
+    uint8_t *head = frame_bytes (json_object_get (output, "head"), &head_size);
+    uint8_t *tail = frame_bytes (last, &tail_size);
     ended = write_text (file, head, head_size, terminal);
     if (last) {
         fprintf (file, "%s[... %lld bytes are not kept ...]\n", ended ? "" : "\n",
