@@ -64,24 +64,13 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
                        row->max, quoted (span_text (text)));
 }
 
-static int check_utf8 (const struct option *row, const char *name, const char *text,
-                       struct reason *reason)
+static int add_text (const char *name, struct option_texts *field, const char *text,
+                     struct reason *reason)
 {
-    if (!row->utf8 || utf8_is_text (span_text (text)))
-        return 0;
-    return reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
-}
-
-static int add_text (const struct option *row, const char *name, struct option_texts *field,
-                     const char *text, struct reason *reason)
-{
-    if (check_utf8 (row, name, text, reason))
-        return -1;
-    if (field->count < OPTION_TEXTS_MAX) {
-        field->texts[field->count++] = text;
-        return 0;
-    }
-    return reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
+    if (field->count == OPTION_TEXTS_MAX)
+        return reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
+    field->texts[field->count++] = text;
+    return 0;
 }
 
 const char *words_listed (const char *words, char out[REASON_MAX])
@@ -103,8 +92,6 @@ const char *words_listed (const char *words, char out[REASON_MAX])
 static int set_text (const struct option *row, const char *name, const char **field,
                      const char *text, struct reason *reason)
 {
-    if (check_utf8 (row, name, text, reason))
-        return -1;
     if (row->once && *field)
         return reason_set (reason, "%s: want only one, got %s as well", name,
                            quoted (span_text (*field)));
@@ -125,6 +112,8 @@ int option_set (const struct option *row, const char *name, void *values, const 
                 struct reason *reason)
 {
     void *field = (uint8_t *)values + row->offset;
+    if (row->utf8 && !utf8_is_text (span_text (text)))
+        return reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
     switch (row->type) {
     case OPTION_FLAG:
         *(bool *)field = true;
@@ -133,7 +122,7 @@ int option_set (const struct option *row, const char *name, void *values, const 
     case OPTION_TEXT:
         return set_text (row, name, field, text, reason);
     case OPTION_TEXTS:
-        return add_text (row, name, field, text, reason);
+        return add_text (name, field, text, reason);
     case OPTION_NUMBER:
         return set_number (row, name, field, text, reason);
     }
@@ -145,23 +134,18 @@ int option_set (const struct option *row, const char *name, void *values, const 
 static int take_option (const struct option *row, void *values, const char *joined, char **argv,
                         struct reason *reason)
 {
+    bool needs_value = row->type != OPTION_FLAG && row->type != OPTION_FORM;
     if (joined)
         argv[0][strcspn (argv[0], "=")] = '\0';
-    if (row->type == OPTION_FLAG) {
-        if (!joined)
-            return option_set (row, argv[0], values, NULL, reason) ? -1 : 1;
+    if (joined && row->type == OPTION_FLAG)
         return reason_set (reason, "%s: takes no value", argv[0]);
-    }
-    if (joined)
-        return option_set (row, argv[0], values, joined, reason) ? -1 : 1;
-    if (row->type == OPTION_FORM) {
-        *(const char **)((uint8_t *)values + row->offset) = "names";
-        return 1;
-    }
-    if (argv[1] && strncmp (argv[1], "--", 2) != 0)
-        return option_set (row, argv[0], values, argv[1], reason) ? -1 : 2;
-    return reason_set (reason, "%s: requires a value, %s%s", argv[0], row->metavar,
-                       argv[1] ? "; one that starts with -- is joined by =" : "");
+    if (!joined && needs_value && (!argv[1] || strncmp (argv[1], "--", 2) == 0))
+        return reason_set (reason, "%s: requires a value, %s%s", argv[0], row->metavar,
+                           argv[1] ? "; one that starts with -- is joined by =" : "");
+    const char *text = joined ? joined : row->type == OPTION_FORM ? "names" : argv[1];
+    if (option_set (row, argv[0], values, text, reason))
+        return -1;
+    return joined || !needs_value ? 1 : 2;
 }
 
 // -- the command line

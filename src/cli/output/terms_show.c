@@ -46,7 +46,7 @@ static void write_instant (FILE *out, const json_t *value)
         fputs (time_rfc3339_text (value, word), out);
 }
 
-// Read an object that the station sends as an object or as its JSON text.
+// Read an object that the station sends as an object or as its JSON text. NULL: `value` is NULL.
 static json_t *object_of (const json_t *value)
 {
     json_t *read = json_loads (json_is_string (value) ? json_string_value (value) : "", 0, NULL);
@@ -102,21 +102,10 @@ static void print_cron (bool *first, const json_t *plan)
     json_array_foreach (cron, i, text) print_option (first, &row, text);
 }
 
-static void print_vote (bool *first, const json_t *vote)
+// Print the members of the object that have one of these options. Takes ownership of the object.
+static void print_options (bool *first, const struct option_row rows[2], json_t *object)
 {
-    static const struct option_row rows[] = {{"rule", "--vote", write_text},
-                                             {"deadline", "--vote-deadline", write_text}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (json_object_get (vote, rows[i].field))
-            print_option (first, &rows[i], json_object_get (vote, rows[i].field));
-}
-
-static void print_on_failure (bool *first, const json_t *value)
-{
-    static const struct option_row rows[] = {{"command", "--on-failure", write_text},
-                                             {"station", "--on-failure-target", write_text}};
-    json_t *object = value ? object_of (value) : NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < 2; i++)
         if (json_object_get (object, rows[i].field))
             print_option (first, &rows[i], json_object_get (object, rows[i].field));
     json_decref (object);
@@ -126,11 +115,11 @@ static void print_on_failure (bool *first, const json_t *value)
 static void print_object_member (const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (plan, field);
-    json_t *object = value ? object_of (value) : NULL;
     if (!value)
         return;
+    json_t *object = object_of (value);
     terms_label (field);
-    write_json (stdout, object ? object : value);
+    write_json (stdout, object);
     putchar ('\n');
     json_decref (object);
 }
@@ -220,19 +209,18 @@ static void print_retry (const json_t *plan)
 
 void terms_show (const json_t *plan)
 {
+    static const struct option_row on_failure[] = {{"command", "--on-failure", write_text},
+                                                   {"station", "--on-failure-target", write_text}};
+    static const struct option_row vote[] = {{"rule", "--vote", write_text},
+                                             {"deadline", "--vote-deadline", write_text}};
     bool first = true;
     struct policy *policy;
     struct reason ignored;
-    const json_t *workers = json_object_get (plan, "workers");
     if (policy_read_from (plan, &policy, &ignored) && policy)
         print_iteration (plan, policy);
     policy_destroy (&policy);
     print_retry (plan);
-    if (workers) { // only plans of pull targets have them; there is no option
-        terms_label ("workers");
-        write_json (stdout, workers);
-        putchar ('\n');
-    }
+    print_object_member (plan, "workers"); // only plans of pull targets have them
     print_object_member (plan, "params");
     print_object_member (plan, "defaults");
     print_object_member (plan, "callback");
@@ -245,6 +233,6 @@ void terms_show (const json_t *plan)
             print_member (&first, plan,
                           &(struct option_row){term->field, term->option, writers[term->value]});
     }
-    print_on_failure (&first, json_object_get (plan, "on_failure"));
-    print_vote (&first, json_object_get (plan, "vote"));
+    print_options (&first, on_failure, object_of (json_object_get (plan, "on_failure")));
+    print_options (&first, vote, object_of (json_object_get (plan, "vote")));
 }
