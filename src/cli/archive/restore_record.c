@@ -21,10 +21,8 @@ const char *const restore_type_names[TYPES] = {"target", "kind",    "limit",
 
 void restore_refuse (struct restoring *self, int64_t line, struct span words)
 {
-    char subject[REASON_MAX];
-    snprintf (subject, sizeof subject, "%.150s:%" PRId64, self->restore->name, line);
     progress_clear (&self->progress);
-    complain (subject, words);
+    complain_line (self->restore->name, line, words);
     self->refused++;
     if (self->restore->stop_on_error)
         self->stopped = true;
@@ -42,26 +40,28 @@ struct restore_call {
     json_t **answer; // of RESTORE_COMMAND: where to put the answer, NULL if it failed
 };
 
+// Send a request, and keep for its answer what was asked.
+static void send_call (struct restoring *self, struct restore_call call, const char *word,
+                       const char *const *args, size_t count)
+{
+    struct restore_call *sent = memory_copy (&call, sizeof call);
+    if (!pipeline_manage (self->pipeline, word, args, count, sent))
+        free (sent);
+}
+
 json_t *restore_request (struct restoring *self, const char *const *words)
 {
-    size_t count = 0;
     json_t *answer = NULL;
-    struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, RESTORE_COMMAND, &answer};
-    while (words[count + 1])
-        count++;
-    if (!pipeline_manage (self->pipeline, words[0], words + 1, count, sent))
-        free (sent);
+    send_call (self, (struct restore_call){self->line, RESTORE_COMMAND, &answer}, words[0],
+               words + 1, words_count (words + 1));
     pipeline_drain (self->pipeline);
     return answer;
 }
 
 void restore_count (struct restoring *self, enum restore_type type, bool existing)
 {
-    if (existing)
-        self->existing[type]++;
-    else
-        self->added[type]++;
+    int64_t *counts = existing ? self->existing : self->added;
+    counts[type]++;
 }
 
 // -- targets
@@ -309,20 +309,15 @@ static void send_plan (struct restoring *self, const char *text)
     size_t count = 1, size = strlen (text), at = 0;
     while (at < size && count < ZPLAN_MANAGE_ARGS_MAX) {
         size_t part = size - at < PART ? size - at : PART;
-        parts[count] = memory_new (part + 1);
-        memcpy (parts[count], text + at, part);
-        args[count] = parts[count];
+        args[count] = parts[count] = memory_copy (text + at, part);
         at += part;
         count++;
     }
-    struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, RESTORE_PLAN, NULL};
-    if (at < size) {
+    if (at < size)
         refuse_record (self, "plan: is too large to be restored; submit it again");
-        free (sent);
-    } else if (!pipeline_manage (self->pipeline, "restore", args, count, sent)) {
-        free (sent);
-    }
+    else
+        send_call (self, (struct restore_call){self->line, RESTORE_PLAN, NULL}, "restore", args,
+                   count);
     for (size_t i = 1; i < count; i++)
         free (parts[i]);
 }
@@ -330,12 +325,9 @@ static void send_plan (struct restoring *self, const char *text)
 static void check_plan_exists (struct restoring *self, json_int_t id)
 {
     char text[24];
-    const char *args[] = {text};
-    struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, RESTORE_CHECK, NULL};
     snprintf (text, sizeof text, "%" PRIx64, (uint64_t)id);
-    if (!pipeline_manage (self->pipeline, "message", args, 1, sent))
-        free (sent);
+    send_call (self, (struct restore_call){self->line, RESTORE_CHECK, NULL}, "message",
+               (const char *[]){text}, 1);
 }
 
 static void restore_plan (struct restoring *self, const json_t *record)

@@ -184,13 +184,12 @@ static void check_job (struct importing *self, struct crontab_job *job)
 
 static void report_remarks (const struct importing *self)
 {
-    char subject[REASON_MAX], text[REASON_MAX + 8];
+    char text[REASON_MAX + 8];
     for (size_t i = 0; i < self->crontab->remark_count; i++) {
         const struct crontab_remark *remark = &self->crontab->remarks[i];
-        snprintf (subject, sizeof subject, "%.150s:%d", self->file, remark->line);
         snprintf (text, sizeof text, "%s%s", remark->type == CRONTAB_NOTE ? "note: " : "",
                   remark->text.text);
-        complain (subject, span_text (text));
+        complain_line (self->file, remark->line, span_text (text));
     }
 }
 

@@ -118,6 +118,13 @@ int complain (const char *subject, struct span bytes)
     return EXIT_REFUSED;
 }
 
+void complain_line (const char *file, int64_t line, struct span bytes)
+{
+    char subject[180];
+    snprintf (subject, sizeof subject, "%.150s:%" PRId64, file, line);
+    complain (subject, bytes);
+}
+
 // -- JSON
 
 uint8_t *frame_bytes (const json_t *value, size_t *ret_size)

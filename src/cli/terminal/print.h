@@ -34,6 +34,9 @@ void write_argument (FILE *file, struct span bytes);
 // Returns EXIT_REFUSED.
 int complain (const char *subject, struct span bytes);
 
+// Print an error of a line of a file as complain does.
+void complain_line (const char *file, int64_t line, struct span bytes);
+
 // Decode a frame from the station's JSON, where it is a string or {"b64": "..."}. Free the bytes.
 // NULL, and size 0: it is no frame.
 uint8_t *frame_bytes (const json_t *value, size_t *ret_size);
