@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "desc.h"
-#include "entry_stored.h"
 #include "json.h"
 #include "nearest.h"
 #include "reason.h"

@@ -1,4 +1,6 @@
-#include "entry_stored.h"
+// Reads an entry in the form that the station stores: a plan of `zplan export` with its messages
+// and counters.
+#include "entry.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
-// The cells of a table of runs, for people; shared by history, logs and status.
+// Runs for people: the cells of a table, and what a run wrote, as the history keeps it.
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 // Write the name of the run's plan, or else its title, or else its id. Also takes a plan itself,
@@ -20,3 +21,16 @@ void write_run_number (FILE *out, const json_t *run);
 // Print a line about the run, and its output if the history has it. `label` writes what follows
 // its number, or is NULL.
 void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t *run));
+
+// Print the first and last bytes, between them a line with the number of bytes that were not kept,
+// and a newline at the end. On a terminal control characters are escaped.
+void output_print (FILE *file, const json_t *output);
+
+// Print the bytes of one frame, escaped on a terminal, without adding a newline. Returns whether
+// the last byte was a newline.
+bool output_print_frame (FILE *file, const json_t *frame);
+
+// Copy the last line that is not empty. Returns `out`; "" if there is none, or the output is not
+// text.
+enum { OUTPUT_LINE_SIZE = 256 };
+const char *output_last_line (const json_t *output, char out[OUTPUT_LINE_SIZE]);

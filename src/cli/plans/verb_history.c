@@ -10,7 +10,6 @@
 #include "only.h"
 #include "options.h"
 #include "outcomes.h"
-#include "output_print.h"
 #include "pages.h"
 #include "plan_ref.h"
 #include "print.h"

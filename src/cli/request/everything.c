@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "callback_rule.h"
-#include "everything_flows.h"
 #include "ident.h"
 #include "instant.h"
 #include "json.h"

@@ -49,5 +49,12 @@ void plan_export_progress (struct plan_export *self);
 // an error, because the file is then not a complete backup.
 int plan_export_report (const struct plan_export *self);
 
+// Write a record for each version of each flow, called flows before their callers, and report how
+// many runs are in progress: runs are not exported. `ret_count` gets the number of records,
+// `ret_unreadable` the number of versions and flows that the station could not read, which are
+// reported and omitted. Returns an exit code.
+int everything_flows (const struct cli *cli, struct zplan_client *client, int64_t *ret_count,
+                      int64_t *ret_unreadable);
+
 // Write everything to stdout. Returns an exit code.
 int everything_export (const struct cli *cli);

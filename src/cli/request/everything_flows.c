@@ -1,4 +1,5 @@
-#include "everything_flows.h"
+// Writes the definitions of flows, for `zplan export --everything`.
+#include "everything.h"
 
 #include <inttypes.h>
 #include <stdio.h>
