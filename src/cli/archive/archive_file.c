@@ -212,9 +212,7 @@ static int sync_folder_of (const char *file)
 struct archive *archive_open_file (const char *file, struct reason *reason)
 {
     struct archive *self = archive_new (file);
-    const char *slash = strrchr (file, '/');
-    const char *name = slash ? slash + 1 : file;
-    snprintf (self->name, sizeof self->name, "%.*s", NAME_SIZE - 1, name);
+    snprintf (self->name, sizeof self->name, "%.*s", NAME_SIZE - 1, basename (file));
     self->fd = open (file, OPEN_FLAGS, 0600);
     if (lock_and_read_file (self, reason)) {
         archive_close (&self);

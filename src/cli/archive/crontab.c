@@ -84,10 +84,7 @@ static struct span parse_word (struct crontab_reader *self)
 
 static char *copy_text (const char *from, const char *end)
 {
-    size_t size = (size_t)(end - from);
-    char *text = memory_copy (from, size);
-    text[size] = '\0';
-    return text;
+    return memory_copy (from, (size_t)(end - from));
 }
 
 // -- variables
@@ -346,7 +343,7 @@ static void parse_job (struct crontab_reader *self)
     struct crontab_job *job = &crontab->jobs[crontab->job_count++];
     const char *zone = variable_value (self, "CRON_TZ");
     *job = (struct crontab_job){.line = self->line, .times = times};
-    job->timezone = zone && *zone ? copy_text (zone, zone + strlen (zone)) : NULL;
+    job->timezone = zone && *zone ? memory_text (zone) : NULL;
     job->user = self->format == CRONTAB_SYSTEM ? copy_text (user, user_end) : NULL;
     job->command = memory_new ((size_t)(self->end - self->at) + 1);
     const char *percent = copy_command (self->at, self->end, job->command);
@@ -375,7 +372,6 @@ static void parse_line (struct crontab_reader *self)
 struct crontab *crontab_read (struct span text, enum crontab_format format)
 {
     struct crontab *crontab = memory_new (sizeof *crontab);
-    *crontab = (struct crontab){0};
     struct crontab_reader reader = {.crontab = crontab, .format = format};
     const char *at = text.size ? (const char *)text.data : "", *end = at + text.size;
     while (at < end) {

@@ -123,18 +123,23 @@ static void note_unchanged (struct plan_command *self, const char *id)
                       json_pack ("{s:s, s:s}", "id", id, "already", self->name));
 }
 
+static bool needs_no_change (const struct plan_command *self, const json_t *plan)
+{
+    int64_t state;
+    return json_get_integer (plan, "plan_state", 0, 31, &state) && self->wanted >> state & 1;
+}
+
 // The plan, if its state needs no change: then the station rejected the command with an
 // argument error only because nothing is left to do. Else NULL.
 static json_t *read_plan_in_wanted_state (struct plan_command *self, const char *id,
                                           const struct verdict *verdict)
 {
     struct verdict ignored;
-    int64_t state;
     if (verdict->status != ZERO_STATUS_MANAGE_ARG_ERROR_ID || !self->wanted)
         return NULL;
     json_t *plan = call_command_quietly (self->cli, self->client,
                                          (const char *[]){"message", id, NULL}, &ignored);
-    if (plan && json_get_integer (plan, "plan_state", 0, 31, &state) && self->wanted >> state & 1)
+    if (needs_no_change (self, plan))
         return plan;
     json_decref (plan);
     return NULL;
@@ -260,12 +265,6 @@ struct collecting {
     struct plan_ids *ids;
     bool dry_run;
 };
-
-static bool needs_no_change (const struct plan_command *command, const json_t *plan)
-{
-    int64_t state;
-    return json_get_integer (plan, "plan_state", 0, 31, &state) && command->wanted >> state & 1;
-}
 
 static bool handle_plan (void *owner, const json_t *plan)
 {
