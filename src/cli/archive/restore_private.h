@@ -5,11 +5,22 @@
 #include "pipeline.h"
 #include "progress.h"
 #include "restore.h"
-#include "seen_outcomes.h"
 
 enum restore_type { TARGETS, KINDS, LIMITS, FLOWS, OUTCOMES, PLANS, TYPES };
 
 extern const char *const restore_type_names[TYPES];
+
+// The set of outcomes that a station already has. Outcomes are compared by a hash of their content
+// without the number, which each station assigns itself. Memory: 24 bytes for each.
+struct seen_outcome {
+    uint64_t sums[2];
+    size_t left; // how many equal ones were not found yet
+};
+
+struct seen_outcomes {
+    struct seen_outcome *at; // owned; the user frees it
+    size_t count, room;
+};
 
 struct restoring {
     const struct cli *cli;
@@ -37,6 +48,9 @@ struct restoring {
 
 // Restore one line, whose number is self->line.
 void restore_line (struct restoring *self, const char *text);
+
+// Restore an outcome, with the next batch.
+void restore_outcome (struct restoring *self, const json_t *record);
 
 // Send the batched outcomes.
 void restore_send_outcomes (struct restoring *self);

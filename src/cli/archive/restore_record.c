@@ -8,13 +8,11 @@
 #include "everything.h"
 #include "json.h"
 #include "memory.h"
-#include "pages.h"
 #include "plan.h"
 #include "print.h"
 #include "restore_private.h"
 
-// Outcomes and bytes per request; bytes of a frame.
-enum { BATCH = 200, BATCH_BYTES = 400000, PART = 560 * 1024 };
+enum { PART = 560 * 1024 }; // bytes of a frame
 
 const char *const restore_type_names[TYPES] = {"target", "kind",    "limit",
                                                "flow",   "outcome", "plan"};
@@ -168,80 +166,6 @@ static void restore_kind (struct restoring *self, const json_t *record)
 static void restore_limit (struct restoring *self, const json_t *record)
 {
     restore_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
-}
-
-// -- outcomes
-
-static bool add_seen_page (struct pages *pages, const json_t *page)
-{
-    struct restoring *self = pages->owner;
-    size_t i;
-    const json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        seen_outcomes_add (&self->seen, run);
-    }
-    return true;
-}
-
-// Read which outcomes the station has, before the first is restored.
-static void read_seen_outcomes (struct restoring *self)
-{
-    struct pages pages = {.word = "history",
-                          .filter = json_object (),
-                          .room = INT64_MAX,
-                          .take = add_seen_page,
-                          .owner = self};
-    struct verdict verdict = pages_read (self->cli, self->client, &pages);
-    self->history_seen = true;
-    if (verdict.code != EXIT_DONE) {
-        self->failure = verdict;
-        self->stopped = true;
-        self->code = verdict.code;
-    }
-}
-
-void restore_send_outcomes (struct restoring *self)
-{
-    size_t count = json_array_size (self->runs);
-    if (count == 0 || self->stopped)
-        return;
-    json_t *object = json_pack ("{s:O}", "runs", self->runs), *answer = NULL;
-    char *text = json_write (object);
-    if (!self->restore->dry_run)
-        answer = restore_request (self, (const char *[]){"restore", "history", text, NULL});
-    if (answer || self->restore->dry_run)
-        self->added[OUTCOMES] += (int64_t)count;
-    else if (self->unknown)
-        complain (self->restore->name,
-                  span_text ("some outcomes may have been added: import again, which reads the "
-                             "history first, and adds the rest"));
-    json_decref (answer);
-    json_decref (object);
-    free (text);
-    json_array_clear (self->runs);
-    self->runs_bytes = 0;
-}
-
-static void restore_outcome (struct restoring *self, const json_t *record)
-{
-    json_t *run = json_object_get (record, "run");
-    if (!json_is_object (run)) {
-        refuse_record (self, "outcome: want run, an object");
-        return;
-    }
-    if (!self->history_seen)
-        read_seen_outcomes (self);
-    if (seen_outcomes_find (&self->seen, run)) {
-        restore_count (self, OUTCOMES, true);
-        return;
-    }
-    char *text = json_write (run);
-    self->runs_bytes += strlen (text);
-    free (text);
-    json_array_append (self->runs, run);
-    if (json_array_size (self->runs) == BATCH || self->runs_bytes > BATCH_BYTES)
-        restore_send_outcomes (self);
 }
 
 // -- plans
