@@ -74,12 +74,16 @@ static json_t *make_text (const struct making *self)
     return json_string (self->text);
 }
 
-// Make a number, or a string if the text is not a number: the member's check decides whether that
-// is valid.
-static json_t *make_number (const struct making *self)
+json_t *terms_number (const char *text)
 {
     int64_t number;
-    return number_parse (self->text, &number) ? json_integer (number) : make_text (self);
+    return text && number_parse (text, &number) ? json_integer (number) : json_string (text);
+}
+
+// The member's check decides whether a text that is not a number is valid.
+static json_t *make_number (const struct making *self)
+{
+    return terms_number (self->text);
 }
 
 static json_t *make_seconds (const struct making *self)

@@ -59,6 +59,9 @@ struct terms_reading {
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason);
 
+// A number, or a string if the text is not a number; NULL: the text is NULL.
+json_t *terms_number (const char *text);
+
 // Add a member if it is valid on its own. Takes ownership of the value. 0, or -1 with a reason that
 // begins with the member's option.
 int terms_put (json_t *members, const char *name, json_t *value, struct reason *reason);

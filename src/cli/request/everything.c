@@ -43,23 +43,27 @@ static bool has_masked_callback (const json_t *fields)
 
 // -- targets, kinds, limits
 
+// Send the command `what list`. NULL: reported, and `ret_code` is the exit code.
+static json_t *request_list (const struct everything_export *self, const char *what, int *ret_code)
+{
+    return call_command (self->cli, self->client, (const char *[]){what, "list", NULL}, NULL,
+                         ret_code);
+}
+
 static int write_targets (struct everything_export *self)
 {
     int code;
     size_t i;
-    json_t *target;
-    json_t *answer = call_command (self->cli, self->client,
-                                   (const char *[]){"station", "list", NULL}, NULL, &code);
+    json_t *target, *answer = request_list (self, "station", &code);
     json_array_foreach (json_object_get (answer, "stations"), i, target)
     {
-        static const char *const names[] = {"name", "origin", "text", "key"};
         if (span_is (field_text (target, "type"), "flow"))
             continue;
-        json_t *record = json_object ();
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (json_object_get (target, names[k]))
-                json_object_set (record, names[k], json_object_get (target, names[k]));
-        write_record ("target", record);
+        write_record ("target", json_pack ("{s:O*, s:O*, s:O*, s:O*}", "name",
+                                           json_object_get (target, "name"), "origin",
+                                           json_object_get (target, "origin"), "text",
+                                           json_object_get (target, "text"), "key",
+                                           json_object_get (target, "key")));
         self->targets++;
     }
     json_decref (answer);
@@ -70,9 +74,7 @@ static int write_kinds (struct everything_export *self)
 {
     int code;
     const char *name;
-    json_t *fields;
-    json_t *answer =
-        call_command (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
+    json_t *fields, *answer = request_list (self, "kind", &code);
     json_object_foreach (json_object_get (answer, "kinds"), name, fields)
     {
         self->plans.masked += has_masked_callback (fields);
@@ -88,13 +90,10 @@ static int write_limits (struct everything_export *self)
 {
     int code;
     const char *name;
-    json_t *limit;
-    json_t *answer = call_command (self->cli, self->client, (const char *[]){"limit", "list", NULL},
-                                   NULL, &code);
+    json_t *limit, *answer = request_list (self, "limit", &code);
     json_object_foreach (json_object_get (answer, "limits"), name, limit)
     {
-        const char *origin = json_string_value (json_object_get (limit, "origin"));
-        if (!origin || strcmp (origin, "set") != 0)
+        if (!span_is (field_text (limit, "origin"), "set"))
             continue;
         json_object_del (limit, "origin");
         write_record ("limit", json_pack ("{s:s, s:O}", "name", name, "limit", limit));
@@ -270,12 +269,11 @@ static int write_head (struct everything_export *self)
         call_command (self->cli, self->client, (const char *[]){"stats", NULL}, NULL, &code);
     if (!stats)
         return code;
-    int64_t now_ms = field_number (stats, "now_ms");
-    json_t *seconds = json_integer (now_ms / 1000);
-    json_t *record = json_pack ("{s:i, s:s, s:s}", "format", EVERYTHING_FORMAT, "written",
-                                time_rfc3339_text (seconds, now), "station", self->cli->connect);
-    json_object_set (record, "version", json_object_get (stats, "version"));
-    write_record ("everything", record);
+    json_t *seconds = json_integer (field_number (stats, "now_ms") / 1000);
+    write_record ("everything",
+                  json_pack ("{s:i, s:s, s:s, s:O*}", "format", EVERYTHING_FORMAT, "written",
+                             time_rfc3339_text (seconds, now), "station", self->cli->connect,
+                             "version", json_object_get (stats, "version")));
     json_decref (seconds);
     json_decref (stats);
     return EXIT_DONE;

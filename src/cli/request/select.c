@@ -5,7 +5,6 @@
 #include "only.h"
 #include "plan.h"
 #include "print.h"
-#include "settings.h"
 #include "when.h"
 
 #define NAME_OPTION(option, field)                                                                 \
@@ -69,38 +68,16 @@ static const char *wire_state (const char *state)
 
 static json_t *station_filter (const struct selection *selection)
 {
-    const struct {
-        const char *field, *text;
-    } fields[] = {{"station", selection->station},
-                  {"state", selection->state ? wire_state (selection->state) : NULL},
-                  {"type", selection->type},
-                  {"title", selection->title},
-                  {"kind", selection->kind},
-                  {"key", selection->key},
-                  {"group", selection->group},
-                  {"category", selection->category},
-                  {"flow_run", selection->flow_run},
-                  {"order", selection->order}};
-    const struct {
-        const char *field, *text;
-    } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};
-    json_t *filter = json_object ();
-    if (selection->dead && !selection->state) // plans with such a verdict are in no other state
-        json_object_set_new (filter, "state", json_string ("error"));
-    if (selection->held)
-        json_object_set_new (filter, "held", json_true ());
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].text)
-            json_object_set_new (filter, fields[i].field, json_string (fields[i].text));
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
-        int64_t number;
-        if (owners[i].text)
-            json_object_set_new (filter, owners[i].field,
-                                 number_parse (owners[i].text, &number)
-                                     ? json_integer (number)
-                                     : json_string (owners[i].text));
-    }
-    return filter;
+    const char *state = selection->state;
+    if (selection->dead && !state) // plans with such a verdict are in no other state
+        state = "error";
+    return json_pack (
+        "{s:s*, s:o*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:o*, s:o*}", "state",
+        state ? wire_state (state) : NULL, "held", selection->held ? json_true () : NULL, "station",
+        selection->station, "type", selection->type, "title", selection->title, "kind",
+        selection->kind, "key", selection->key, "group", selection->group, "category",
+        selection->category, "flow_run", selection->flow_run, "order", selection->order, "tenant",
+        terms_number (selection->tenant), "creator", terms_number (selection->creator));
 }
 
 static bool filters_on_client (const struct selection *selection)
