@@ -78,6 +78,14 @@ static void drop_progress (json_t *object, json_t *spec)
         json_object_del (spec, "plan_repet");
 }
 
+// Remove a member of the object. Returns it, owned by the caller; NULL: there is none.
+static json_t *take_member (json_t *object, const char *name)
+{
+    json_t *value = json_incref (json_object_get (object, name));
+    json_object_del (object, name);
+    return value;
+}
+
 // Convert the object to the flat form, in place; without `spec`, `args` and `frames` it is not
 // changed. 0, or -1 with a reason.
 static int entry_flatten (json_t *object, struct reason *reason)
@@ -86,34 +94,28 @@ static int entry_flatten (json_t *object, struct reason *reason)
     json_t *value, *frame;
     size_t i;
     int rc = 0;
-    json_t *spec = json_incref (json_object_get (object, "spec"));
-    json_t *frames = json_incref (json_object_get (object, "frames"));
+    json_t *spec = take_member (object, "spec"), *frames = take_member (object, "frames");
     if (spec)
         drop_progress (object, spec);
     if (frames) { // `command` and `args` only repeat them
         json_object_del (object, "command");
         json_object_del (object, "args");
     }
-    json_t *args = json_incref (json_object_get (object, "args"));
-    json_object_del (object, "spec");
-    json_object_del (object, "frames");
-    json_object_del (object, "args");
+    json_t *args = take_member (object, "args");
     if ((spec && !json_is_object (spec)) || (frames && !json_is_array (frames)) ||
-        (args && !json_is_array (args))) {
-        reason_set (reason, "want spec as an object, frames and args as arrays");
-        rc = -1;
-    }
-    json_t *all = args && rc == 0 ? json_copy (args) : json_array ();
+        (args && !json_is_array (args)))
+        rc = reason_set (reason, "want spec as an object, frames and args as arrays");
+    args = args ? args : json_array ();
     json_object_foreach (spec, name, value)
     {
         // The flat form uses the names of options.
         const char *field = strcmp (name, "key") == 0 ? "name" : name;
         rc = rc ? rc : set_member (object, field, value, reason);
     }
-    json_array_foreach (frames, i, frame) rc = rc ? rc : flatten_frame (object, frame, all, reason);
-    if (rc == 0 && json_array_size (all) > 0)
-        rc = set_member (object, "arg", all, reason);
-    json_decref (all);
+    json_array_foreach (frames, i, frame) rc =
+        rc ? rc : flatten_frame (object, frame, args, reason);
+    if (rc == 0 && json_array_size (args) > 0)
+        rc = set_member (object, "arg", args, reason);
     json_decref (spec);
     json_decref (frames);
     json_decref (args);
@@ -319,10 +321,8 @@ static int read_option_line (json_t *object, struct entry_zone zone, int64_t now
         line.order.words.timezone = zone.name;
     rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone.zone, now_us);
     zone_destroy (&own);
-    if (rc == 0 && !line.order.command && !line.order.publish_title && !line.order.flow) {
-        reason_set (reason, "command: must be given (or publish_title, for pub targets)");
-        rc = -1;
-    }
+    if (rc == 0 && !line.order.command && !line.order.publish_title && !line.order.flow)
+        rc = reason_set (reason, "command: must be given (or publish_title, for pub targets)");
     if (rc == 0) {
         ret->plan = json_write (line.plan);
         ret->station = line.order.station;
@@ -341,14 +341,12 @@ int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct e
     int rc = read_id (object, ret, reason);
     if (rc == 0 && json_object_get (object, "messages"))
         rc = entry_read_stored (object, zone.zone, now_us, ret, reason);
-    else if (rc == 0 && entry_flatten (object, reason))
-        rc = -1;
     else if (rc == 0)
-        rc = read_option_line (object, zone, now_us, ret, reason);
-    if (rc == 0 && !ret->station) {
-        reason_set (reason, "station: must be given");
-        rc = -1;
-    }
+        rc = entry_flatten (object, reason) || read_option_line (object, zone, now_us, ret, reason)
+                 ? -1
+                 : 0;
+    if (rc == 0 && !ret->station)
+        rc = reason_set (reason, "station: must be given");
     if (rc)
         entry_clear (ret);
     return rc;
