@@ -94,11 +94,6 @@ void archive_close (struct archive **self)
 
 // -- existing outcomes
 
-static int compare_keys (const void *a, const void *b)
-{
-    return outcome_key_compare (a, b);
-}
-
 static void add_key (struct archive *self, const struct outcome_key *key)
 {
     self->keys = memory_grow (self->keys, self->count, &self->room, sizeof *self->keys);
@@ -171,7 +166,7 @@ static int read_file (struct archive *self, struct reason *reason)
     int done = read_lines (self, file, reason);
     fclose (file);
     if (self->count)
-        qsort (self->keys, self->count, sizeof *self->keys, compare_keys);
+        qsort (self->keys, self->count, sizeof *self->keys, outcome_key_compare);
     return done;
 }
 
@@ -255,7 +250,8 @@ int archive_open_month (struct archive *self, int64_t ended_ms, struct reason *r
 
 bool archive_has (const struct archive *self, const struct outcome_key *key)
 {
-    return self->count && bsearch (key, self->keys, self->count, sizeof *self->keys, compare_keys);
+    return self->count &&
+           bsearch (key, self->keys, self->count, sizeof *self->keys, outcome_key_compare);
 }
 
 int archive_append (struct archive *self, struct span lines, struct reason *reason)

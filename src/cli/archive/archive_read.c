@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 // The position of a wanted outcome.
 struct archive_place {
-    struct outcome_key key;
+    struct outcome_key key; // first, for outcome_key_compare
     off_t at;
     size_t size;
 };
@@ -32,23 +33,11 @@ static int set_read_error (const char *path, struct reason *reason)
     return reason_set (reason, "%s: %s", path, strerror (errno));
 }
 
-static int compare_places (const void *a, const void *b)
-{
-    const struct archive_place *one = a, *other = b;
-    return outcome_key_compare (&one->key, &other->key);
-}
-
 static void report_broken (struct archive_reading *self, const char *name, int64_t number)
 {
     self->broken++;
     if (!self->quiet)
         fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name, number);
-}
-
-static void add_place (struct places *places, const struct archive_place *place)
-{
-    places->rows = memory_grow (places->rows, places->count, &places->room, sizeof *places->rows);
-    places->rows[places->count++] = *place;
 }
 
 // Find the wanted outcomes. A last line without a newline is broken, unless another process is just
@@ -65,10 +54,13 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
         json_t *run = line == ARCHIVE_LONG ? NULL : outcome_read (text, &place.key);
         bool is_written =
             !run && line == ARCHIVE_TORN && flock (fileno (file), LOCK_SH | LOCK_NB) != 0;
-        if (run && self->wants (self->owner, run))
-            add_place (places, &place);
-        else if (!run && !is_written)
+        if (run && self->wants (self->owner, run)) {
+            places->rows =
+                memory_grow (places->rows, places->count, &places->room, sizeof *places->rows);
+            places->rows[places->count++] = place;
+        } else if (!run && !is_written) {
             report_broken (self, name, lines->number);
+        }
         json_decref (run);
     }
     free (lines);
@@ -97,42 +89,33 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
     struct places places = {0};
     struct stat about;
     FILE *file = fd < 0 || fstat (fd, &about) ? NULL : fdopen (fd, "r");
-    if (file && !S_ISREG (about.st_mode)) {
+    if (!file)
+        return set_read_error (name, reason);
+    if (!S_ISREG (about.st_mode)) {
         errno = EINVAL;
         fclose (file);
         return set_read_error (name, reason);
     }
-    if (!file)
-        return set_read_error (name, reason);
     find_places (self, file, name, &places);
     bool read = !ferror (file);
     if (places.count)
-        qsort (places.rows, places.count, sizeof *places.rows, compare_places);
+        qsort (places.rows, places.count, sizeof *places.rows, outcome_key_compare);
     bool going = take_places (self, fd, &places);
     free (places.rows);
     fclose (file);
     return !read ? set_read_error (name, reason) : going;
 }
 
-// Whether the name has the form history-YYYY-MM.ndjson.
 static int is_month_file (const struct dirent *entry)
 {
-    const char *form = "history-####-##.ndjson", *name = entry->d_name;
-    for (; *form && *name; form++, name++)
-        if (*form == '#' ? *name < '0' || *name > '9' : *name != *form)
-            return 0;
-    return !*form && !*name;
-}
-
-static int compare_names (const struct dirent **a, const struct dirent **b)
-{
-    return strcmp ((*a)->d_name, (*b)->d_name);
+    static const char form[] = "history-[0-9][0-9][0-9][0-9]-[0-9][0-9].ndjson";
+    return fnmatch (form, entry->d_name, 0) == 0;
 }
 
 static int read_folder (struct archive_reading *self, struct reason *reason)
 {
     struct dirent **months;
-    int count = scandir (self->path, &months, is_month_file, compare_names);
+    int count = scandir (self->path, &months, is_month_file, alphasort);
     int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int going = folder < 0 ? set_read_error (self->path, reason) : 1;
     for (int i = 0; i < count; i++) {

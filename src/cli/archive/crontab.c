@@ -118,8 +118,9 @@ static bool is_shell_name (const char *name)
     return size > 0 && !name[size] && !isdigit ((unsigned char)*name);
 }
 
-// Set a variable for the next lines. Takes ownership of `name` and `value`.
-static void set_variable (struct crontab_reader *self, const char *at, char *name, char *value)
+// Set a variable for the next lines.
+static void set_variable (struct crontab_reader *self, const char *at, const char *name,
+                          const char *value)
 {
     for (size_t i = 0; i < sizeof ignored_variables / sizeof *ignored_variables; i++) {
         if (strcmp (ignored_variables[i].name, name) != 0)
@@ -128,33 +129,27 @@ static void set_variable (struct crontab_reader *self, const char *at, char *nam
         reason_set (&reason, "%s is not kept: %s", name, ignored_variables[i].instead);
         if (*value) // MAILTO="" turns cron's mail off
             crontab_remark (self->crontab, self->line, CRONTAB_NOTE, reason.text);
-        free (name);
-        free (value);
         return;
     }
-    size_t size = strlen (name) + strlen (value);
+    size_t size = strlen (name) + strlen (value), i = 0;
     if (!is_shell_name (name) || self->variable_bytes + size > CRONTAB_VARIABLES_MAX) {
         reject_column (self, at,
                        is_shell_name (name) ? "want at most 16 KiB of variables"
                                             : "want a variable's name of letters, digits and _");
-        free (name);
-        free (value);
         return;
     }
     self->variable_bytes += size;
-    for (size_t i = 0; i < self->variable_count; i++) {
-        struct crontab_variable *variable = &self->variables[i];
-        if (strcmp (variable->name, name) != 0)
-            continue;
-        self->variable_bytes -= strlen (variable->name) + strlen (variable->value);
-        free (variable->value);
-        variable->value = value;
-        free (name);
-        return;
+    while (i < self->variable_count && strcmp (self->variables[i].name, name) != 0)
+        i++;
+    if (i < self->variable_count) {
+        self->variable_bytes -= strlen (name) + strlen (self->variables[i].value);
+        free (self->variables[i].value);
+    } else {
+        self->variables =
+            memory_resize (self->variables, ++self->variable_count * sizeof *self->variables);
+        self->variables[i].name = memory_text (name);
     }
-    self->variables =
-        memory_resize (self->variables, (self->variable_count + 1) * sizeof *self->variables);
-    self->variables[self->variable_count++] = (struct crontab_variable){name, value};
+    self->variables[i].value = memory_text (value);
 }
 
 // Read "NAME = value", each possibly in quotes. False: not such a line, and the cursor is
@@ -181,15 +176,17 @@ static bool parse_variable (struct crontab_reader *self)
         end--;
     const char *begin = self->at;
     char *value = parse_quoted (self);
-    if (value)
+    bool in_quotes = value != NULL;
+    if (in_quotes)
         skip_blanks (self);
-    if (value && self->at < end) {
+    else
+        value = copy_text (begin, end);
+    if (in_quotes && self->at < end)
         reject_column (self, self->at, "want nothing behind the quote");
-        free (name);
-        free (value);
-    } else {
-        set_variable (self, from, name, value ? value : copy_text (begin, end));
-    }
+    else
+        set_variable (self, from, name, value);
+    free (name);
+    free (value);
     return true;
 }
 

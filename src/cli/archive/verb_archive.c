@@ -74,6 +74,7 @@ struct moving {
     int64_t before_ms;            // only runs that ended earlier, Unix milliseconds
     struct outcome_key stop;      // the first entry that is not moved
     char epoch[64];               // the history's epoch, which must not change
+    int64_t left;                 // outcomes that the last request wanted, but did not get
     int trouble;                  // the exit code of a reported error; else EXIT_DONE
     char *lines;                  // the batch: outcomes that the file does not have yet
     size_t size;
@@ -226,7 +227,7 @@ static bool skip_kept (struct pages *pages, const json_t *page)
 
 // Read pages of the history with `take`, at most `room` outcomes.
 static int read_pages (struct moving *self, bool newest, int64_t room,
-                       bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
+                       bool (*take) (struct pages *pages, const json_t *page))
 {
     struct pages pages = {.word = "history",
                           .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->wanted->station,
@@ -236,7 +237,7 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
                           .take = take,
                           .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
-    *ret_left = pages.room;
+    self->left = pages.room;
     progress_clear (&self->progress);
     return self->trouble ? self->trouble : verdict_print (&verdict, NULL);
 }
@@ -247,7 +248,6 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
 static int find_stop (struct moving *self)
 {
     int code;
-    int64_t left;
     json_t *page = call_command (self->cli, self->client,
                                  (const char *[]){"history", "{\"newest\":true,\"limit\":1}", NULL},
                                  NULL, &code);
@@ -264,8 +264,8 @@ static int find_stop (struct moving *self)
     self->stop = (struct outcome_key){.seq = (uint64_t)last + 1};
     if (self->wanted->keep == 0)
         return EXIT_DONE;
-    code = read_pages (self, true, self->wanted->keep, skip_kept, &left);
-    if (left > 0) // there are fewer outcomes than --keep retains: none is moved
+    code = read_pages (self, true, self->wanted->keep, skip_kept);
+    if (self->left > 0) // there are fewer outcomes than --keep retains: none is moved
         self->stop = (struct outcome_key){0};
     return code;
 }
@@ -280,10 +280,9 @@ static bool note_found_run (struct pages *pages, const json_t *page)
 // Read --plan as a name if it is an id without runs.
 static int find_plan (struct moving *self)
 {
-    int64_t left;
     if (!self->wanted->plan || plan_ref_is_name (self->plan))
         return EXIT_DONE;
-    int code = read_pages (self, true, 1, note_found_run, &left);
+    int code = read_pages (self, true, 1, note_found_run);
     if (code == EXIT_DONE && !self->found)
         snprintf (self->plan, PLAN_REF_SIZE, "key:%s", self->plan_text);
     return code;
@@ -322,7 +321,6 @@ static void report_moved (const struct moving *self, const char *where)
 // station without this command, before anything is written.
 static int move_outcomes (struct moving *self)
 {
-    int64_t left;
     int code = find_plan (self);
     if (code == EXIT_DONE)
         code = find_stop (self);
@@ -332,7 +330,7 @@ static int move_outcomes (struct moving *self)
         return code;
     progress_start (&self->progress, "archive", PROGRESS_QUIET);
     self->progress.things = "outcomes";
-    code = read_pages (self, false, INT64_MAX, handle_page, &left);
+    code = read_pages (self, false, INT64_MAX, handle_page);
     if (code != EXIT_DONE || !move_batch (self))
         return code ? code : self->trouble;
     if (self->invalid == 0)

@@ -44,10 +44,12 @@ json_t *outcome_read (struct span line, struct outcome_key *ret)
     return NULL;
 }
 
-int outcome_key_compare (const struct outcome_key *a, const struct outcome_key *b)
+int outcome_key_compare (const void *a, const void *b)
 {
-    const uint64_t x[] = {(uint64_t)a->ended_ms, a->seq, a->sub, (uint64_t)a->exec_id};
-    const uint64_t y[] = {(uint64_t)b->ended_ms, b->seq, b->sub, (uint64_t)b->exec_id};
+    const struct outcome_key *one = a, *other = b;
+    const uint64_t x[] = {(uint64_t)one->ended_ms, one->seq, one->sub, (uint64_t)one->exec_id};
+    const uint64_t y[] = {(uint64_t)other->ended_ms, other->seq, other->sub,
+                          (uint64_t)other->exec_id};
     for (size_t i = 0; i < sizeof x / sizeof *x; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;

@@ -47,21 +47,6 @@ static void print_status (const json_t *status)
     write_coloured (stdout, colour, span_text (outcome_text (status, word)));
 }
 
-static void print_line (const struct zplan_result *result, const json_t *plan)
-{
-    char now[RFC3339_SIZE], nominal[WORD_SIZE];
-    display_refresh (); // times are relative to now
-    rfc3339_format (display_get ()->now, now);
-    printf ("%s ", now);
-    print_bytes (span_of (result->id, result->id_size));
-    print_between (" \"", span_of (result->title, result->title_size), "\" ");
-    json_t *status = json_integer (result->status);
-    print_status (status);
-    json_decref (status);
-    printf (" next %s ", next_word (plan, nominal));
-    print_between ("", without_newlines (result_text (result)), "\n");
-}
-
 // -- a result for programs
 
 static json_t *frames_of (const struct zplan_result *result)
@@ -95,10 +80,21 @@ static void print_object (const struct cli *cli, const struct zplan_result *resu
 
 void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan)
 {
-    if (cli->json)
+    char now[RFC3339_SIZE], nominal[WORD_SIZE];
+    if (cli->json) {
         print_object (cli, result, plan);
-    else
-        print_line (result, plan);
+        return;
+    }
+    display_refresh (); // times are relative to now
+    rfc3339_format (display_get ()->now, now);
+    printf ("%s ", now);
+    print_bytes (span_of (result->id, result->id_size));
+    print_between (" \"", span_of (result->title, result->title_size), "\" ");
+    json_t *status = json_integer (result->status);
+    print_status (status);
+    json_decref (status);
+    printf (" next %s ", next_word (plan, nominal));
+    print_between ("", without_newlines (result_text (result)), "\n");
 }
 
 // -- a run of the history
