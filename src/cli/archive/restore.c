@@ -53,15 +53,15 @@ static bool read_station_state (struct restoring *self)
     json_t *targets = restore_request (self, (const char *[]){"station", "list", NULL});
     json_t *kinds = targets ? restore_request (self, (const char *[]){"kind", "list", NULL}) : NULL;
     json_t *limits = kinds ? restore_request (self, (const char *[]){"limit", "list", NULL}) : NULL;
-    index_by_name (self->targets, json_object_get (targets, "stations"));
-    json_object_update (self->kinds, json_object_get (kinds, "kinds"));
+    index_by_name (self->known[TARGETS], json_object_get (targets, "stations"));
+    json_object_update (self->known[KINDS], json_object_get (kinds, "kinds"));
     json_object_foreach (json_object_get (limits, "limits"), name, limit)
     {
         const char *origin = json_string_value (json_object_get (limit, "origin"));
         if (origin && strcmp (origin, "set") != 0)
             continue; // from the settings: a limit that is set replaces it
         json_object_del (limit, "origin");
-        json_object_set (self->limits, name, limit);
+        json_object_set (self->known[LIMITS], name, limit);
     }
     bool known = limits != NULL;
     json_decref (targets);
@@ -147,10 +147,8 @@ int restore_file (const struct cli *cli, const struct restore *restore)
     struct restoring self = {.cli = cli, .restore = restore, .code = EXIT_DONE};
     self.client = call_open (cli, &code);
     self.pipeline = self.client ? pipeline_open (cli, restore_on_answer, &self, &code) : NULL;
-    self.targets = json_object ();
-    self.kinds = json_object ();
-    self.limits = json_object ();
-    self.flows = json_object ();
+    for (size_t i = 0; i < TYPES; i++)
+        self.known[i] = json_object ();
     self.missing = json_object ();
     self.runs = json_array ();
     if (self.pipeline) {
@@ -161,10 +159,8 @@ int restore_file (const struct cli *cli, const struct restore *restore)
         progress_clear (&self.progress);
         code = report_restore (&self);
     }
-    json_decref (self.targets);
-    json_decref (self.kinds);
-    json_decref (self.limits);
-    json_decref (self.flows);
+    for (size_t i = 0; i < TYPES; i++)
+        json_decref (self.known[i]);
     json_decref (self.missing);
     json_decref (self.runs);
     free (self.seen.at);

@@ -44,14 +44,14 @@ static json_t *request_version (struct restoring *self, const char *name, json_i
 // were found in the file, and this station's number for each version of the file.
 static json_t *restored_flow (struct restoring *self, const char *name)
 {
-    json_t *flow = json_object_get (self->flows, name);
+    json_t *flow = json_object_get (self->known[FLOWS], name);
     if (flow)
         return flow;
     json_t *known = request_version (self, name, 0),
            *versions = json_object_get (known, "versions");
     flow = json_pack ("{s:O?, s:I, s:i, s:{}}", "versions", versions, "use",
                       field_number (known, "use"), "found", 0, "numbers");
-    json_object_set_new (self->flows, name, flow);
+    json_object_set_new (self->known[FLOWS], name, flow);
     json_decref (known);
     return flow;
 }
@@ -135,6 +135,6 @@ void restore_flow_version (struct restoring *self, const json_t *record)
                          json_integer (here));
     if (!self->restore->dry_run)
         restore_use (self, name, flow, record, here);
-    json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
+    json_object_set (self->known[TARGETS], name, (json_t *)(uintptr_t)record);
     restore_count (self, FLOWS, existing);
 }

@@ -27,8 +27,9 @@ struct restoring {
     const struct restore *restore;
     struct zplan_client *client;
     struct pipeline *pipeline;
-    json_t *targets, *kinds, *limits; // the station's, by name
-    json_t *flows; // the file's: name -> its versions that were found or added (restore_flow.c)
+    // The station's objects of a type, by name; FLOWS: those of the file, with their versions that
+    // were found or added (restore_flow.c); empty for OUTCOMES and PLANS.
+    json_t *known[TYPES];
     struct seen_outcomes seen;
     bool history_seen; // the station's outcomes were read
     json_t *runs;      // outcomes to be sent with the next batch

@@ -99,7 +99,7 @@ static void restore_target (struct restoring *self, const json_t *record)
         refuse_record (self, "target: want name, text and origin");
         return;
     }
-    const json_t *known = json_object_get (self->targets, name);
+    const json_t *known = json_object_get (self->known[TARGETS], name);
     bool same = json_equal (json_object_get (known, "text"), json_object_get (record, "text"));
     if (known && (same || strcmp (origin, "added") != 0)) {
         restore_count (self, TARGETS, true);
@@ -119,7 +119,7 @@ static void restore_target (struct restoring *self, const json_t *record)
     if (!answer)
         return;
     json_decref (answer);
-    json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
+    json_object_set (self->known[TARGETS], name, (json_t *)(uintptr_t)record);
     restore_count (self, TARGETS, false);
     if (field_is_true (record, "key"))
         report_missing_key (self, name, text);
@@ -129,7 +129,7 @@ static void restore_target (struct restoring *self, const json_t *record)
 
 // Restore a record that consists of a name and an object.
 static void restore_named (struct restoring *self, const json_t *record, enum restore_type type,
-                           json_t *known, const char *const words[3])
+                           const char *const words[3])
 {
     const char *name = json_string_value (json_object_get (record, "name"));
     json_t *object = json_object_get (record, words[2]);
@@ -139,7 +139,7 @@ static void restore_named (struct restoring *self, const json_t *record, enum re
         refuse_record (self, text);
         return;
     }
-    const json_t *other = json_object_get (known, name);
+    const json_t *other = json_object_get (self->known[type], name);
     if (other && !json_equal (other, object)) {
         snprintf (text, sizeof text,
                   "%s: there is another one named %.100s; remove it, or leave it",
@@ -160,12 +160,12 @@ static void restore_named (struct restoring *self, const json_t *record, enum re
 
 static void restore_kind (struct restoring *self, const json_t *record)
 {
-    restore_named (self, record, KINDS, self->kinds, (const char *[]){"kind", "put", "fields"});
+    restore_named (self, record, KINDS, (const char *[]){"kind", "put", "fields"});
 }
 
 static void restore_limit (struct restoring *self, const json_t *record)
 {
-    restore_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
+    restore_named (self, record, LIMITS, (const char *[]){"limit", "set", "limit"});
 }
 
 // -- plans
@@ -263,7 +263,7 @@ static void restore_plan (struct restoring *self, const json_t *record)
         refuse_record (self, "plan: want an object with its station");
         return;
     }
-    if (!json_object_get (self->targets, target)) {
+    if (!json_object_get (self->known[TARGETS], target)) {
         json_int_t waits = field_number (self->missing, target);
         json_object_set_new (self->missing, target, json_integer (waits + 1));
         return;

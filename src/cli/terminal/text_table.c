@@ -208,11 +208,6 @@ void column_time_ms (FILE *out, const json_t *value)
     json_decref (seconds);
 }
 
-void column_frame (FILE *out, const json_t *value)
-{
-    write_frame (out, value);
-}
-
 void column_connected (FILE *out, const json_t *value)
 {
     fputs (json_is_true (value) ? "connected" : "away", out);
