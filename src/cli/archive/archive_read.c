@@ -14,7 +14,6 @@
 #include "archive_lines.h"
 #include "memory.h"
 #include "outcomes.h"
-#include "print.h"
 
 // The position of a wanted outcome.
 struct archive_place {

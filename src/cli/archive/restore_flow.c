@@ -1,13 +1,11 @@
 // The station assigns its own numbers to versions of flows, as older ones may have been removed.
 // The file has the versions of a flow in order, and they are found or added in this order.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codes.h"
 #include "flow_stored.h"
-#include "json.h"
 #include "print.h"
 #include "restore_private.h"
 

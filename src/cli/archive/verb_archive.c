@@ -65,9 +65,8 @@ enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 struct moving {
     const struct cli *cli;
     const struct archive_wanted *wanted;
-    const char *plan_text; // --plan as it was typed
-    char *plan;            // --plan in the form of plan_ref.h
-    bool found;            // a run of the plan was found
+    char plan[PLAN_REF_SIZE]; // --plan in the form of plan_ref.h; "": any
+    bool found;               // a run of the plan was found
     struct zplan_client *client;
     struct archive *archive;      // NULL: a dry run
     struct outcome_states states; // the selected states
@@ -231,7 +230,7 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
 {
     struct pages pages = {.word = "history",
                           .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->wanted->station,
-                                               "plan", self->wanted->plan, "newest",
+                                               "plan", *self->plan ? self->plan : NULL, "newest",
                                                newest ? json_true () : NULL),
                           .room = room,
                           .take = take,
@@ -280,11 +279,11 @@ static bool note_found_run (struct pages *pages, const json_t *page)
 // Read --plan as a name if it is an id without runs.
 static int find_plan (struct moving *self)
 {
-    if (!self->wanted->plan || plan_ref_is_name (self->plan))
+    if (!*self->plan || plan_ref_is_name (self->plan))
         return EXIT_DONE;
     int code = read_pages (self, true, 1, note_found_run);
     if (code == EXIT_DONE && !self->found)
-        snprintf (self->plan, PLAN_REF_SIZE, "key:%s", self->plan_text);
+        snprintf (self->plan, sizeof self->plan, "key:%s", self->wanted->plan);
     return code;
 }
 
@@ -362,18 +361,15 @@ static int run_archive (struct moving *self, const char *folder)
 
 // -- the options
 
-static int read_wanted (struct archive_wanted *wanted, int words, char plan[PLAN_REF_SIZE],
-                        struct moving *ret, struct reason *reason)
+static int read_wanted (const struct archive_wanted *wanted, int words, struct moving *ret,
+                        struct reason *reason)
 {
     struct duration age;
     ret->before_ms = INT64_MAX;
     if (words == (wanted->file != NULL))
         return reason_set (reason, "want either a folder or --to FILE");
-    ret->plan_text = wanted->plan;
-    if (wanted->plan && plan_ref_read (wanted->plan, plan, reason))
+    if (wanted->plan && plan_ref_read (wanted->plan, ret->plan, reason))
         return -1;
-    if (wanted->plan)
-        wanted->plan = plan;
     if (wanted->older_than) {
         if (when_duration ("--older-than", wanted->older_than, &age, reason))
             return -1;
@@ -397,10 +393,9 @@ int verb_archive (const struct cli *cli)
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    char plan[PLAN_REF_SIZE];
-    struct moving moving = {.cli = cli, .wanted = &wanted, .plan = plan};
+    struct moving moving = {.cli = cli, .wanted = &wanted};
     struct reason reason;
-    if (read_wanted (&wanted, count, plan, &moving, &reason))
+    if (read_wanted (&wanted, count, &moving, &reason))
         return usage_error (cli->argv[0], &reason);
     signal (SIGXFSZ, SIG_IGN); // at the file size limit, write fails instead
     return run_archive (&moving, count ? cli->argv[1] : NULL);

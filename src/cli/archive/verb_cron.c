@@ -1,7 +1,6 @@
 // zplan cron: imports the lines of a crontab as plans. A line is converted to the line of JSON that
 // `zplan add --from` reads, at the same line number, and submitted in the same way.
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include "call.h"
 #include "clock.h"
 #include "crontab.h"
-#include "json.h"
 #include "load.h"
 #include "memory.h"
 #include "only.h"

@@ -1,5 +1,4 @@
 // zplan export: writes plans with all that the station keeps of each, one per line.
-#include <stdio.h>
 
 #include "everything.h"
 #include "print.h"

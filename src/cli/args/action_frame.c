@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "expr.h"
-#include "json.h"
 #include "policy.h"
 #include "print.h"
 #include "vote_rule.h"

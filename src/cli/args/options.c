@@ -1,7 +1,6 @@
 #include "options.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 

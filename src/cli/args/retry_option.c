@@ -1,6 +1,5 @@
 #include "retry_option.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "duration.h"

@@ -1,8 +1,6 @@
 // Combines the options of a plan's times: one kind of time, and the options that apply to it.
 #include "when_kinds.h"
 
-#include <inttypes.h>
-
 #include "instant.h"
 #include "misses.h"
 #include "plan_frame.h"

@@ -7,7 +7,6 @@
 
 #include "instant.h"
 #include "nearest.h"
-#include "plan_frame.h"
 #include "settings.h"
 
 // Read a date as the base time, but not the start of 1970: 0 on the wire means that no time was

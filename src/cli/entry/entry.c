@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "desc.h"
 #include "json.h"
 #include "nearest.h"
 #include "reason.h"

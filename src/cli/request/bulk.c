@@ -1,7 +1,6 @@
 #include "bulk.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "codes.h"
 #include "ident.h"

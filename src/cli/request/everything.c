@@ -7,7 +7,6 @@
 
 #include "callback_rule.h"
 #include "ident.h"
-#include "instant.h"
 #include "json.h"
 #include "pages.h"
 #include "print.h"

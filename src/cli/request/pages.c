@@ -1,7 +1,5 @@
 #include "pages.h"
 
-#include "json.h"
-
 enum { PAGES_MAX = 10000000 };
 
 // Set the filter to the next page. False: there is none, or, with an error in `verdict`, the
