@@ -65,16 +65,11 @@ static bool take_seen (struct seen_outcomes *self, const json_t *run)
     return true;
 }
 
-static bool add_seen_page (struct pages *pages, const json_t *page)
+static bool add_seen (struct pages *pages, json_t *run)
 {
     struct seen_outcomes *seen = pages->owner;
-    size_t i;
-    const json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        seen->at = memory_grow (seen->at, seen->count, &seen->room, sizeof *seen->at);
-        seen->at[seen->count++] = sums_of (run);
-    }
+    seen->at = memory_grow (seen->at, seen->count, &seen->room, sizeof *seen->at);
+    seen->at[seen->count++] = sums_of (run);
     return true;
 }
 
@@ -84,7 +79,7 @@ static void read_seen_outcomes (struct restoring *self)
     struct pages pages = {.word = "history",
                           .filter = json_object (),
                           .room = INT64_MAX,
-                          .take = add_seen_page,
+                          .take_item = add_seen,
                           .owner = &self->seen};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     sort_seen (&self->seen);

@@ -171,13 +171,28 @@ static bool add_to_batch (struct moving *self, const json_t *run, const struct o
 
 // -- the pages
 
-static bool handle_run (struct moving *self, const json_t *run)
+static bool check_page (struct pages *pages, const json_t *page)
 {
+    struct moving *self = pages->owner;
+    if (!span_is (field_text (page, "epoch"), self->epoch))
+        return fail_move (self, "the station counts its results anew now: run it again");
+    if (!self->first)
+        self->first = field_number (page, "first");
+    return true;
+}
+
+static bool handle_run (struct pages *pages, json_t *run)
+{
+    struct moving *self = pages->owner;
     struct outcome_key key;
     if (!outcome_key_read (run, &key)) {
         self->invalid++;
         return true;
     }
+    if (!outcome_is_before (&key, &self->stop))
+        return false;
+    progress_share (&self->progress, (size_t)self->moved, (int64_t)key.seq - self->first,
+                    (int64_t)self->stop.seq - self->first);
     if (!outcome_matches (&self->states, run) || key.ended_ms >= self->before_ms)
         return true;
     if (self->archive)
@@ -186,54 +201,25 @@ static bool handle_run (struct moving *self, const json_t *run)
     return true;
 }
 
-static bool handle_page (struct pages *pages, const json_t *page)
-{
-    struct moving *self = pages->owner;
-    const char *epoch = json_string_value (json_object_get (page, "epoch"));
-    size_t i;
-    json_t *run;
-    if (!epoch || strcmp (epoch, self->epoch) != 0)
-        return fail_move (self, "the station counts its results anew now: run it again");
-    struct outcome_key key = {0};
-    if (!self->first)
-        self->first = field_number (page, "first");
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        bool more = !outcome_key_read (run, &key) || outcome_is_before (&key, &self->stop);
-        if (!more || !handle_run (self, run))
-            return false;
-    }
-    progress_share (&self->progress, (size_t)self->moved, (int64_t)key.seq - self->first,
-                    (int64_t)self->stop.seq - self->first);
-    return true;
-}
-
 // Skip the newest outcomes that --keep retains.
-static bool skip_kept (struct pages *pages, const json_t *page)
+static bool skip_kept (struct pages *pages, json_t *run)
 {
     struct moving *self = pages->owner;
-    size_t i;
-    json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        if (!outcome_matches (&self->states, run) || !outcome_key_read (run, &self->stop))
-            continue;
-        if (--pages->room == 0)
-            return false;
-    }
-    return true;
+    bool counts = outcome_matches (&self->states, run) && outcome_key_read (run, &self->stop);
+    return !counts || --pages->room > 0;
 }
 
-// Read pages of the history with `take`, at most `room` outcomes.
+// Read the history with `take_item`, at most `room` outcomes; the oldest first to move them.
 static int read_pages (struct moving *self, bool newest, int64_t room,
-                       bool (*take) (struct pages *pages, const json_t *page))
+                       bool (*take_item) (struct pages *pages, json_t *run))
 {
     struct pages pages = {.word = "history",
                           .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->wanted->station,
                                                "plan", *self->plan ? self->plan : NULL, "newest",
                                                newest ? json_true () : NULL),
                           .room = room,
-                          .take = take,
+                          .take = newest ? NULL : check_page,
+                          .take_item = take_item,
                           .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     self->left = pages.room;
@@ -269,11 +255,11 @@ static int find_stop (struct moving *self)
     return code;
 }
 
-static bool note_found_run (struct pages *pages, const json_t *page)
+static bool note_found_run (struct pages *pages, json_t *run)
 {
     struct moving *self = pages->owner;
-    self->found = json_array_size (json_object_get (page, "runs")) > 0;
-    return !self->found;
+    self->found = run != NULL;
+    return false;
 }
 
 // Read --plan as a name if it is an id without runs.
@@ -329,7 +315,7 @@ static int move_outcomes (struct moving *self)
         return code;
     progress_start (&self->progress, "archive", PROGRESS_QUIET);
     self->progress.things = "outcomes";
-    code = read_pages (self, false, INT64_MAX, handle_page);
+    code = read_pages (self, false, INT64_MAX, handle_run);
     if (code != EXIT_DONE || !move_batch (self))
         return code ? code : self->trouble;
     if (self->invalid == 0)

@@ -109,21 +109,16 @@ static int write_flows (struct everything_export *self)
 
 // -- history
 
-static bool handle_runs (struct pages *pages, const json_t *page)
+static bool handle_run (struct pages *pages, json_t *run)
 {
     struct everything_export *self = pages->owner;
-    size_t i;
-    json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        const char *entry = json_string_value (json_object_get (run, "entry"));
-        if (entry)
-            snprintf (self->last, sizeof self->last, "%s", entry);
-        json_object_del (run, "entry");
-        json_object_del (run, "seq");
-        write_record ("outcome", json_pack ("{s:O}", "run", run));
-        self->plans.others++;
-    }
+    const char *entry = json_string_value (json_object_get (run, "entry"));
+    if (entry)
+        snprintf (self->last, sizeof self->last, "%s", entry);
+    json_object_del (run, "entry");
+    json_object_del (run, "seq");
+    write_record ("outcome", json_pack ("{s:O}", "run", run));
+    self->plans.others++;
     plan_export_progress (&self->plans);
     return true;
 }
@@ -135,7 +130,7 @@ static int write_history (struct everything_export *self)
         .word = "history",
         .filter = json_pack ("{sb ss*}", "output", 1, "after", *self->last ? self->last : NULL),
         .room = INT64_MAX,
-        .take = handle_runs,
+        .take_item = handle_run,
         .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     return verdict_print (&verdict, NULL);
@@ -231,17 +226,10 @@ static void write_plan (json_t *plan)
     write_record ("plan", json_pack ("{s:o}", "plan", plan));
 }
 
-static bool handle_plans (struct pages *pages, const json_t *page)
+static bool handle_plan (struct pages *pages, json_t *plan)
 {
     struct everything_export *self = pages->owner;
-    size_t i;
-    const json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan)
-    {
-        if (!plan_export_add (&self->plans, plan) || self->plans.trouble.code != EXIT_DONE)
-            return false;
-    }
-    return true;
+    return plan_export_add (&self->plans, plan) && self->plans.trouble.code == EXIT_DONE;
 }
 
 static int write_plans (struct everything_export *self)
@@ -249,7 +237,7 @@ static int write_plans (struct everything_export *self)
     struct pages pages = {.word = "list",
                           .filter = json_object (),
                           .room = INT64_MAX,
-                          .take = handle_plans,
+                          .take_item = handle_plan,
                           .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     if (verdict.code == EXIT_DONE && self->plans.trouble.code == EXIT_DONE)

@@ -6,20 +6,12 @@
 #include "pages.h"
 #include "plan_ref.h"
 
-static bool handle_runs (struct pages *self, const json_t *page)
+static bool handle_run (struct pages *self, json_t *run)
 {
-    json_t *found = self->owner;
-    size_t i;
-    json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        if (json_integer_value (json_object_get (run, "status")) == ZERO_STATUS_MISSED_ID)
-            continue;
-        json_array_insert (found, 0, run);
-        if (--self->room == 0)
-            return false;
-    }
-    return true;
+    if (json_integer_value (json_object_get (run, "status")) == ZERO_STATUS_MISSED_ID)
+        return true;
+    json_array_insert (self->owner, 0, run);
+    return --self->room > 0;
 }
 
 static json_t *request_output_runs (const struct cli *cli, struct zplan_client *client,
@@ -30,7 +22,7 @@ static json_t *request_output_runs (const struct cli *cli, struct zplan_client *
                           .filter =
                               json_pack ("{ss sb sb}", "plan", plan, "output", 1, "newest", 1),
                           .room = count,
-                          .take = handle_runs,
+                          .take_item = handle_run,
                           .owner = found};
     struct verdict verdict = pages_read (cli, client, &pages);
     *ret_code = verdict_print (&verdict, NULL);

@@ -20,6 +20,20 @@ static bool pages_advance (struct pages *self, const json_t *page, struct verdic
     return true;
 }
 
+// Pass a page on. False: stop.
+static bool take_page (struct pages *self, const json_t *page)
+{
+    size_t i;
+    json_t *item;
+    const char *items = strcmp (self->word, "list") == 0 ? "plans" : "runs";
+    bool more = !self->take || self->take (self, page);
+    json_array_foreach (json_object_get (page, items), i, item)
+    {
+        more = more && (!self->take_item || self->take_item (self, item));
+    }
+    return more;
+}
+
 static struct verdict read_all_pages (const struct cli *cli, struct zplan_client *client,
                                       struct pages *self)
 {
@@ -30,7 +44,7 @@ static struct verdict read_all_pages (const struct cli *cli, struct zplan_client
         json_object_set_new (self->filter, "limit", json_integer (limit));
         json_t *page =
             call_with_filter (cli, client, self->word, json_incref (self->filter), &verdict);
-        bool more = page && self->take (self, page) && self->room > 0 &&
+        bool more = page && take_page (self, page) && self->room > 0 &&
                     pages_advance (self, page, &verdict);
         json_decref (page);
         if (!more)

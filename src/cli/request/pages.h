@@ -13,9 +13,11 @@ struct pages {
     json_t *filter;   // pages_read takes ownership, and sets `after` and `limit` in it
     int64_t room;     // items still wanted: `take` decrements it
     int64_t size;     // items per request; 0 = PAGE_SIZE
-    // Called with each page, an object. Returns false to stop.
+    // Called with each page, an object, and with each of its plans or runs; one of them may be
+    // NULL. They return false to stop.
     bool (*take) (struct pages *self, const json_t *page);
-    void *owner; // for `take`
+    bool (*take_item) (struct pages *self, json_t *item);
+    void *owner; // for these
 };
 
 // Read pages up to the last one, until `room` is 0, or until `take` returns false.

@@ -101,20 +101,15 @@ static bool matches_filters (const struct selection *selection, const json_t *pl
     return !selection->verdict || strcmp (word, selection->verdict) == 0;
 }
 
-static bool handle_page (struct pages *pages, const json_t *page)
+static bool handle_plan (struct pages *pages, json_t *plan)
 {
     struct selection_walk *walk = pages->owner;
     struct selected *selected = &walk->selected;
-    size_t i;
-    json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan)
-    {
-        if (!matches_filters (walk->selection, plan))
-            continue;
-        if (selected->room == 0 || !selected->take (selected->owner, plan))
-            return false;
-        selected->room--;
-    }
+    if (!matches_filters (walk->selection, plan))
+        return true;
+    if (selected->room == 0 || !selected->take (selected->owner, plan))
+        return false;
+    selected->room--;
     pages->room = filters_on_client (walk->selection) ? pages->room : selected->room;
     return selected->room > 0;
 }
@@ -126,7 +121,7 @@ struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
     struct pages pages = {.word = "list",
                           .filter = station_filter (selection),
                           .room = filters_on_client (selection) ? INT64_MAX : selected->room,
-                          .take = handle_page,
+                          .take_item = handle_plan,
                           .owner = &walk};
     struct verdict verdict = pages_read (cli, client, &pages);
     if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)
