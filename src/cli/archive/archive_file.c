@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive_lines.h"
+#include "archive_read.h"
 #include "civil.h"
 #include "memory.h"
 #include "outcomes.h"
@@ -126,12 +126,11 @@ static int repair_line (struct archive *self, const struct archive_lines *lines,
 // Read the file. If its first line is not an outcome, it is not an archive, and is not changed.
 static int read_lines (struct archive *self, FILE *file, struct reason *reason)
 {
-    struct archive_lines *lines = memory_new (sizeof *lines);
+    struct archive_lines *lines = archive_lines_new (file);
     struct outcome_key key;
     struct span text;
     enum archive_line line;
     int done = 0;
-    archive_lines_start (lines, file);
     while (done == 0 && (line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
         bool begins = text.size && text.data[0] == '{';
         if (line == ARCHIVE_WHOLE && is_outcome (text, &key)) {

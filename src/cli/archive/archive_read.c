@@ -11,9 +11,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive_lines.h"
 #include "memory.h"
 #include "outcomes.h"
+
+// -- the lines of a file
+
+struct archive_lines *archive_lines_new (FILE *file)
+{
+    struct archive_lines *self = memory_new (sizeof *self);
+    rewind (file);
+    self->file = file;
+    return self;
+}
+
+enum archive_line archive_lines_next (struct archive_lines *self, struct span *ret)
+{
+    size_t size = 0;
+    int byte;
+    while ((byte = getc_unlocked (self->file)) != EOF && byte != '\n') {
+        if (size < sizeof self->text)
+            self->text[size] = (char)byte;
+        size++;
+    }
+    if (byte == EOF && size == 0)
+        return ARCHIVE_END;
+    self->number++;
+    self->at = self->next;
+    self->next += (off_t)size + (byte == '\n');
+    *ret = size <= sizeof self->text ? span_of (self->text, size) : (struct span){0};
+    if (byte == EOF)
+        return ARCHIVE_TORN;
+    return size <= sizeof self->text ? ARCHIVE_WHOLE : ARCHIVE_LONG;
+}
+
+// -- the outcomes of a file
 
 // The position of a wanted outcome.
 struct archive_place {
@@ -44,10 +75,9 @@ static void report_broken (struct archive_reading *self, const char *name, int64
 static void find_places (struct archive_reading *self, FILE *file, const char *name,
                          struct places *places)
 {
-    struct archive_lines *lines = memory_new (sizeof *lines);
+    struct archive_lines *lines = archive_lines_new (file);
     struct span text;
     enum archive_line line;
-    archive_lines_start (lines, file);
     while ((line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
         struct archive_place place = {.at = lines->at, .size = text.size};
         json_t *run = line == ARCHIVE_LONG ? NULL : outcome_read (text, &place.key);

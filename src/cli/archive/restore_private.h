@@ -1,10 +1,19 @@
-// Shared by the restore*.c files only.
+// Restores what `zplan export --everything` wrote: shared by verb_import.c and the restore_*.c
+// files only.
 #pragma once
 
 #include "call.h"
 #include "pipeline.h"
 #include "progress.h"
-#include "restore.h"
+
+struct restore {
+    const char *name;  // the file's name, for messages
+    FILE *file;        // borrowed; its first line was read already
+    const char *first; // the first line of `file`
+    bool hold;         // keep the plans paused, marked as held
+    bool dry_run;      // only report what would be done
+    bool stop_on_error;
+};
 
 enum restore_type { TARGETS, KINDS, LIMITS, FLOWS, OUTCOMES, PLANS, TYPES };
 
