@@ -353,8 +353,6 @@ static void parse_job (struct crontab_reader *self)
 
 static void parse_line (struct crontab_reader *self)
 {
-    if (self->end > self->start && self->end[-1] == '\r')
-        self->end--;
     self->at = self->start;
     skip_blanks (self);
     if (self->at == self->end || *self->at == '#')
@@ -370,18 +368,14 @@ struct crontab *crontab_read (struct span text, enum crontab_format format)
 {
     struct crontab *crontab = memory_new (sizeof *crontab);
     struct crontab_reader reader = {.crontab = crontab, .format = format};
-    const char *at = text.size ? (const char *)text.data : "", *end = at + text.size;
-    while (at < end) {
-        const char *newline = memchr (at, '\n', (size_t)(end - at));
+    while (text.size && !crontab->cut) {
+        struct span line = span_take_line (&text);
         reader.line++;
-        reader.start = at;
-        reader.end = newline ? newline : end;
-        if (crontab->remark_count >= CRONTAB_REMARKS_MAX) {
-            crontab->cut = true;
-            break;
-        }
-        parse_line (&reader);
-        at = newline ? newline + 1 : end;
+        reader.start = (const char *)line.data;
+        reader.end = reader.start + line.size;
+        crontab->cut = crontab->remark_count >= CRONTAB_REMARKS_MAX;
+        if (!crontab->cut)
+            parse_line (&reader);
     }
     for (size_t i = 0; i < reader.variable_count; i++) {
         free (reader.variables[i].name);

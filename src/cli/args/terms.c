@@ -220,11 +220,10 @@ static int put_on_failure (const struct terms *terms, const struct terms_reading
         return reason_set (reason, "--on-failure-target: goes with --on-failure only");
     if (reading->use == TERMS_CHANGED && strcmp (terms->on_failure, "-") == 0)
         return json_object_set_new (members, "on_failure", json_null ());
-    json_t *call = json_object ();
-    json_object_set_new (call, "command", json_string (terms->on_failure));
-    if (terms->on_failure_target)
-        json_object_set_new (call, "station", json_string (terms->on_failure_target));
-    return terms_put (members, "on_failure", call, reason);
+    return terms_put (members, "on_failure",
+                      json_pack ("{s:s, s:s*}", "command", terms->on_failure, "station",
+                                 terms->on_failure_target),
+                      reason);
 }
 
 // Make the member `callback` from three options.
@@ -233,11 +232,11 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
 {
     static const char *const ends[] = {"success", "error"};
     const char *on = terms->callback_on;
-    if (!terms->callback) {
-        if (on || terms->secret)
-            reason_set (reason, "%s: goes with --callback only", on ? "--callback-on" : "--secret");
-        return on || terms->secret ? -1 : 0;
-    }
+    if (!terms->callback && (on || terms->secret))
+        return reason_set (reason, "%s: goes with --callback only",
+                           on ? "--callback-on" : "--secret");
+    if (!terms->callback)
+        return 0;
     if (reading->use == TERMS_CHANGED && strcmp (terms->callback, "-") == 0)
         return json_object_set_new (members, "callback", json_null ());
     if (on && strcmp (on, ends[0]) != 0 && strcmp (on, ends[1]) != 0)
@@ -262,8 +261,6 @@ int terms_read (const struct terms *terms, const struct terms_reading *reading, 
         if (text && term->value != TERM_PART && put_member (term, text, reading, members, reason))
             return -1;
     }
-    return put_on_failure (terms, reading, members, reason) ||
-                   put_callback (terms, reading, members, reason)
-               ? -1
-               : 0;
+    int rc = put_on_failure (terms, reading, members, reason);
+    return rc ? rc : put_callback (terms, reading, members, reason);
 }

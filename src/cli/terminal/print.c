@@ -415,17 +415,14 @@ void write_reason (FILE *file, const char *before, const json_t *run)
 
 json_t *plan_object (const json_t *plan)
 {
-    char out[WORD_SIZE];
+    char number[WORD_SIZE], state_text[WORD_SIZE], type_text[WORD_SIZE];
     const json_t *id = json_object_get (plan, "plan_id");
     const json_t *state = json_object_get (plan, "plan_state");
     const json_t *type = json_object_get (plan, "plan_type");
-    json_t *object = json_object ();
-    if (json_integer_value (id) > 0)
-        json_object_set_new (object, "id", json_string (id_hex_text (id, out)));
-    if (state)
-        json_object_set_new (object, "state", json_string (state_wire_text (state, out)));
-    if (type)
-        json_object_set_new (object, "type", json_string (type_word (type, out)));
+    json_t *object = json_pack ("{s:s*, s:s*, s:s*}", "id",
+                                json_integer_value (id) > 0 ? id_hex_text (id, number) : NULL,
+                                "state", state ? state_wire_text (state, state_text) : NULL, "type",
+                                type ? type_word (type, type_text) : NULL);
     json_object_update_missing (object, (json_t *)(uintptr_t)plan);
     return object;
 }
