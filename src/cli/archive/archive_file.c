@@ -208,14 +208,11 @@ struct archive *archive_open_file (const char *file, struct reason *reason)
     struct archive *self = archive_new (file);
     snprintf (self->name, sizeof self->name, "%.*s", NAME_SIZE - 1, basename (file));
     self->fd = open (file, OPEN_FLAGS, 0600);
-    if (lock_and_read_file (self, reason)) {
+    int rc = lock_and_read_file (self, reason);
+    if (rc == 0 && sync_folder_of (file))
+        rc = set_archive_error (file, reason);
+    if (rc)
         archive_close (&self);
-        return NULL;
-    }
-    if (sync_folder_of (file)) {
-        set_archive_error (file, reason);
-        archive_close (&self);
-    }
     return self;
 }
 

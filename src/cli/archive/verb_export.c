@@ -27,11 +27,6 @@ static void write_plan (json_t *plan)
     json_decref (plan);
 }
 
-static bool handle_plan (void *owner, const json_t *plan)
-{
-    return plan_export_add (owner, plan);
-}
-
 static int export_plans (const struct cli *cli, const struct selection *selection)
 {
     int code;
@@ -40,7 +35,7 @@ static int export_plans (const struct cli *cli, const struct selection *selectio
     if (client && plan_export_begin (&self, cli, write_plan, &code)) {
         struct verdict verdict = select_walk (
             cli, client, selection,
-            &(struct selected){.take = handle_plan, .owner = &self, .room = INT64_MAX});
+            &(struct selected){.take = plan_export_add, .owner = &self, .room = INT64_MAX});
         if (self.trouble.code != EXIT_NO_ANSWER)
             plan_export_flush (&self);
         progress_clear (&self.progress);

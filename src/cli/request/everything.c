@@ -193,8 +193,9 @@ bool plan_export_flush (struct plan_export *self)
     return going;
 }
 
-bool plan_export_add (struct plan_export *self, const json_t *plan)
+bool plan_export_add (void *plan_export, const json_t *plan)
 {
+    struct plan_export *self = plan_export;
     int64_t id;
     if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
         return true;

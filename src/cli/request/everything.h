@@ -37,8 +37,9 @@ struct plan_export {
 bool plan_export_begin (struct plan_export *self, const struct cli *cli,
                         void (*write) (json_t *plan), int *ret_code);
 
-// Add a plan, as `list` returns it, to the batch. False: the station is unresponsive.
-bool plan_export_add (struct plan_export *self, const json_t *plan);
+// Add a plan, as `list` returns it, to the batch of the struct plan_export; a `take` of struct
+// selected. False: the station is unresponsive.
+bool plan_export_add (void *plan_export, const json_t *plan);
 
 // Write the plans of the batch. False: the station is unresponsive.
 bool plan_export_flush (struct plan_export *self);
