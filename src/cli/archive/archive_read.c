@@ -63,13 +63,6 @@ static int set_read_error (const char *path, struct reason *reason)
     return reason_set (reason, "%s: %s", path, strerror (errno));
 }
 
-static void report_broken (struct archive_reading *self, const char *name, int64_t number)
-{
-    self->broken++;
-    if (!self->quiet)
-        fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name, number);
-}
-
 // Find the wanted outcomes. A last line without a newline is broken, unless another process is just
 // writing it.
 static void find_places (struct archive_reading *self, FILE *file, const char *name,
@@ -88,7 +81,10 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
                 memory_grow (places->rows, places->count, &places->room, sizeof *places->rows);
             places->rows[places->count++] = place;
         } else if (!run && !is_written) {
-            report_broken (self, name, lines->number);
+            self->broken++;
+            if (!self->quiet)
+                fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name,
+                         lines->number);
         }
         json_decref (run);
     }

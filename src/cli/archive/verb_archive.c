@@ -273,18 +273,6 @@ static int find_plan (struct moving *self)
     return code;
 }
 
-static int open_archive (struct moving *self, const char *folder)
-{
-    struct reason reason;
-    if (self->wanted->dry_run)
-        return EXIT_DONE;
-    self->archive = folder ? archive_open_folder (folder, &reason)
-                           : archive_open_file (self->wanted->file, &reason);
-    if (self->archive)
-        return EXIT_DONE;
-    return complain (NULL, span_text (reason.text));
-}
-
 static void report_moved (const struct moving *self, const char *where)
 {
     if (self->cli->json) {
@@ -327,8 +315,15 @@ static int move_outcomes (struct moving *self)
 
 static int run_archive (struct moving *self, const char *folder)
 {
-    int code = open_archive (self, folder);
-    self->client = code == EXIT_DONE ? call_open (self->cli, &code) : NULL;
+    int code;
+    struct reason reason;
+    if (!self->wanted->dry_run) {
+        self->archive = folder ? archive_open_folder (folder, &reason)
+                               : archive_open_file (self->wanted->file, &reason);
+        if (!self->archive)
+            return complain (NULL, span_text (reason.text));
+    }
+    self->client = call_open (self->cli, &code);
     if (self->client) {
         self->lines = memory_new (BATCH_SIZE + ARCHIVE_LINE_MAX + 1);
         self->entries = json_array ();

@@ -68,11 +68,6 @@ const char *output_last_line (const json_t *output, char out[OUTPUT_LINE_SIZE])
 
 // -- cells
 
-static bool frame_has_text (const json_t *frame)
-{
-    return json_is_object (frame) || json_string_length (frame) > 0;
-}
-
 // Write the item of a step, as ".3": its plan's title is only that of the step.
 static void write_item (FILE *out, const json_t *run)
 {
@@ -87,8 +82,9 @@ void write_plan_label (FILE *out, const json_t *run)
     static const char *const fields[] = {"key", "title", "description", "command"};
     char word[WORD_SIZE];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (frame_has_text (json_object_get (run, fields[i]))) {
-            write_frame (out, json_object_get (run, fields[i]));
+        const json_t *frame = json_object_get (run, fields[i]);
+        if (json_is_object (frame) || json_string_length (frame) > 0) {
+            write_frame (out, frame);
             write_item (out, run);
             return;
         }

@@ -71,11 +71,10 @@ int plan_command_report_rejection (struct plan_command *self, const char *id,
     self->refused += verdict->code == EXIT_REFUSED;
     self->stopped = verdict->code == EXIT_NO_ANSWER || verdict_is_common (verdict);
     if (self->cli->json && verdict->code == EXIT_REFUSED) {
-        json_t *answer = json_object ();
         uint64_t ignored;
         struct span shown = span_text (plan_ref_shown (id));
-        json_object_set_new (answer, ident_parse (shown, &ignored) ? "id" : "name",
-                             json_from_frame (shown));
+        json_t *answer = json_pack ("{s:o}", ident_parse (shown, &ignored) ? "id" : "name",
+                                    json_from_frame (shown));
         refusal_add_to (answer, self->cli, verdict);
         print_answer_new (self->cli, JSON_ANSWER, answer);
     }
@@ -100,10 +99,9 @@ static void report_changed_plan (const struct plan_command *self, const char *id
         return;
     }
     struct span made = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
-    json_t *object = json_object ();
-    json_object_set_new (object, "id",
-                         json_from_frame (plan_ref_is_name (id) ? made : span_text (id)));
-    json_object_set_new (object, "done", json_string (self->name));
+    json_t *object = json_pack ("{s:o, s:s}", "id",
+                                json_from_frame (plan_ref_is_name (id) ? made : span_text (id)),
+                                "done", self->name);
     if (self->add_report)
         self->add_report (answer, object);
     else if (answer)

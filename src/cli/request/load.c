@@ -75,9 +75,9 @@ static void report_refusal (const struct load_run *self, int64_t line, struct sp
 {
     complain_line (file_name (self), line, words);
     if (self->cli->json) {
-        json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
-        json_object_set_new (answer, "refused", json_from_frame (words));
-        print_answer_new (self->cli, JSON_ANSWER, answer);
+        print_answer_new (
+            self->cli, JSON_ANSWER,
+            json_pack ("{s:I, s:o}", "line", (json_int_t)line, "refused", json_from_frame (words)));
     }
 }
 
@@ -88,23 +88,15 @@ static void reject_line (struct load_run *self, int64_t line, struct span words)
     self->refused++;
 }
 
-// Count a line that failed for a common reason, and may succeed later.
-static void count_untaken_item (struct load_run *self, const struct load_line *item,
-                                const struct verdict *verdict)
-{
-    if (self->untaken++ == 0 || item->line < self->untaken_line) {
-        self->untaken_line = item->line;
-        self->why = *verdict;
-    }
-}
-
 static void refuse_item (struct load_run *self, struct load_line *item,
                          const struct verdict *verdict)
 {
-    if (verdict_is_common (verdict))
-        count_untaken_item (self, item, verdict);
-    else
+    if (!verdict_is_common (verdict)) {
         reject_line (self, item->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
+    } else if (self->untaken++ == 0 || item->line < self->untaken_line) {
+        self->untaken_line = item->line;
+        self->why = *verdict;
+    }
     free_item (item);
 }
 
