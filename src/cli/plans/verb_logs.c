@@ -10,7 +10,7 @@
 #include "json.h"
 #include "status_names.h"
 #include "options.h"
-#include "output_runs.h"
+#include "pages.h"
 #include "plan.h"
 #include "plan_ref.h"
 #include "print.h"

@@ -10,7 +10,7 @@
 #include "status_names.h"
 #include "options.h"
 #include "outcomes.h"
-#include "output_runs.h"
+#include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
 #include "run_cells.h"
