@@ -7,6 +7,7 @@
 #include "plan.h"
 #include "print.h"
 #include "schedule_text.h"
+#include "text_table.h"
 #include "zonefile.h"
 
 void write_plan_name (FILE *out, const json_t *plan)
@@ -53,9 +54,7 @@ bool plan_waits (const json_t *plan)
 
 void write_plan_next (FILE *out, const json_t *plan)
 {
-    char word[WORD_SIZE];
-    fputs (plan_waits (plan) ? time_cell_text (json_object_get (plan, "plan_time"), word) : "-",
-           out);
+    column_time (out, plan_waits (plan) ? json_object_get (plan, "plan_time") : NULL);
 }
 
 void write_plan_last (FILE *out, const json_t *plan)

@@ -6,7 +6,7 @@
 
 #include "codes.h"
 #include "outcomes.h"
-#include "print.h"
+#include "text_table.h"
 #include "utf8.h"
 
 // -- what a run wrote
@@ -134,10 +134,9 @@ void write_run_reason (FILE *out, const json_t *run)
 
 void write_run_number (FILE *out, const json_t *run)
 {
-    char word[WORD_SIZE];
     const json_t *seq = json_object_get (run, "seq"), *entry = json_object_get (run, "entry");
-    if (json_integer_value (seq) || !entry)
-        fputs (json_integer_value (seq) ? number_cell_text (seq, word) : "-", out);
+    if (json_integer_value (seq))
+        column_number (out, seq);
     else
         write_frame (out, entry);
 }

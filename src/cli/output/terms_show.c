@@ -14,6 +14,7 @@
 #include "retry_option.h"
 #include "schedule_text.h"
 #include "terms.h"
+#include "text_table.h"
 
 void terms_label (const char *label)
 {
@@ -24,11 +25,10 @@ void terms_label (const char *label)
 
 static void write_text (FILE *out, const json_t *value)
 {
-    char number[WORD_SIZE];
     if (json_is_string (value))
         write_argument (out, text_of (value));
     else
-        fputs (number_cell_text (value, number), out);
+        column_number (out, value);
 }
 
 static void write_duration (FILE *out, const json_t *value)
