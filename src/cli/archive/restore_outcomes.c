@@ -34,8 +34,7 @@ static struct seen_outcome sums_of (const json_t *run)
 static int compare_sums (const void *a, const void *b)
 {
     const struct seen_outcome *x = a, *y = b;
-    size_t i = x->sums[0] == y->sums[0];
-    return (x->sums[i] > y->sums[i]) - (x->sums[i] < y->sums[i]);
+    return memcmp (x->sums, y->sums, sizeof x->sums);
 }
 
 // Sort the set, and count equal outcomes in one item.

@@ -13,7 +13,7 @@
 #include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
-#include "run_cells.h"
+#include "cells.h"
 #include "settings.h"
 #include "text_table.h"
 

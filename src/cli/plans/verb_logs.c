@@ -14,7 +14,7 @@
 #include "plan.h"
 #include "plan_ref.h"
 #include "print.h"
-#include "run_cells.h"
+#include "cells.h"
 #include "settings.h"
 
 enum { RUNS_MAX = 50 }; // runs on a page with outputs

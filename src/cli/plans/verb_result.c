@@ -13,7 +13,7 @@
 #include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
-#include "run_cells.h"
+#include "cells.h"
 
 static const char about[] =
     "Print the last result of a plan whole, byte for byte: of each voter where it is a vote. Of a\n"

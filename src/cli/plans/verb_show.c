@@ -11,11 +11,10 @@
 #include "outcomes.h"
 #include "plan.h"
 #include "plan_ref.h"
-#include "plan_cells.h"
+#include "cells.h"
 #include "policy.h"
 #include "print.h"
 #include "rfc3339.h"
-#include "run_cells.h"
 #include "terms_show.h"
 
 static const char about[] =

@@ -1,9 +1,29 @@
-// Runs for people: the cells of a table, and what a run wrote, as the history keeps it.
+// Plans and runs for people: the cells of tables, and what a run wrote, as the history keeps it.
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+// -- plans
+
+// Write the plan's name, or else its id.
+void write_plan_name (FILE *out, const json_t *plan);
+
+// Write the schedule: "daily 02:00 Europe/Berlin"; without the time of day if the zone is unknown
+// here.
+void write_plan_schedule (FILE *out, const json_t *plan);
+
+// Whether the plan waits for a time: its state is queued.
+bool plan_waits (const json_t *plan);
+
+// Write when the plan runs next; "-" if it does not wait for a time.
+void write_plan_next (FILE *out, const json_t *plan);
+
+// Write how the plan's last run ended, and when it was started: "ok 2 h ago".
+void write_plan_last (FILE *out, const json_t *plan);
+
+// -- runs
 
 // Write the name of the run's plan, or else its title, or else its id. Also takes a plan itself,
 // for which the command comes before the id.
