@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -14,15 +15,10 @@
 
 enum { TIME_FIELDS = 5 };
 
-struct crontab_variable {
-    char *name, *value;
-};
-
 struct crontab_reader {
     struct crontab *crontab;
     enum crontab_format format;
-    struct crontab_variable *variables;
-    size_t variable_count;
+    json_t *variables; // name -> value, in the order of the file
     size_t variable_bytes;
     int line;
     const char *start, *at, *end; // start of the line, the cursor, end of the line
@@ -106,10 +102,7 @@ static char *parse_quoted (struct crontab_reader *self)
 
 static const char *variable_value (const struct crontab_reader *self, const char *name)
 {
-    for (size_t i = 0; i < self->variable_count; i++)
-        if (strcmp (self->variables[i].name, name) == 0)
-            return self->variables[i].value;
-    return NULL;
+    return json_string_value (json_object_get (self->variables, name));
 }
 
 static bool is_shell_name (const char *name)
@@ -131,25 +124,16 @@ static void set_variable (struct crontab_reader *self, const char *at, const cha
             crontab_remark (self->crontab, self->line, CRONTAB_NOTE, reason.text);
         return;
     }
-    size_t size = strlen (name) + strlen (value), i = 0;
+    size_t size = strlen (name) + strlen (value);
     if (!is_shell_name (name) || self->variable_bytes + size > CRONTAB_VARIABLES_MAX) {
         reject_column (self, at,
                        is_shell_name (name) ? "want at most 16 KiB of variables"
                                             : "want a variable's name of letters, digits and _");
         return;
     }
-    self->variable_bytes += size;
-    while (i < self->variable_count && strcmp (self->variables[i].name, name) != 0)
-        i++;
-    if (i < self->variable_count) {
-        self->variable_bytes -= strlen (name) + strlen (self->variables[i].value);
-        free (self->variables[i].value);
-    } else {
-        self->variables =
-            memory_resize (self->variables, ++self->variable_count * sizeof *self->variables);
-        self->variables[i].name = memory_text (name);
-    }
-    self->variables[i].value = memory_text (value);
+    const char *before = variable_value (self, name);
+    self->variable_bytes += before ? strlen (value) - strlen (before) : size;
+    json_object_set_new (self->variables, name, json_string (value));
 }
 
 // Read "NAME = value", each possibly in quotes. False: not such a line, and the cursor is
@@ -207,18 +191,20 @@ static void write_quoted (FILE *out, const char *text)
 static char *script_of (const struct crontab_reader *self, const char *command)
 {
     char *text = NULL;
+    const char *name;
+    json_t *value;
     size_t size;
     FILE *out = open_memstream (&text, &size);
     if (!out)
         abort ();
-    for (size_t i = 0; i < self->variable_count; i++) {
-        const struct crontab_variable *variable = &self->variables[i];
-        if (strcmp (variable->name, "CRON_TZ") == 0)
+    json_object_foreach (self->variables, name, value)
+    {
+        if (strcmp (name, "CRON_TZ") == 0)
             continue;
-        fprintf (out, "export %s=", variable->name);
-        write_quoted (out, variable->value);
+        fprintf (out, "export %s=", name);
+        write_quoted (out, json_string_value (value));
         fputs ("; ", out);
-        if (strcmp (variable->name, "HOME") == 0) // where cron starts commands
+        if (strcmp (name, "HOME") == 0) // where cron starts commands
             fputs ("cd \"$HOME\" || exit; ", out);
     }
     const char *shell = variable_value (self, "SHELL");
@@ -367,7 +353,8 @@ static void parse_line (struct crontab_reader *self)
 struct crontab *crontab_read (struct span text, enum crontab_format format)
 {
     struct crontab *crontab = memory_new (sizeof *crontab);
-    struct crontab_reader reader = {.crontab = crontab, .format = format};
+    struct crontab_reader reader = {
+        .crontab = crontab, .format = format, .variables = json_object ()};
     while (text.size && !crontab->cut) {
         struct span line = span_take_line (&text);
         reader.line++;
@@ -377,11 +364,7 @@ struct crontab *crontab_read (struct span text, enum crontab_format format)
         if (!crontab->cut)
             parse_line (&reader);
     }
-    for (size_t i = 0; i < reader.variable_count; i++) {
-        free (reader.variables[i].name);
-        free (reader.variables[i].value);
-    }
-    free (reader.variables);
+    json_decref (reader.variables);
     return crontab;
 }
 

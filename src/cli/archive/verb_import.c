@@ -146,16 +146,15 @@ static int report_restore (const struct restoring *self)
         complain (self->restore->name,
                   span_text ("the last line is missing: the export is truncated"));
     if (self->cli->json) {
-        json_t *sum = json_pack ("{s:I, s:I, s:b}", "refused", (json_int_t)self->refused,
-                                 "left_out", (json_int_t)left, "whole", self->ended);
         json_t *added = json_object (), *there = json_object ();
         for (size_t i = 0; i < TYPES; i++) {
             json_object_set_new (added, restore_type_names[i], json_integer (self->added[i]));
             json_object_set_new (there, restore_type_names[i], json_integer (self->existing[i]));
         }
-        json_object_set_new (sum, "added", added);
-        json_object_set_new (sum, "there", there);
-        print_answer_new (self->cli, JSON_ANSWER, json_pack ("{s:o}", "summary", sum));
+        print_answer_new (self->cli, JSON_ANSWER,
+                          json_pack ("{s:{s:I, s:I, s:b, s:o, s:o}}", "summary", "refused",
+                                     (json_int_t)self->refused, "left_out", (json_int_t)left,
+                                     "whole", self->ended, "added", added, "there", there));
     } else {
         print_sums (self->restore->dry_run ? "would be added" : "added", self->added);
         print_sums ("already there", self->existing);

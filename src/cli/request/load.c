@@ -366,21 +366,16 @@ static bool process_lines (struct load_run *self)
 
 // -- the file
 
-// Report the first of the lines that failed for a common reason: several may have been in flight.
-static void report_untaken (struct load_run *self)
-{
-    report_refusal (self, self->untaken_line, span_of (self->why.words, self->why.size));
-    fprintf (stderr,
-             "zplan: stopped: line %" PRId64 " is the first that was not taken; lines with an id "
-             "may be sent again\n",
-             self->untaken_line);
-}
-
 static int report_load (struct load_run *self)
 {
     progress_clear (&self->progress);
-    if (self->untaken)
-        report_untaken (self);
+    if (self->untaken) { // report the first of these lines: several may have been in flight
+        report_refusal (self, self->untaken_line, span_of (self->why.words, self->why.size));
+        fprintf (stderr,
+                 "zplan: stopped: line %" PRId64 " is the first that was not taken; lines with an "
+                 "id may be sent again\n",
+                 self->untaken_line);
+    }
     if (self->cli->json) {
         print_answer_new (
             self->cli, JSON_ANSWER,
