@@ -23,9 +23,12 @@ bool words_include (const char *words, struct span word)
 
 // -- one option
 
-bool option_has_name (const struct option *row, struct span name)
+const struct option *option_named (const struct option_group *group, struct span name)
 {
-    return span_is (name, row->name) || words_include (row->aliases, name);
+    for (size_t i = 0; i < group->count; i++)
+        if (span_is (name, group->rows[i].name) || words_include (group->rows[i].aliases, name))
+            return &group->rows[i];
+    return NULL;
 }
 
 // Find the row that this argument names; NULL: there is none. `ret_joined` is its joined value, or
@@ -34,16 +37,9 @@ static const struct option *find_row (const struct option_group *group, const ch
                                       const char **ret_joined)
 {
     const char *equals = strncmp (argument, "--", 2) == 0 ? strchr (argument, '=') : NULL;
-    struct span name =
-        equals ? span_of (argument, (size_t)(equals - argument)) : span_text (argument);
-    for (size_t i = 0; i < group->count; i++) {
-        const struct option *row = &group->rows[i];
-        if (option_has_name (row, name)) {
-            *ret_joined = equals ? equals + 1 : NULL;
-            return row;
-        }
-    }
-    return NULL;
+    *ret_joined = equals ? equals + 1 : NULL;
+    return option_named (group, equals ? span_of (argument, (size_t)(equals - argument))
+                                       : span_text (argument));
 }
 
 static int set_number (const struct option *row, const char *name, int64_t *field, const char *text,

@@ -148,13 +148,10 @@ static const struct option *option_row_named (const struct entry_line *self, con
     for (char *at = option; *at; at++)
         *at = *at == '_' ? '-' : *at;
     for (size_t i = 0; i < sizeof self->groups / sizeof *self->groups; i++) {
-        const struct option_group *group = &self->groups[i];
-        for (size_t j = 0; j < group->count; j++) {
-            if (option_has_name (&group->rows[j], span_text (option))) {
-                *ret_values = group->values;
-                return &group->rows[j];
-            }
-        }
+        const struct option *row = option_named (&self->groups[i], span_text (option));
+        *ret_values = self->groups[i].values;
+        if (row)
+            return row;
     }
     return NULL;
 }
@@ -304,11 +301,12 @@ static int read_option_line (json_t *object, struct entry_zone zone, int64_t now
 {
     const char *field;
     json_t *value;
-    struct entry_line line = {.plan = json_object (), .reason = reason};
-    line.groups[0] = action_option_group (&line.order);
-    line.groups[1] = when_options (&line.order.words);
-    line.groups[2] = terms_options (&line.order.words.terms);
-    line.groups[3] = terms_names (&line.order.words.terms);
+    struct entry_line line = {
+        .plan = json_object (),
+        .reason = reason,
+        .groups = {action_option_group (&line.order), when_options (&line.order.words),
+                   terms_options (&line.order.words.terms), terms_names (&line.order.words.terms)},
+    };
     numbers_to_texts (object);
     json_object_foreach (object, field, value) line.has_rule =
         line.has_rule || words_include (RULE_FIELDS, span_text (field));
