@@ -59,94 +59,70 @@ struct option_group terms_names_changed (struct terms *terms)
 
 // -- values
 
-// The input of a function that makes a member's value: it returns NULL with the reason, or JSON
-// null to omit the member.
-struct making {
-    const char *text;
-    const struct terms_reading *reading;
-    struct reason *reason;
-};
-
-typedef json_t *make_fn (const struct making *self);
-
-static json_t *make_text (const struct making *self)
-{
-    return json_string (self->text);
-}
-
 json_t *terms_number (const char *text)
 {
     int64_t number;
     return text && number_parse (text, &number) ? json_integer (number) : json_string (text);
 }
 
-// The member's check decides whether a text that is not a number is valid.
-static json_t *make_number (const struct making *self)
-{
-    return terms_number (self->text);
-}
-
-static json_t *make_seconds (const struct making *self)
-{
-    int64_t seconds;
-    if (duration_seconds (self->text, &seconds))
-        return json_integer (seconds);
-    reason_set (self->reason, "want a duration as 30s, 90m, 1h30m or 2d, got %s",
-                quoted (span_text (self->text)));
-    return NULL;
-}
-
-static json_t *make_instant (const struct making *self)
-{
-    int64_t time;
-    bool read = instant_parse (self->text, self->reading->zone, &time, self->reason) == 0;
-    return read ? json_integer (time) : NULL;
-}
-
-static json_t *make_json (const struct making *self)
-{
-    json_error_t why;
-    json_t *value = json_loads (self->text, JSON_REJECT_DUPLICATES, &why);
-    if (!value)
-        reason_set (self->reason, "JSON: %s", why.text);
-    return value;
-}
-
-static json_t *make_retry (const struct making *self)
-{
-    return retry_read (self->text, self->reason);
-}
-
-// Make a number of runs of "5", or a list of waits of "2,3,5".
-static json_t *make_cycle (const struct making *self)
+// Make a list of waits of "2,3,5", each a multiple of `step`. NULL with a reason.
+static json_t *make_waits (const char *text, int64_t step, struct reason *reason)
 {
     enum { DIGITS_MAX = 5 };
-    if (!strchr (self->text, ','))
-        return make_number (self);
     json_t *list = json_array ();
-    for (const char *at = self->text;; at++) {
+    for (const char *at = text;; at++) {
         size_t digits = strspn (at, "0123456789");
         int64_t number = digits <= DIGITS_MAX ? strtol (at, NULL, 10) : 0;
         at += digits;
         if (digits < 1 || digits > DIGITS_MAX || (*at && *at != ',')) {
-            reason_set (self->reason, "want a number of runs, or waits as 2,3,5, got %s",
-                        quoted (span_text (self->text)));
+            reason_set (reason, "want a number of runs, or waits as 2,3,5, got %s",
+                        quoted (span_text (text)));
             json_decref (list);
             return NULL;
         }
-        json_array_append_new (list, json_integer (number * self->reading->step));
+        json_array_append_new (list, json_integer (number * step));
         if (!*at)
             return list;
     }
 }
 
-// -- members
+// Make a member's value. NULL with a reason; JSON null: the option means that the member is absent.
+static json_t *make_value (enum term_value type, const char *text,
+                           const struct terms_reading *reading, struct reason *reason)
+{
+    int64_t number;
+    json_error_t why;
+    json_t *value = NULL;
+    switch (type) {
+    case TERM_TEXT:
+        return json_string (text);
+    case TERM_NUMBER: // the member's check decides whether a text that is no number is valid
+        return terms_number (text);
+    case TERM_SECONDS:
+        if (duration_seconds (text, &number))
+            return json_integer (number);
+        reason_set (reason, "want a duration as 30s, 90m, 1h30m or 2d, got %s",
+                    quoted (span_text (text)));
+        return NULL;
+    case TERM_INSTANT:
+        return instant_parse (text, reading->zone, &number, reason) ? NULL : json_integer (number);
+    case TERM_OBJECT:
+        value = json_loads (text, JSON_REJECT_DUPLICATES, &why);
+        if (!value)
+            reason_set (reason, "JSON: %s", why.text);
+        return value;
+    case TERM_RETRY:
+        return retry_read (text, reason);
+    case TERM_CYCLE:
+        return strchr (text, ',') ? make_waits (text, reading->step, reason) : terms_number (text);
+    case TERM_PART:
+    case TERM_VALUES:
+        break;
+    }
+    return value;
+}
 
-static make_fn *const makers[TERM_VALUES] = {
-    [TERM_TEXT] = make_text,       [TERM_NUMBER] = make_number, [TERM_SECONDS] = make_seconds,
-    [TERM_INSTANT] = make_instant, [TERM_OBJECT] = make_json,   [TERM_RETRY] = make_retry,
-    [TERM_CYCLE] = make_cycle,
-};
+// -- members
 
 // Find the option for this member; NULL: there is none.
 static const char *option_of (struct span name)
@@ -202,7 +178,7 @@ static int put_member (const struct term *term, const char *text,
     struct reason why;
     if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
         return json_object_set_new (members, term->field, json_null ());
-    json_t *value = makers[term->value](&(struct making){text, reading, &why});
+    json_t *value = make_value (term->value, text, reading, &why);
     if (json_is_null (value)) // the option's value means that the member is absent
         return reading->use == TERMS_CHANGED ? json_object_set (members, term->field, value) : 0;
     if (value)
