@@ -116,7 +116,6 @@ static json_t *make_value (enum term_value type, const char *text,
     case TERM_CYCLE:
         return strchr (text, ',') ? make_waits (text, reading->step, reason) : terms_number (text);
     case TERM_PART:
-    case TERM_VALUES:
         break;
     }
     return value;

@@ -23,8 +23,7 @@ enum term_value {
     TERM_OBJECT, // JSON
     TERM_RETRY,  // retry_option.h
     TERM_CYCLE,  // "5" runs, or the waits "2,3,5"
-    TERM_PART,   // handled together with other options
-    TERM_VALUES
+    TERM_PART    // handled together with other options
 };
 
 // The options and their members, in the order of the table.
