@@ -137,8 +137,7 @@ static bool move_batch (struct moving *self)
 // Append the line of an outcome to the batch.
 static bool add_line (struct moving *self, const json_t *run)
 {
-    json_t *object = json_object ();
-    json_object_update (object, (json_t *)(uintptr_t)run);
+    json_t *object = json_copy ((json_t *)(uintptr_t)run);
     json_object_set_new (object, "epoch", json_string (self->epoch));
     size_t size = json_dumpb (object, self->lines + self->size, ARCHIVE_LINE_MAX,
                               JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION (13));

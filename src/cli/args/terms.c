@@ -153,14 +153,12 @@ void terms_reason (const struct reason *why, struct reason *ret)
 int terms_put (json_t *members, const char *name, json_t *value, struct reason *reason)
 {
     struct reason why;
+    struct policy *policy = NULL;
     json_t *alone = json_object ();
-    if (json_object_set_new (alone, name, value)) { // jansson accepts only UTF-8
+    if (json_object_set_new (alone, name, value)) // jansson accepts only UTF-8
         reason_set (&why, "%s: want UTF-8", name);
-        terms_reason (&why, reason);
-        json_decref (alone);
-        return -1;
-    }
-    struct policy *policy = policy_read (alone, &why);
+    else
+        policy = policy_read (alone, &why);
     bool right = policy != NULL;
     if (right)
         json_object_update (members, alone);
