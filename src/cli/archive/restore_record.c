@@ -64,17 +64,6 @@ void restore_count (struct restoring *self, enum restore_type type, bool existin
 
 // -- targets
 
-static void report_missing_key (struct restoring *self, const char *name, const char *text)
-{
-    char words[1400];
-    progress_clear (&self->progress);
-    snprintf (words, sizeof words,
-              "target %.64s: its key is a secret, and is not in the file; set it again: zplan "
-              "target add '%.1023s,key=KEY'",
-              name, text);
-    complain (NULL, span_text (words));
-}
-
 // Whether the station's target is the default one, and unused: then the file's target replaces it.
 static bool is_unused_default (struct restoring *self, const json_t *known)
 {
@@ -121,21 +110,30 @@ static void restore_target (struct restoring *self, const json_t *record)
     json_decref (answer);
     json_object_set (self->known[TARGETS], name, (json_t *)(uintptr_t)record);
     restore_count (self, TARGETS, false);
-    if (field_is_true (record, "key"))
-        report_missing_key (self, name, text);
+    if (field_is_true (record, "key")) {
+        char words[1400];
+        progress_clear (&self->progress);
+        snprintf (words, sizeof words,
+                  "target %.64s: its key is a secret, and is not in the file; set it again: zplan "
+                  "target add '%.1023s,key=KEY'",
+                  name, text);
+        complain (NULL, span_text (words));
+    }
 }
 
 // -- kinds and limits
 
-// Restore a record that consists of a name and an object.
-static void restore_named (struct restoring *self, const json_t *record, enum restore_type type,
-                           const char *const words[3])
+// Restore a kind or a limit: a name and an object.
+static void restore_named (struct restoring *self, const json_t *record)
 {
+    bool is_kind = span_is (field_text (record, "type"), "kind");
+    enum restore_type type = is_kind ? KINDS : LIMITS;
+    const char *field = is_kind ? "fields" : "limit";
     const char *name = json_string_value (json_object_get (record, "name"));
-    json_t *object = json_object_get (record, words[2]);
+    json_t *object = json_object_get (record, field);
     char text[REASON_MAX];
     if (!name || !json_is_object (object)) {
-        snprintf (text, sizeof text, "%s: want name and %s", restore_type_names[type], words[2]);
+        snprintf (text, sizeof text, "%s: want name and %s", restore_type_names[type], field);
         refuse_record (self, text);
         return;
     }
@@ -148,24 +146,14 @@ static void restore_named (struct restoring *self, const json_t *record, enum re
         return;
     }
     char *json = json_write (object);
+    const char *const words[] = {restore_type_names[type], is_kind ? "put" : "set", name, json,
+                                 NULL};
     json_t *answer =
-        other || self->restore->dry_run
-            ? json_object ()
-            : restore_request (self, (const char *[]){words[0], words[1], name, json, NULL});
+        other || self->restore->dry_run ? json_object () : restore_request (self, words);
     free (json);
     if (answer)
         restore_count (self, type, other != NULL);
     json_decref (answer);
-}
-
-static void restore_kind (struct restoring *self, const json_t *record)
-{
-    restore_named (self, record, KINDS, (const char *[]){"kind", "put", "fields"});
-}
-
-static void restore_limit (struct restoring *self, const json_t *record)
-{
-    restore_named (self, record, LIMITS, (const char *[]){"limit", "set", "limit"});
 }
 
 // -- plans
@@ -306,7 +294,7 @@ void restore_line (struct restoring *self, const char *text)
         const char *type;
         void (*take) (struct restoring *self, const json_t *record);
     } rows[] = {{"everything", check_header},   {"target", restore_target},
-                {"kind", restore_kind},         {"limit", restore_limit},
+                {"kind", restore_named},        {"limit", restore_named},
                 {"flow", restore_flow_version}, {"outcome", restore_outcome},
                 {"plan", restore_plan},         {"end", note_last_line}};
     struct reason reason;

@@ -48,8 +48,7 @@ unsigned clock_weekdays (const char *text)
         size_t size = strcspn (at, ",");
         if (size >= sizeof item)
             return 0;
-        memcpy (item, at, size);
-        item[size] = '\0';
+        snprintf (item, sizeof item, "%.*s", (int)size, at);
         char *dash = strchr (item, '-');
         if (dash)
             *dash = '\0';

@@ -48,8 +48,7 @@ static int read_day_and_time (const struct when_reading *self, const char *optio
     if (day_size >= DAY_MAX || (at && !clock_time_of_day (at + 1, ret_seconds)))
         return reason_set (self->reason, "%s: want DAY or DAY@HH:MM or DAY@HH:MM:SS, got %s",
                            option, quoted (span_text (text)));
-    memcpy (day, text, day_size);
-    day[day_size] = '\0';
+    snprintf (day, DAY_MAX, "%.*s", (int)day_size, text);
     return 0;
 }
 
