@@ -204,8 +204,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
 static void pause_plan (json_t *plan)
 {
     int64_t state = field_number (plan, "plan_state");
-    bool queued = state < PLAN_PAUSE || state > PLAN_CLOSE;
-    if (!queued) {
+    if (state >= PLAN_PAUSE && state <= PLAN_CLOSE) {
         json_object_del (plan, "held");
         return;
     }
@@ -234,14 +233,6 @@ static void send_plan (struct restoring *self, const char *text)
         free (parts[i]);
 }
 
-static void check_plan_exists (struct restoring *self, json_int_t id)
-{
-    char text[24];
-    snprintf (text, sizeof text, "%" PRIx64, (uint64_t)id);
-    send_call (self, (struct restore_call){self->line, RESTORE_CHECK, NULL}, "message",
-               (const char *[]){text}, 1);
-}
-
 static void restore_plan (struct restoring *self, const json_t *record)
 {
     json_t *plan = json_object_get (record, "plan");
@@ -256,8 +247,11 @@ static void restore_plan (struct restoring *self, const json_t *record)
         json_object_set_new (self->missing, target, json_integer (waits + 1));
         return;
     }
-    if (self->restore->dry_run) {
-        check_plan_exists (self, field_number (plan, "plan_id"));
+    if (self->restore->dry_run) { // only check whether it exists
+        char id[24];
+        snprintf (id, sizeof id, "%" PRIx64, (uint64_t)field_number (plan, "plan_id"));
+        send_call (self, (struct restore_call){self->line, RESTORE_CHECK, NULL}, "message",
+                   (const char *[]){id}, 1);
         return;
     }
     if (self->restore->hold)

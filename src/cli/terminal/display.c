@@ -21,18 +21,18 @@ const struct display *display_get (void)
     return &decided;
 }
 
-struct look_size display_size (void)
+struct display_size display_size (void)
 {
     struct winsize size = {0};
     int64_t columns;
     const char *variable = getenv ("COLUMNS");
     if (!isatty (STDOUT_FILENO))
-        return (struct look_size){0, 0};
+        return (struct display_size){0, 0};
     if (ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return (struct look_size){size.ws_col, size.ws_row};
+        return (struct display_size){size.ws_col, size.ws_row};
     if (variable && number_parse (variable, &columns) && columns > 0 && columns <= COLUMNS_MAX)
-        return (struct look_size){(int)columns, 0};
-    return (struct look_size){COLUMNS_DEFAULT, 0};
+        return (struct display_size){(int)columns, 0};
+    return (struct display_size){COLUMNS_DEFAULT, 0};
 }
 
 static bool uses_colours (const struct cli *cli)
