@@ -117,16 +117,10 @@ static bool complete_instant (const char *text, char out[40], bool *ret_local)
 {
     enum { DATE = 10, MINUTES = 5, SECONDS = 8, OFFSET_MAX = 6 };
     size_t size = strlen (text);
-    if (size < DATE || text[4] != '-' || text[7] != '-')
+    if (size < DATE || text[4] != '-' || text[7] != '-' ||
+        (size > DATE && text[DATE] != 'T' && text[DATE] != ' '))
         return false;
-    if (size == DATE) {
-        *ret_local = true;
-        snprintf (out, 40, "%sT00:00:00Z", text);
-        return true;
-    }
-    if (text[DATE] != 'T' && text[DATE] != ' ')
-        return false;
-    const char *clock = text + DATE + 1;
+    const char *clock = size > DATE ? text + DATE + 1 : "00:00";
     size_t clock_size = strcspn (clock, "Z+-");
     const char *offset = clock + clock_size;
     if ((clock_size != MINUTES && clock_size != SECONDS) || strlen (offset) > OFFSET_MAX)

@@ -39,30 +39,22 @@ static bool take_page (struct pages *self, const json_t *page)
     return more;
 }
 
-static struct verdict read_all_pages (const struct cli *cli, struct zplan_client *client,
-                                      struct pages *self)
+struct verdict pages_read (const struct cli *cli, struct zplan_client *client, struct pages *self)
 {
-    for (int64_t pages = 0; pages < PAGES_MAX; pages++) {
-        struct verdict verdict;
+    struct verdict verdict;
+    bool more = true;
+    for (int64_t pages = 0; more && pages < PAGES_MAX; pages++) {
         int64_t size = self->size ? self->size : PAGE_SIZE;
         int64_t limit = self->room < size ? self->room : size;
         json_object_set_new (self->filter, "limit", json_integer (limit));
         json_t *page =
             call_with_filter (cli, client, self->word, json_incref (self->filter), &verdict);
-        bool more = page && take_page (self, page) && self->room > 0 &&
-                    pages_advance (self, page, &verdict);
+        more = page && take_page (self, page) && self->room > 0 &&
+               pages_advance (self, page, &verdict);
         json_decref (page);
-        if (!more)
-            return verdict;
     }
-    return verdict_refused ("the pages have no end");
-}
-
-struct verdict pages_read (const struct cli *cli, struct zplan_client *client, struct pages *self)
-{
-    struct verdict verdict = read_all_pages (cli, client, self);
     json_decref (self->filter);
-    return verdict;
+    return more ? verdict_refused ("the pages have no end") : verdict;
 }
 
 // -- the output of runs
