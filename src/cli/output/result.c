@@ -115,27 +115,22 @@ static void print_output (const json_t *output)
     }
 }
 
-static void print_run_line (const json_t *run)
-{
-    char ended[WORD_SIZE];
-    const json_t *when = json_object_get (run, "ended");
-    display_refresh ();
-    if (!json_is_number (when))
-        when = json_object_get (run, "fired");
-    printf ("%s ", time_cell_text (when, ended));
-    print_between ("", field_text (run, "plan"), " \"");
-    write_frame (stdout, json_object_get (run, "title"));
-    printf ("\" ");
-    print_status (json_object_get (run, "status"));
-    write_reason (stdout, " ", run);
-    print_output (json_object_get (run, "output"));
-    printf (" (from history)\n");
-}
-
 void result_print_run (const struct cli *cli, const json_t *run, const char *epoch)
 {
+    char ended[WORD_SIZE];
     if (!cli->json) {
-        print_run_line (run);
+        const json_t *when = json_object_get (run, "ended");
+        display_refresh ();
+        if (!json_is_number (when))
+            when = json_object_get (run, "fired");
+        printf ("%s ", time_cell_text (when, ended));
+        print_between ("", field_text (run, "plan"), " \"");
+        write_frame (stdout, json_object_get (run, "title"));
+        printf ("\" ");
+        print_status (json_object_get (run, "status"));
+        write_reason (stdout, " ", run);
+        print_output (json_object_get (run, "output"));
+        printf (" (from history)\n");
         return;
     }
     json_t *object = json_pack ("{s:s, s:s}", "from", "history", "epoch", epoch);

@@ -284,18 +284,6 @@ static bool handle_plan (void *owner, const json_t *plan)
     return true;
 }
 
-static void print_totals (const struct plan_command *command)
-{
-    if (command->cli->json)
-        return; // with --json each plan has its own object
-    printf ("%zu %s", command->count, command->done);
-    if (command->already)
-        printf (", %zu already", command->already);
-    if (command->refused)
-        printf (", %zu refused", command->refused);
-    putchar ('\n');
-}
-
 // Apply the verb to the selected plans. All pages are read before any plan is changed, because a
 // change may shift the pages.
 static int apply_to_selected (struct plan_command *command, const struct bulk *self,
@@ -315,8 +303,14 @@ static int apply_to_selected (struct plan_command *command, const struct bulk *s
         return verdict_print (&verdict, NULL);
     progress_start (&command->progress, command->name, PROGRESS_LINES);
     int code = apply_to_each (command, ids);
-    if (ids->count > 0 || command->already > 0)
-        print_totals (command);
+    if (command->cli->json || (ids->count == 0 && command->already == 0))
+        return code; // with --json each plan has its own object
+    printf ("%zu %s", command->count, command->done);
+    if (command->already)
+        printf (", %zu already", command->already);
+    if (command->refused)
+        printf (", %zu refused", command->refused);
+    putchar ('\n');
     return code;
 }
 
