@@ -289,11 +289,10 @@ static int read_type (const struct when_reading *self, const char *text)
 static int read_cron (const struct when_reading *self, const char *first)
 {
     const struct option_texts *texts = &self->words->cron;
-    json_t *list = json_array ();
-    (void)first;
-    for (size_t i = 0; i < texts->count; i++)
-        json_array_append_new (list, json_string (texts->texts[i]));
-    return set_cron_rule (self, list);
+    json_t *value = texts->count == 1 ? json_string (first) : json_array ();
+    for (size_t i = 0; texts->count > 1 && i < texts->count; i++)
+        json_array_append_new (value, json_string (texts->texts[i]));
+    return set_cron_rule (self, value);
 }
 
 const struct when_kind when_kinds[WHEN_KINDS] = {
