@@ -20,19 +20,12 @@ static const char about[] =
     "  zplan export >plans.ndjson\n"
     "  zplan export --target jobs --state pause | wc -l\n";
 
-// Print a plan in the form that `zplan import` reads.
-static void write_plan (json_t *plan)
-{
-    print_json_new (plan_object (plan));
-    json_decref (plan);
-}
-
 static int export_plans (const struct cli *cli, const struct selection *selection)
 {
     int code;
     struct plan_export self = {0};
     struct zplan_client *client = call_open (cli, &code);
-    if (client && plan_export_begin (&self, cli, write_plan, &code)) {
+    if (client && plan_export_begin (&self, cli, NULL, &code)) {
         struct verdict verdict = select_walk (
             cli, client, selection,
             &(struct selected){.take = plan_export_add, .owner = &self, .room = INT64_MAX});

@@ -59,15 +59,6 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
                        row->max, quoted (span_text (text)));
 }
 
-static int add_text (const char *name, struct option_texts *field, const char *text,
-                     struct reason *reason)
-{
-    if (field->count == OPTION_TEXTS_MAX)
-        return reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
-    field->texts[field->count++] = text;
-    return 0;
-}
-
 const char *words_listed (const char *words, char out[REASON_MAX])
 {
     size_t size = 0;
@@ -107,6 +98,7 @@ int option_set (const struct option *row, const char *name, void *values, const 
                 struct reason *reason)
 {
     void *field = (uint8_t *)values + row->offset;
+    struct option_texts *texts = field; // of OPTION_TEXTS
     if (row->utf8 && !utf8_is_text (span_text (text)))
         return reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
     switch (row->type) {
@@ -117,7 +109,10 @@ int option_set (const struct option *row, const char *name, void *values, const 
     case OPTION_TEXT:
         return set_text (row, name, field, text, reason);
     case OPTION_TEXTS:
-        return add_text (name, field, text, reason);
+        if (texts->count == OPTION_TEXTS_MAX)
+            return reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
+        texts->texts[texts->count++] = text;
+        return 0;
     case OPTION_NUMBER:
         return set_number (row, name, field, text, reason);
     }

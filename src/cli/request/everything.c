@@ -156,10 +156,10 @@ static void on_answer (void *owner, void *item, int outcome, const struct zplan_
         self->trouble = verdict;
 }
 
-bool plan_export_begin (struct plan_export *self, const struct cli *cli,
-                        void (*write) (json_t *plan), int *ret_code)
+bool plan_export_begin (struct plan_export *self, const struct cli *cli, const char *type,
+                        int *ret_code)
 {
-    *self = (struct plan_export){.cli = cli, .write = write, .trouble = {.code = EXIT_DONE}};
+    *self = (struct plan_export){.cli = cli, .type = type, .trouble = {.code = EXIT_DONE}};
     self->pipeline = pipeline_open (cli, on_answer, self, ret_code);
     if (self->pipeline)
         progress_start (&self->progress, "export", PROGRESS_LINES);
@@ -181,10 +181,15 @@ bool plan_export_flush (struct plan_export *self)
     }
     going = going && pipeline_drain (self->pipeline);
     for (size_t i = 0; i < self->count; i++) {
-        if (!self->plans[i])
+        json_t *plan = self->plans[i];
+        if (!plan)
             continue;
-        self->masked += has_masked_callback (self->plans[i]);
-        self->write (self->plans[i]);
+        self->masked += has_masked_callback (plan);
+        if (self->type)
+            write_record (self->type, json_pack ("{s:O}", "plan", plan));
+        else
+            print_json_new (plan_object (plan));
+        json_decref (plan);
         self->plans[i] = NULL;
         self->written++;
     }
@@ -220,11 +225,6 @@ int plan_export_report (const struct plan_export *self)
                  "station takes them\n",
                  self->callbacks);
     return self->masked ? EXIT_REFUSED : EXIT_DONE;
-}
-
-static void write_plan (json_t *plan)
-{
-    write_record ("plan", json_pack ("{s:o}", "plan", plan));
 }
 
 static bool handle_plan (struct pages *pages, json_t *plan)
@@ -293,7 +293,7 @@ int everything_export (const struct cli *cli)
     int code;
     struct everything_export self = {.cli = cli};
     self.client = call_open (cli, &code);
-    if (self.client && plan_export_begin (&self.plans, cli, write_plan, &code)) {
+    if (self.client && plan_export_begin (&self.plans, cli, "plan", &code)) {
         code = EXIT_DONE;
         self.plans.progress.things = "plans and outcomes";
         for (size_t i = 0; i < sizeof parts / sizeof *parts && code == EXIT_DONE; i++)

@@ -21,7 +21,8 @@ enum { PLAN_BATCH = 32 }; // plans requested at once; each may be large
 // Reads plans completely, in batches, and writes them.
 struct plan_export {
     const struct cli *cli;
-    void (*write) (json_t *plan); // takes ownership
+    const char
+        *type; // plans are written as records of this type; NULL: as `zplan show` prints them
     struct pipeline *pipeline;
     uint64_t ids[PLAN_BATCH];
     json_t *plans[PLAN_BATCH]; // NULL: the plan no longer exists
@@ -34,8 +35,8 @@ struct plan_export {
 };
 
 // Connect. False: reported on stderr, and the verb ends with `ret_code`.
-bool plan_export_begin (struct plan_export *self, const struct cli *cli,
-                        void (*write) (json_t *plan), int *ret_code);
+bool plan_export_begin (struct plan_export *self, const struct cli *cli, const char *type,
+                        int *ret_code);
 
 // Add a plan, as `list` returns it, to the batch of the struct plan_export; a `take` of struct
 // selected. False: the station is unresponsive.
