@@ -33,11 +33,6 @@ static int set_archive_error (const char *path, struct reason *reason)
                                             : strerror (errno));
 }
 
-static int lock_file (int fd)
-{
-    return flock (fd, LOCK_EX | LOCK_NB);
-}
-
 static struct archive *archive_new (const char *path)
 {
     struct archive *self = memory_new (sizeof *self);
@@ -65,7 +60,7 @@ struct archive *archive_open_folder (const char *folder, struct reason *reason)
     struct archive *self = archive_new (folder);
     if (make_folder (folder) == 0)
         self->folder = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (self->folder < 0 || lock_file (self->folder)) {
+    if (self->folder < 0 || flock (self->folder, LOCK_EX | LOCK_NB)) {
         set_archive_error (folder, reason);
         archive_close (&self);
     }
@@ -176,7 +171,7 @@ static int read_file (struct archive *self, struct reason *reason)
 static int lock_and_read_file (struct archive *self, struct reason *reason)
 {
     struct stat about;
-    if (self->fd < 0 || fstat (self->fd, &about) || lock_file (self->fd))
+    if (self->fd < 0 || fstat (self->fd, &about) || flock (self->fd, LOCK_EX | LOCK_NB))
         return set_archive_error (self->path, reason);
     if (!S_ISREG (about.st_mode))
         return reason_set (reason, "%s: is not a file", self->path);

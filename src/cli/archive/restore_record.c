@@ -67,8 +67,7 @@ void restore_count (struct restoring *self, enum restore_type type, bool existin
 // Whether the station's target is the default one, and unused: then the file's target replaces it.
 static bool is_unused_default (struct restoring *self, const json_t *known)
 {
-    const char *text = json_string_value (json_object_get (known, "text"));
-    if (!text || strcmp (text, "jobs=pull") != 0)
+    if (!span_is (field_text (known, "text"), "jobs=pull"))
         return false;
     const char *const list[] = {"list", "{\"station\": \"jobs\", \"limit\": 1}", NULL};
     json_t *answer = restore_request (self, list);

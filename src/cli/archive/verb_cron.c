@@ -308,10 +308,9 @@ static void preview_job (struct importing *self, const struct crontab_job *job)
 
 static int preview_jobs (struct importing *self)
 {
-    for (size_t i = 0; i < self->crontab->job_count; i++) {
+    for (size_t i = 0; i < self->crontab->job_count; i++)
         if (*self->crontab->jobs[i].times)
             preview_job (self, &self->crontab->jobs[i]);
-    }
     if (!self->cli->json)
         printf ("%zu line%s, hours of %s; nothing was submitted\n", self->count,
                 self->count == 1 ? "" : "s", self->own_zone ? "CRON_TZ" : self->timezone);

@@ -171,8 +171,7 @@ static bool is_first_line (const char *line)
 {
     struct reason ignored;
     json_t *record = json_read_object (span_text (line), &ignored);
-    const char *type = json_string_value (json_object_get (record, "type"));
-    bool begins = type && strcmp (type, "everything") == 0;
+    bool begins = span_is (field_text (record, "type"), "everything");
     json_decref (record);
     return begins;
 }

@@ -59,7 +59,8 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
                        row->max, quoted (span_text (text)));
 }
 
-const char *words_listed (const char *words, char out[REASON_MAX])
+// Turns the words "a b c" into "a, b or c".
+static const char *words_listed (const char *words, char out[REASON_MAX])
 {
     size_t size = 0;
     while (*words && size + 1 < REASON_MAX) {

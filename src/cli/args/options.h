@@ -114,9 +114,6 @@ int option_set (const struct option *row, const char *name, void *values, const 
 // Find the option with this name or alias; NULL: there is none.
 const struct option *option_named (const struct option_group *group, struct span name);
 
-// Turns the words "a b c" into "a, b or c".
-const char *words_listed (const char *words, char out[REASON_MAX]);
-
 // Whether `words`, separated by spaces, contain this one; NULL contains none.
 bool words_include (const char *words, struct span word);
 

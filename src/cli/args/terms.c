@@ -92,7 +92,7 @@ static json_t *make_value (enum term_value type, const char *text,
 {
     int64_t number;
     json_error_t why;
-    json_t *value = NULL;
+    json_t *value;
     switch (type) {
     case TERM_TEXT:
         return json_string (text);
@@ -118,7 +118,7 @@ static json_t *make_value (enum term_value type, const char *text,
     case TERM_PART:
         break;
     }
-    return value;
+    return NULL;
 }
 
 // -- members

@@ -97,11 +97,10 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
 
 static int check_companions (const struct when_words *words, unsigned kind, struct reason *reason)
 {
-    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
         if (option_text_at (words, companions[i].offset) && !(companions[i].kinds & kind))
             return reason_set (reason, "%s: goes with %s only", companions[i].option,
                                companions[i].rule);
-    }
     return 0;
 }
 

@@ -163,17 +163,6 @@ void write_plan_label (FILE *out, const json_t *run)
         fputs (id_hex_text (json_object_get (run, "plan_id"), word), out);
 }
 
-// The text of the reason, without the status word, which is shown separately.
-static char *reason_text (const json_t *run)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *memory = text_open (&text, &size);
-    write_reason (memory, "", run);
-    fclose (memory);
-    return text;
-}
-
 void write_run_reason (FILE *out, const json_t *run)
 {
     char line[OUTPUT_LINE_SIZE] = "";
@@ -189,11 +178,16 @@ void write_run_reason (FILE *out, const json_t *run)
         json_decref (whole);
     }
     // A reason of several lines is the start of the run's output, of which `line` is the end.
-    char *text = has_lines ? NULL : reason_text (run);
+    char *text = NULL;
+    size_t size;
+    FILE *memory = text_open (&text, &size);
+    if (!has_lines)
+        write_reason (memory, "", run);
+    fclose (memory);
     bool repeated = raw && *line && strstr (raw, line);
-    fputs (text ? text : "", out);
+    fputs (text, out);
     if (*line && (has_lines || !repeated)) {
-        fputs (text && *text ? ": " : "", out);
+        fputs (*text ? ": " : "", out);
         write_bytes (out, span_text (line));
     }
     free (text);

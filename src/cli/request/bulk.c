@@ -142,16 +142,6 @@ static json_t *read_plan_in_wanted_state (struct plan_command *self, const char 
     return NULL;
 }
 
-static void report_unchanged (struct plan_command *self, const char *id, const json_t *plan)
-{
-    char word[WORD_SIZE];
-    note_unchanged (self, id_hex_text (json_object_get (plan, "plan_id"), word));
-    if (self->cli->json || self->selected)
-        return;
-    print_between ("plan ", span_text (plan_ref_shown (id)), "");
-    printf (" already %s\n", state_plain_text (json_object_get (plan, "plan_state"), word));
-}
-
 int plan_command_send (struct plan_command *self, const char *id, const char *argument)
 {
     struct zplan_reply reply;
@@ -169,7 +159,12 @@ int plan_command_send (struct plan_command *self, const char *id, const char *ar
     }
     json_t *plan = read_plan_in_wanted_state (self, id, &verdict);
     if (plan) {
-        report_unchanged (self, id, plan);
+        char word[WORD_SIZE];
+        note_unchanged (self, id_hex_text (json_object_get (plan, "plan_id"), word));
+        if (!self->cli->json && !self->selected) {
+            print_between ("plan ", span_text (plan_ref_shown (id)), " already ");
+            puts (state_plain_text (json_object_get (plan, "plan_state"), word));
+        }
         json_decref (plan);
         return EXIT_DONE;
     }

@@ -27,6 +27,11 @@ static void write_record (const char *type, json_t *record)
     json_decref (record);
 }
 
+static void show_progress (struct plan_export *self)
+{
+    progress_step (&self->progress, (size_t)(self->written + self->others), 0);
+}
+
 // Whether `import` will reject the callback of this plan or kind: without the role manage its URLs
 // are masked.
 static bool has_masked_callback (const json_t *fields)
@@ -119,7 +124,7 @@ static bool handle_run (struct pages *pages, json_t *run)
     json_object_del (run, "seq");
     write_record ("outcome", json_pack ("{s:O}", "run", run));
     self->plans.others++;
-    plan_export_progress (&self->plans);
+    show_progress (&self->plans);
     return true;
 }
 
@@ -166,11 +171,6 @@ bool plan_export_begin (struct plan_export *self, const struct cli *cli, const c
     return self->pipeline;
 }
 
-void plan_export_progress (struct plan_export *self)
-{
-    progress_step (&self->progress, (size_t)(self->written + self->others), 0);
-}
-
 bool plan_export_flush (struct plan_export *self)
 {
     bool going = true;
@@ -194,7 +194,7 @@ bool plan_export_flush (struct plan_export *self)
         self->written++;
     }
     self->count = 0;
-    plan_export_progress (self);
+    show_progress (self);
     return going;
 }
 

@@ -45,8 +45,6 @@ bool plan_export_add (void *plan_export, const json_t *plan);
 // Write the plans of the batch. False: the station is unresponsive.
 bool plan_export_flush (struct plan_export *self);
 
-void plan_export_progress (struct plan_export *self);
-
 // Report on stderr how many plans were omitted or are masked. Returns an exit code: masked ones are
 // an error, because the file is then not a complete backup.
 int plan_export_report (const struct plan_export *self);

@@ -49,9 +49,8 @@ int select_check (const struct selection *selection, const struct option_group *
                   struct reason *reason)
 {
     const char *empty = options_empty (which);
-    if (empty) { // an unset variable of a script must not mean every plan
+    if (empty) // an unset variable of a script must not mean every plan
         return reason_set (reason, "%s: must not be empty", empty);
-    }
     if (selection->dead && selection->verdict)
         return reason_set (reason, "--dead and --verdict: want only one of them");
     return 0;

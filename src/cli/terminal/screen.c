@@ -14,8 +14,6 @@
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
 
-enum { SIGNALS = sizeof signals / sizeof *signals };
-
 static void show_screen (struct screen *self)
 {
     if (self->keyed) {
@@ -43,7 +41,7 @@ int screen_open (struct screen *self, bool wanted)
     struct epoll_event readable = {.events = EPOLLIN};
     *self = (struct screen){.signal_fd = -1, .any_fd = -1};
     sigemptyset (&set);
-    for (size_t i = 0; i < SIGNALS; i++)
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaddset (&set, signals[i]);
     sigprocmask (SIG_BLOCK, &set, NULL);
     self->signal_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
