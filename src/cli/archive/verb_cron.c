@@ -246,8 +246,8 @@ static void add_options (const struct importing *self, json_t *object)
     struct terms terms = self->wish->terms;
     const struct option_group group = terms_options (&terms);
     for (size_t i = 0; i < group.count; i++) {
-        const char *value;
-        memcpy (&value, (const uint8_t *)&terms + group.rows[i].offset, sizeof value);
+        const void *field = (const uint8_t *)&terms + group.rows[i].offset;
+        const char *value = *(const char *const *)field;
         if (value)
             json_object_set_new (object, group.rows[i].name + strlen ("--"), json_string (value));
     }

@@ -39,17 +39,6 @@ static struct span cell_text (const struct text_table *self, const struct table_
 
 // -- the widths
 
-// The width that the heading and the buffered rows need.
-static int natural_width (const struct text_table *self, size_t i)
-{
-    int width = text_width (cell_text (self, NULL, i));
-    for (size_t row = 0; row < self->buffered_count; row++) {
-        int cell = text_width (cell_text (self, &self->buffered[row], i));
-        width = cell > width ? cell : width;
-    }
-    return width;
-}
-
 static int least_width (const struct column *column)
 {
     static const int least[] = {
@@ -168,11 +157,15 @@ static void write_line (const struct text_table *self, const struct table_line *
 
 static void choose_widths (struct text_table *self)
 {
-    int natural[COLUMNS_MAX] = {0};
+    int natural[COLUMNS_MAX] = {0}; // what the heading and the buffered rows need
     for (size_t i = 0; i < self->count; i++) {
         int least = display_get ()->columns ? 0 : self->columns[i].width;
-        natural[i] = natural_width (self, i);
-        natural[i] = natural[i] > least ? natural[i] : least;
+        int width = text_width (cell_text (self, NULL, i));
+        for (size_t row = 0; row < self->buffered_count; row++) {
+            int cell = text_width (cell_text (self, &self->buffered[row], i));
+            width = cell > width ? cell : width;
+        }
+        natural[i] = width > least ? width : least;
     }
     memcpy (self->widths, natural, sizeof natural);
     if (display_get ()->columns)
