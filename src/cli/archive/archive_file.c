@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive_lines.h"
+#include "archive_read.h"
 #include "civil.h"
 #include "memory.h"
 #include "outcomes.h"
@@ -31,11 +31,6 @@ static int set_archive_error (const char *path, struct reason *reason)
     return reason_set (reason, "%s: %s", path,
                        errno == EWOULDBLOCK ? "another archive is at work there"
                                             : strerror (errno));
-}
-
-static int lock_file (int fd)
-{
-    return flock (fd, LOCK_EX | LOCK_NB);
 }
 
 static struct archive *archive_new (const char *path)
@@ -65,7 +60,7 @@ struct archive *archive_open_folder (const char *folder, struct reason *reason)
     struct archive *self = archive_new (folder);
     if (make_folder (folder) == 0)
         self->folder = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (self->folder < 0 || lock_file (self->folder)) {
+    if (self->folder < 0 || flock (self->folder, LOCK_EX | LOCK_NB)) {
         set_archive_error (folder, reason);
         archive_close (&self);
     }
@@ -93,11 +88,6 @@ void archive_close (struct archive **self)
 }
 
 // -- existing outcomes
-
-static int compare_keys (const void *a, const void *b)
-{
-    return outcome_key_compare (a, b);
-}
 
 static void add_key (struct archive *self, const struct outcome_key *key)
 {
@@ -131,12 +121,11 @@ static int repair_line (struct archive *self, const struct archive_lines *lines,
 // Read the file. If its first line is not an outcome, it is not an archive, and is not changed.
 static int read_lines (struct archive *self, FILE *file, struct reason *reason)
 {
-    struct archive_lines *lines = memory_new (sizeof *lines);
+    struct archive_lines *lines = archive_lines_new (file);
     struct outcome_key key;
     struct span text;
     enum archive_line line;
     int done = 0;
-    archive_lines_start (lines, file);
     while (done == 0 && (line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
         bool begins = text.size && text.data[0] == '{';
         if (line == ARCHIVE_WHOLE && is_outcome (text, &key)) {
@@ -171,7 +160,7 @@ static int read_file (struct archive *self, struct reason *reason)
     int done = read_lines (self, file, reason);
     fclose (file);
     if (self->count)
-        qsort (self->keys, self->count, sizeof *self->keys, compare_keys);
+        qsort (self->keys, self->count, sizeof *self->keys, outcome_key_compare);
     return done;
 }
 
@@ -182,7 +171,7 @@ static int read_file (struct archive *self, struct reason *reason)
 static int lock_and_read_file (struct archive *self, struct reason *reason)
 {
     struct stat about;
-    if (self->fd < 0 || fstat (self->fd, &about) || lock_file (self->fd))
+    if (self->fd < 0 || fstat (self->fd, &about) || flock (self->fd, LOCK_EX | LOCK_NB))
         return set_archive_error (self->path, reason);
     if (!S_ISREG (about.st_mode))
         return reason_set (reason, "%s: is not a file", self->path);
@@ -212,18 +201,13 @@ static int sync_folder_of (const char *file)
 struct archive *archive_open_file (const char *file, struct reason *reason)
 {
     struct archive *self = archive_new (file);
-    const char *slash = strrchr (file, '/');
-    const char *name = slash ? slash + 1 : file;
-    snprintf (self->name, sizeof self->name, "%.*s", NAME_SIZE - 1, name);
+    snprintf (self->name, sizeof self->name, "%.*s", NAME_SIZE - 1, basename (file));
     self->fd = open (file, OPEN_FLAGS, 0600);
-    if (lock_and_read_file (self, reason)) {
+    int rc = lock_and_read_file (self, reason);
+    if (rc == 0 && sync_folder_of (file))
+        rc = set_archive_error (file, reason);
+    if (rc)
         archive_close (&self);
-        return NULL;
-    }
-    if (sync_folder_of (file)) {
-        set_archive_error (file, reason);
-        archive_close (&self);
-    }
     return self;
 }
 
@@ -257,7 +241,8 @@ int archive_open_month (struct archive *self, int64_t ended_ms, struct reason *r
 
 bool archive_has (const struct archive *self, const struct outcome_key *key)
 {
-    return self->count && bsearch (key, self->keys, self->count, sizeof *self->keys, compare_keys);
+    return self->count &&
+           bsearch (key, self->keys, self->count, sizeof *self->keys, outcome_key_compare);
 }
 
 int archive_append (struct archive *self, struct span lines, struct reason *reason)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive_lines.h"
 #include "memory.h"
 #include "outcomes.h"
-#include "print.h"
+
+// -- the lines of a file
+
+struct archive_lines *archive_lines_new (FILE *file)
+{
+    struct archive_lines *self = memory_new (sizeof *self);
+    rewind (file);
+    self->file = file;
+    return self;
+}
+
+enum archive_line archive_lines_next (struct archive_lines *self, struct span *ret)
+{
+    size_t size = 0;
+    int byte;
+    while ((byte = getc_unlocked (self->file)) != EOF && byte != '\n') {
+        if (size < sizeof self->text)
+            self->text[size] = (char)byte;
+        size++;
+    }
+    if (byte == EOF && size == 0)
+        return ARCHIVE_END;
+    self->number++;
+    self->at = self->next;
+    self->next += (off_t)size + (byte == '\n');
+    *ret = size <= sizeof self->text ? span_of (self->text, size) : (struct span){0};
+    if (byte == EOF)
+        return ARCHIVE_TORN;
+    return size <= sizeof self->text ? ARCHIVE_WHOLE : ARCHIVE_LONG;
+}
+
+// -- the outcomes of a file
 
 // The position of a wanted outcome.
 struct archive_place {
-    struct outcome_key key;
+    struct outcome_key key; // first, for outcome_key_compare
     off_t at;
     size_t size;
 };
@@ -32,43 +63,29 @@ static int set_read_error (const char *path, struct reason *reason)
     return reason_set (reason, "%s: %s", path, strerror (errno));
 }
 
-static int compare_places (const void *a, const void *b)
-{
-    const struct archive_place *one = a, *other = b;
-    return outcome_key_compare (&one->key, &other->key);
-}
-
-static void report_broken (struct archive_reading *self, const char *name, int64_t number)
-{
-    self->broken++;
-    if (!self->quiet)
-        fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name, number);
-}
-
-static void add_place (struct places *places, const struct archive_place *place)
-{
-    places->rows = memory_grow (places->rows, places->count, &places->room, sizeof *places->rows);
-    places->rows[places->count++] = *place;
-}
-
 // Find the wanted outcomes. A last line without a newline is broken, unless another process is just
 // writing it.
 static void find_places (struct archive_reading *self, FILE *file, const char *name,
                          struct places *places)
 {
-    struct archive_lines *lines = memory_new (sizeof *lines);
+    struct archive_lines *lines = archive_lines_new (file);
     struct span text;
     enum archive_line line;
-    archive_lines_start (lines, file);
     while ((line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
         struct archive_place place = {.at = lines->at, .size = text.size};
         json_t *run = line == ARCHIVE_LONG ? NULL : outcome_read (text, &place.key);
         bool is_written =
             !run && line == ARCHIVE_TORN && flock (fileno (file), LOCK_SH | LOCK_NB) != 0;
-        if (run && self->wants (self->owner, run))
-            add_place (places, &place);
-        else if (!run && !is_written)
-            report_broken (self, name, lines->number);
+        if (run && self->wants (self->owner, run)) {
+            places->rows =
+                memory_grow (places->rows, places->count, &places->room, sizeof *places->rows);
+            places->rows[places->count++] = place;
+        } else if (!run && !is_written) {
+            self->broken++;
+            if (!self->quiet)
+                fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name,
+                         lines->number);
+        }
         json_decref (run);
     }
     free (lines);
@@ -97,42 +114,33 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
     struct places places = {0};
     struct stat about;
     FILE *file = fd < 0 || fstat (fd, &about) ? NULL : fdopen (fd, "r");
-    if (file && !S_ISREG (about.st_mode)) {
+    if (!file)
+        return set_read_error (name, reason);
+    if (!S_ISREG (about.st_mode)) {
         errno = EINVAL;
         fclose (file);
         return set_read_error (name, reason);
     }
-    if (!file)
-        return set_read_error (name, reason);
     find_places (self, file, name, &places);
     bool read = !ferror (file);
     if (places.count)
-        qsort (places.rows, places.count, sizeof *places.rows, compare_places);
+        qsort (places.rows, places.count, sizeof *places.rows, outcome_key_compare);
     bool going = take_places (self, fd, &places);
     free (places.rows);
     fclose (file);
     return !read ? set_read_error (name, reason) : going;
 }
 
-// Whether the name has the form history-YYYY-MM.ndjson.
 static int is_month_file (const struct dirent *entry)
 {
-    const char *form = "history-####-##.ndjson", *name = entry->d_name;
-    for (; *form && *name; form++, name++)
-        if (*form == '#' ? *name < '0' || *name > '9' : *name != *form)
-            return 0;
-    return !*form && !*name;
-}
-
-static int compare_names (const struct dirent **a, const struct dirent **b)
-{
-    return strcmp ((*a)->d_name, (*b)->d_name);
+    static const char form[] = "history-[0-9][0-9][0-9][0-9]-[0-9][0-9].ndjson";
+    return fnmatch (form, entry->d_name, 0) == 0;
 }
 
 static int read_folder (struct archive_reading *self, struct reason *reason)
 {
     struct dirent **months;
-    int count = scandir (self->path, &months, is_month_file, compare_names);
+    int count = scandir (self->path, &months, is_month_file, alphasort);
     int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int going = folder < 0 ? set_read_error (self->path, reason) : 1;
     for (int i = 0; i < count; i++) {

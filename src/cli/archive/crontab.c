@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -14,15 +15,10 @@
 
 enum { TIME_FIELDS = 5 };
 
-struct crontab_variable {
-    char *name, *value;
-};
-
 struct crontab_reader {
     struct crontab *crontab;
     enum crontab_format format;
-    struct crontab_variable *variables;
-    size_t variable_count;
+    json_t *variables; // name -> value, in the order of the file
     size_t variable_bytes;
     int line;
     const char *start, *at, *end; // start of the line, the cursor, end of the line
@@ -84,10 +80,7 @@ static struct span parse_word (struct crontab_reader *self)
 
 static char *copy_text (const char *from, const char *end)
 {
-    size_t size = (size_t)(end - from);
-    char *text = memory_copy (from, size);
-    text[size] = '\0';
-    return text;
+    return memory_copy (from, (size_t)(end - from));
 }
 
 // -- variables
@@ -109,10 +102,7 @@ static char *parse_quoted (struct crontab_reader *self)
 
 static const char *variable_value (const struct crontab_reader *self, const char *name)
 {
-    for (size_t i = 0; i < self->variable_count; i++)
-        if (strcmp (self->variables[i].name, name) == 0)
-            return self->variables[i].value;
-    return NULL;
+    return json_string_value (json_object_get (self->variables, name));
 }
 
 static bool is_shell_name (const char *name)
@@ -121,8 +111,9 @@ static bool is_shell_name (const char *name)
     return size > 0 && !name[size] && !isdigit ((unsigned char)*name);
 }
 
-// Set a variable for the next lines. Takes ownership of `name` and `value`.
-static void set_variable (struct crontab_reader *self, const char *at, char *name, char *value)
+// Set a variable for the next lines.
+static void set_variable (struct crontab_reader *self, const char *at, const char *name,
+                          const char *value)
 {
     for (size_t i = 0; i < sizeof ignored_variables / sizeof *ignored_variables; i++) {
         if (strcmp (ignored_variables[i].name, name) != 0)
@@ -131,8 +122,6 @@ static void set_variable (struct crontab_reader *self, const char *at, char *nam
         reason_set (&reason, "%s is not kept: %s", name, ignored_variables[i].instead);
         if (*value) // MAILTO="" turns cron's mail off
             crontab_remark (self->crontab, self->line, CRONTAB_NOTE, reason.text);
-        free (name);
-        free (value);
         return;
     }
     size_t size = strlen (name) + strlen (value);
@@ -140,24 +129,11 @@ static void set_variable (struct crontab_reader *self, const char *at, char *nam
         reject_column (self, at,
                        is_shell_name (name) ? "want at most 16 KiB of variables"
                                             : "want a variable's name of letters, digits and _");
-        free (name);
-        free (value);
         return;
     }
-    self->variable_bytes += size;
-    for (size_t i = 0; i < self->variable_count; i++) {
-        struct crontab_variable *variable = &self->variables[i];
-        if (strcmp (variable->name, name) != 0)
-            continue;
-        self->variable_bytes -= strlen (variable->name) + strlen (variable->value);
-        free (variable->value);
-        variable->value = value;
-        free (name);
-        return;
-    }
-    self->variables =
-        memory_resize (self->variables, (self->variable_count + 1) * sizeof *self->variables);
-    self->variables[self->variable_count++] = (struct crontab_variable){name, value};
+    const char *before = variable_value (self, name);
+    self->variable_bytes += before ? strlen (value) - strlen (before) : size;
+    json_object_set_new (self->variables, name, json_string (value));
 }
 
 // Read "NAME = value", each possibly in quotes. False: not such a line, and the cursor is
@@ -184,15 +160,17 @@ static bool parse_variable (struct crontab_reader *self)
         end--;
     const char *begin = self->at;
     char *value = parse_quoted (self);
-    if (value)
+    bool in_quotes = value != NULL;
+    if (in_quotes)
         skip_blanks (self);
-    if (value && self->at < end) {
+    else
+        value = copy_text (begin, end);
+    if (in_quotes && self->at < end)
         reject_column (self, self->at, "want nothing behind the quote");
-        free (name);
-        free (value);
-    } else {
-        set_variable (self, from, name, value ? value : copy_text (begin, end));
-    }
+    else
+        set_variable (self, from, name, value);
+    free (name);
+    free (value);
     return true;
 }
 
@@ -213,18 +191,20 @@ static void write_quoted (FILE *out, const char *text)
 static char *script_of (const struct crontab_reader *self, const char *command)
 {
     char *text = NULL;
+    const char *name;
+    json_t *value;
     size_t size;
     FILE *out = open_memstream (&text, &size);
     if (!out)
         abort ();
-    for (size_t i = 0; i < self->variable_count; i++) {
-        const struct crontab_variable *variable = &self->variables[i];
-        if (strcmp (variable->name, "CRON_TZ") == 0)
+    json_object_foreach (self->variables, name, value)
+    {
+        if (strcmp (name, "CRON_TZ") == 0)
             continue;
-        fprintf (out, "export %s=", variable->name);
-        write_quoted (out, variable->value);
+        fprintf (out, "export %s=", name);
+        write_quoted (out, json_string_value (value));
         fputs ("; ", out);
-        if (strcmp (variable->name, "HOME") == 0) // where cron starts commands
+        if (strcmp (name, "HOME") == 0) // where cron starts commands
             fputs ("cd \"$HOME\" || exit; ", out);
     }
     const char *shell = variable_value (self, "SHELL");
@@ -346,7 +326,7 @@ static void parse_job (struct crontab_reader *self)
     struct crontab_job *job = &crontab->jobs[crontab->job_count++];
     const char *zone = variable_value (self, "CRON_TZ");
     *job = (struct crontab_job){.line = self->line, .times = times};
-    job->timezone = zone && *zone ? copy_text (zone, zone + strlen (zone)) : NULL;
+    job->timezone = zone && *zone ? memory_text (zone) : NULL;
     job->user = self->format == CRONTAB_SYSTEM ? copy_text (user, user_end) : NULL;
     job->command = memory_new ((size_t)(self->end - self->at) + 1);
     const char *percent = copy_command (self->at, self->end, job->command);
@@ -359,8 +339,6 @@ static void parse_job (struct crontab_reader *self)
 
 static void parse_line (struct crontab_reader *self)
 {
-    if (self->end > self->start && self->end[-1] == '\r')
-        self->end--;
     self->at = self->start;
     skip_blanks (self);
     if (self->at == self->end || *self->at == '#')
@@ -375,26 +353,18 @@ static void parse_line (struct crontab_reader *self)
 struct crontab *crontab_read (struct span text, enum crontab_format format)
 {
     struct crontab *crontab = memory_new (sizeof *crontab);
-    *crontab = (struct crontab){0};
-    struct crontab_reader reader = {.crontab = crontab, .format = format};
-    const char *at = text.size ? (const char *)text.data : "", *end = at + text.size;
-    while (at < end) {
-        const char *newline = memchr (at, '\n', (size_t)(end - at));
+    struct crontab_reader reader = {
+        .crontab = crontab, .format = format, .variables = json_object ()};
+    while (text.size && !crontab->cut) {
+        struct span line = span_take_line (&text);
         reader.line++;
-        reader.start = at;
-        reader.end = newline ? newline : end;
-        if (crontab->remark_count >= CRONTAB_REMARKS_MAX) {
-            crontab->cut = true;
-            break;
-        }
-        parse_line (&reader);
-        at = newline ? newline + 1 : end;
+        reader.start = (const char *)line.data;
+        reader.end = reader.start + line.size;
+        crontab->cut = crontab->remark_count >= CRONTAB_REMARKS_MAX;
+        if (!crontab->cut)
+            parse_line (&reader);
     }
-    for (size_t i = 0; i < reader.variable_count; i++) {
-        free (reader.variables[i].name);
-        free (reader.variables[i].value);
-    }
-    free (reader.variables);
+    json_decref (reader.variables);
     return crontab;
 }
 

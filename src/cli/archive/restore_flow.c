@@ -1,32 +1,22 @@
 // The station assigns its own numbers to versions of flows, as older ones may have been removed.
 // The file has the versions of a flow in order, and they are found or added in this order.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codes.h"
 #include "flow_stored.h"
-#include "json.h"
 #include "print.h"
 #include "restore_private.h"
 
-enum { NUMBER_SIZE = 24 };
-
-static const char *number_text (json_int_t number, char out[NUMBER_SIZE])
-{
-    snprintf (out, NUMBER_SIZE, "%" JSON_INTEGER_FORMAT, number);
-    return out;
-}
-
-// Request a version of a flow from the station, 0: the one in use. NULL: there is none, or the
+// Request a version of a flow from the station, NULL: the one in use. NULL: there is none, or the
 // error was reported.
-static json_t *request_version (struct restoring *self, const char *name, json_int_t version)
+static json_t *request_version (struct restoring *self, const char *name, const json_t *version)
 {
-    char number[NUMBER_SIZE];
+    char number[WORD_SIZE];
     struct verdict verdict;
     const char *const request_words[] = {"flow", "get", name,
-                                         version ? number_text (version, number) : NULL, NULL};
+                                         version ? number_cell_text (version, number) : NULL, NULL};
     json_t *flow = call_command_quietly (self->cli, self->client, request_words, &verdict);
     if (flow || verdict.status == ZERO_STATUS_NOT_FIND_ID)
         return flow;
@@ -44,14 +34,14 @@ static json_t *request_version (struct restoring *self, const char *name, json_i
 // were found in the file, and this station's number for each version of the file.
 static json_t *restored_flow (struct restoring *self, const char *name)
 {
-    json_t *flow = json_object_get (self->flows, name);
+    json_t *flow = json_object_get (self->known[FLOWS], name);
     if (flow)
         return flow;
-    json_t *known = request_version (self, name, 0),
+    json_t *known = request_version (self, name, NULL),
            *versions = json_object_get (known, "versions");
     flow = json_pack ("{s:O?, s:I, s:i, s:{}}", "versions", versions, "use",
                       field_number (known, "use"), "found", 0, "numbers");
-    json_object_set_new (self->flows, name, flow);
+    json_object_set_new (self->known[FLOWS], name, flow);
     json_decref (known);
     return flow;
 }
@@ -64,13 +54,13 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
     const json_t *versions = json_object_get (flow, "versions");
     size_t i = (size_t)field_number (flow, "found");
     for (; i < json_array_size (versions) && !self->stopped; i++) {
-        json_int_t number = json_integer_value (json_array_get (versions, i));
+        const json_t *number = json_array_get (versions, i);
         json_t *stored = request_version (self, name, number);
         bool same = json_equal (json_object_get (stored, "definition"), definition);
         json_decref (stored);
         if (same) {
             json_object_set_new (flow, "found", json_integer ((json_int_t)i + 1));
-            return number;
+            return json_integer_value (number);
         }
     }
     return 0;
@@ -81,14 +71,15 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
 static void restore_use (struct restoring *self, const char *name, const json_t *flow,
                          const json_t *record, json_int_t here)
 {
-    char number[NUMBER_SIZE], text[NUMBER_SIZE];
+    char number[WORD_SIZE], text[WORD_SIZE];
     size_t found = (size_t)field_number (flow, "found");
     bool is_last = found == json_array_size (json_object_get (flow, "versions"));
-    number_text (field_number (record, "use"), number);
-    json_int_t wanted = field_number (json_object_get (flow, "numbers"), number);
-    if (is_last && here == field_number (flow, "use") && wanted && wanted != here)
+    number_cell_text (json_object_get (record, "use"), number);
+    const json_t *wanted = json_object_get (json_object_get (flow, "numbers"), number);
+    if (is_last && here == field_number (flow, "use") && wanted &&
+        json_integer_value (wanted) != here)
         json_decref (restore_request (
-            self, (const char *[]){"flow", "use", name, number_text (wanted, text), NULL}));
+            self, (const char *[]){"flow", "use", name, number_cell_text (wanted, text), NULL}));
 }
 
 // Add a version to the flow. Returns its number; 0: it was rejected.
@@ -105,7 +96,7 @@ static json_int_t add_version (struct restoring *self, json_t *flow, struct span
 
 void restore_flow_version (struct restoring *self, const json_t *record)
 {
-    char text[REASON_MAX], number[NUMBER_SIZE];
+    char text[REASON_MAX], number[WORD_SIZE];
     const char *name = json_string_value (json_object_get (record, "name"));
     const json_t *definition = json_object_get (record, "definition");
     json_int_t version = field_number (record, "version");
@@ -131,10 +122,10 @@ void restore_flow_version (struct restoring *self, const json_t *record)
         here = self->restore->dry_run ? version : add_version (self, flow, stored);
     if (!here)
         return;
-    json_object_set_new (json_object_get (flow, "numbers"), number_text (version, number),
-                         json_integer (here));
+    number_cell_text (json_object_get (record, "version"), number);
+    json_object_set_new (json_object_get (flow, "numbers"), number, json_integer (here));
     if (!self->restore->dry_run)
         restore_use (self, name, flow, record, here);
-    json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
+    json_object_set (self->known[TARGETS], name, (json_t *)(uintptr_t)record);
     restore_count (self, FLOWS, existing);
 }

@@ -1,23 +1,44 @@
-// Shared by the restore*.c files only.
+// Restores what `zplan export --everything` wrote: shared by verb_import.c and the restore_*.c
+// files only.
 #pragma once
 
 #include "call.h"
 #include "pipeline.h"
 #include "progress.h"
-#include "restore.h"
-#include "seen_outcomes.h"
+
+struct restore {
+    const char *name;  // the file's name, for messages
+    FILE *file;        // borrowed; its first line was read already
+    const char *first; // the first line of `file`
+    bool hold;         // keep the plans paused, marked as held
+    bool dry_run;      // only report what would be done
+    bool stop_on_error;
+};
 
 enum restore_type { TARGETS, KINDS, LIMITS, FLOWS, OUTCOMES, PLANS, TYPES };
 
 extern const char *const restore_type_names[TYPES];
+
+// The set of outcomes that a station already has. Outcomes are compared by a hash of their content
+// without the number, which each station assigns itself. Memory: 24 bytes for each.
+struct seen_outcome {
+    uint64_t sums[2];
+    size_t left; // how many equal ones were not found yet
+};
+
+struct seen_outcomes {
+    struct seen_outcome *at; // owned; the user frees it
+    size_t count, room;
+};
 
 struct restoring {
     const struct cli *cli;
     const struct restore *restore;
     struct zplan_client *client;
     struct pipeline *pipeline;
-    json_t *targets, *kinds, *limits; // the station's, by name
-    json_t *flows; // the file's: name -> its versions that were found or added (restore_flow.c)
+    // The station's objects of a type, by name; FLOWS: those of the file, with their versions that
+    // were found or added (restore_flow.c); empty for OUTCOMES and PLANS.
+    json_t *known[TYPES];
     struct seen_outcomes seen;
     bool history_seen; // the station's outcomes were read
     json_t *runs;      // outcomes to be sent with the next batch
@@ -37,6 +58,9 @@ struct restoring {
 
 // Restore one line, whose number is self->line.
 void restore_line (struct restoring *self, const char *text);
+
+// Restore an outcome, with the next batch.
+void restore_outcome (struct restoring *self, const json_t *record);
 
 // Send the batched outcomes.
 void restore_send_outcomes (struct restoring *self);

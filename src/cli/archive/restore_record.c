@@ -8,23 +8,19 @@
 #include "everything.h"
 #include "json.h"
 #include "memory.h"
-#include "pages.h"
 #include "plan.h"
 #include "print.h"
 #include "restore_private.h"
 
-// Outcomes and bytes per request; bytes of a frame.
-enum { BATCH = 200, BATCH_BYTES = 400000, PART = 560 * 1024 };
+enum { PART = 560 * 1024 }; // bytes of a frame
 
 const char *const restore_type_names[TYPES] = {"target", "kind",    "limit",
                                                "flow",   "outcome", "plan"};
 
 void restore_refuse (struct restoring *self, int64_t line, struct span words)
 {
-    char subject[REASON_MAX];
-    snprintf (subject, sizeof subject, "%.150s:%" PRId64, self->restore->name, line);
     progress_clear (&self->progress);
-    complain (subject, words);
+    complain_line (self->restore->name, line, words);
     self->refused++;
     if (self->restore->stop_on_error)
         self->stopped = true;
@@ -42,46 +38,36 @@ struct restore_call {
     json_t **answer; // of RESTORE_COMMAND: where to put the answer, NULL if it failed
 };
 
+// Send a request, and keep for its answer what was asked.
+static void send_call (struct restoring *self, struct restore_call call, const char *word,
+                       const char *const *args, size_t count)
+{
+    struct restore_call *sent = memory_copy (&call, sizeof call);
+    if (!pipeline_manage (self->pipeline, word, args, count, sent))
+        free (sent);
+}
+
 json_t *restore_request (struct restoring *self, const char *const *words)
 {
-    size_t count = 0;
     json_t *answer = NULL;
-    struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, RESTORE_COMMAND, &answer};
-    while (words[count + 1])
-        count++;
-    if (!pipeline_manage (self->pipeline, words[0], words + 1, count, sent))
-        free (sent);
+    send_call (self, (struct restore_call){self->line, RESTORE_COMMAND, &answer}, words[0],
+               words + 1, words_count (words + 1));
     pipeline_drain (self->pipeline);
     return answer;
 }
 
 void restore_count (struct restoring *self, enum restore_type type, bool existing)
 {
-    if (existing)
-        self->existing[type]++;
-    else
-        self->added[type]++;
+    int64_t *counts = existing ? self->existing : self->added;
+    counts[type]++;
 }
 
 // -- targets
 
-static void report_missing_key (struct restoring *self, const char *name, const char *text)
-{
-    char words[1400];
-    progress_clear (&self->progress);
-    snprintf (words, sizeof words,
-              "target %.64s: its key is a secret, and is not in the file; set it again: zplan "
-              "target add '%.1023s,key=KEY'",
-              name, text);
-    complain (NULL, span_text (words));
-}
-
 // Whether the station's target is the default one, and unused: then the file's target replaces it.
 static bool is_unused_default (struct restoring *self, const json_t *known)
 {
-    const char *text = json_string_value (json_object_get (known, "text"));
-    if (!text || strcmp (text, "jobs=pull") != 0)
+    if (!span_is (field_text (known, "text"), "jobs=pull"))
         return false;
     const char *const list[] = {"list", "{\"station\": \"jobs\", \"limit\": 1}", NULL};
     json_t *answer = restore_request (self, list);
@@ -101,7 +87,7 @@ static void restore_target (struct restoring *self, const json_t *record)
         refuse_record (self, "target: want name, text and origin");
         return;
     }
-    const json_t *known = json_object_get (self->targets, name);
+    const json_t *known = json_object_get (self->known[TARGETS], name);
     bool same = json_equal (json_object_get (known, "text"), json_object_get (record, "text"));
     if (known && (same || strcmp (origin, "added") != 0)) {
         restore_count (self, TARGETS, true);
@@ -121,27 +107,36 @@ static void restore_target (struct restoring *self, const json_t *record)
     if (!answer)
         return;
     json_decref (answer);
-    json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
+    json_object_set (self->known[TARGETS], name, (json_t *)(uintptr_t)record);
     restore_count (self, TARGETS, false);
-    if (field_is_true (record, "key"))
-        report_missing_key (self, name, text);
+    if (field_is_true (record, "key")) {
+        char words[1400];
+        progress_clear (&self->progress);
+        snprintf (words, sizeof words,
+                  "target %.64s: its key is a secret, and is not in the file; set it again: zplan "
+                  "target add '%.1023s,key=KEY'",
+                  name, text);
+        complain (NULL, span_text (words));
+    }
 }
 
 // -- kinds and limits
 
-// Restore a record that consists of a name and an object.
-static void restore_named (struct restoring *self, const json_t *record, enum restore_type type,
-                           json_t *known, const char *const words[3])
+// Restore a kind or a limit: a name and an object.
+static void restore_named (struct restoring *self, const json_t *record)
 {
+    bool is_kind = span_is (field_text (record, "type"), "kind");
+    enum restore_type type = is_kind ? KINDS : LIMITS;
+    const char *field = is_kind ? "fields" : "limit";
     const char *name = json_string_value (json_object_get (record, "name"));
-    json_t *object = json_object_get (record, words[2]);
+    json_t *object = json_object_get (record, field);
     char text[REASON_MAX];
     if (!name || !json_is_object (object)) {
-        snprintf (text, sizeof text, "%s: want name and %s", restore_type_names[type], words[2]);
+        snprintf (text, sizeof text, "%s: want name and %s", restore_type_names[type], field);
         refuse_record (self, text);
         return;
     }
-    const json_t *other = json_object_get (known, name);
+    const json_t *other = json_object_get (self->known[type], name);
     if (other && !json_equal (other, object)) {
         snprintf (text, sizeof text,
                   "%s: there is another one named %.100s; remove it, or leave it",
@@ -150,98 +145,14 @@ static void restore_named (struct restoring *self, const json_t *record, enum re
         return;
     }
     char *json = json_write (object);
+    const char *const words[] = {restore_type_names[type], is_kind ? "put" : "set", name, json,
+                                 NULL};
     json_t *answer =
-        other || self->restore->dry_run
-            ? json_object ()
-            : restore_request (self, (const char *[]){words[0], words[1], name, json, NULL});
+        other || self->restore->dry_run ? json_object () : restore_request (self, words);
     free (json);
     if (answer)
         restore_count (self, type, other != NULL);
     json_decref (answer);
-}
-
-static void restore_kind (struct restoring *self, const json_t *record)
-{
-    restore_named (self, record, KINDS, self->kinds, (const char *[]){"kind", "put", "fields"});
-}
-
-static void restore_limit (struct restoring *self, const json_t *record)
-{
-    restore_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
-}
-
-// -- outcomes
-
-static bool add_seen_page (struct pages *pages, const json_t *page)
-{
-    struct restoring *self = pages->owner;
-    size_t i;
-    const json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        seen_outcomes_add (&self->seen, run);
-    }
-    return true;
-}
-
-// Read which outcomes the station has, before the first is restored.
-static void read_seen_outcomes (struct restoring *self)
-{
-    struct pages pages = {.word = "history",
-                          .filter = json_object (),
-                          .room = INT64_MAX,
-                          .take = add_seen_page,
-                          .owner = self};
-    struct verdict verdict = pages_read (self->cli, self->client, &pages);
-    self->history_seen = true;
-    if (verdict.code != EXIT_DONE) {
-        self->failure = verdict;
-        self->stopped = true;
-        self->code = verdict.code;
-    }
-}
-
-void restore_send_outcomes (struct restoring *self)
-{
-    size_t count = json_array_size (self->runs);
-    if (count == 0 || self->stopped)
-        return;
-    json_t *object = json_pack ("{s:O}", "runs", self->runs), *answer = NULL;
-    char *text = json_write (object);
-    if (!self->restore->dry_run)
-        answer = restore_request (self, (const char *[]){"restore", "history", text, NULL});
-    if (answer || self->restore->dry_run)
-        self->added[OUTCOMES] += (int64_t)count;
-    else if (self->unknown)
-        complain (self->restore->name,
-                  span_text ("some outcomes may have been added: import again, which reads the "
-                             "history first, and adds the rest"));
-    json_decref (answer);
-    json_decref (object);
-    free (text);
-    json_array_clear (self->runs);
-    self->runs_bytes = 0;
-}
-
-static void restore_outcome (struct restoring *self, const json_t *record)
-{
-    json_t *run = json_object_get (record, "run");
-    if (!json_is_object (run)) {
-        refuse_record (self, "outcome: want run, an object");
-        return;
-    }
-    if (!self->history_seen)
-        read_seen_outcomes (self);
-    if (seen_outcomes_find (&self->seen, run)) {
-        restore_count (self, OUTCOMES, true);
-        return;
-    }
-    char *text = json_write (run);
-    self->runs_bytes += strlen (text);
-    free (text);
-    json_array_append (self->runs, run);
-    if (json_array_size (self->runs) == BATCH || self->runs_bytes > BATCH_BYTES)
-        restore_send_outcomes (self);
 }
 
 // -- plans
@@ -292,8 +203,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
 static void pause_plan (json_t *plan)
 {
     int64_t state = field_number (plan, "plan_state");
-    bool queued = state < PLAN_PAUSE || state > PLAN_CLOSE;
-    if (!queued) {
+    if (state >= PLAN_PAUSE && state <= PLAN_CLOSE) {
         json_object_del (plan, "held");
         return;
     }
@@ -309,33 +219,17 @@ static void send_plan (struct restoring *self, const char *text)
     size_t count = 1, size = strlen (text), at = 0;
     while (at < size && count < ZPLAN_MANAGE_ARGS_MAX) {
         size_t part = size - at < PART ? size - at : PART;
-        parts[count] = memory_new (part + 1);
-        memcpy (parts[count], text + at, part);
-        args[count] = parts[count];
+        args[count] = parts[count] = memory_copy (text + at, part);
         at += part;
         count++;
     }
-    struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, RESTORE_PLAN, NULL};
-    if (at < size) {
+    if (at < size)
         refuse_record (self, "plan: is too large to be restored; submit it again");
-        free (sent);
-    } else if (!pipeline_manage (self->pipeline, "restore", args, count, sent)) {
-        free (sent);
-    }
+    else
+        send_call (self, (struct restore_call){self->line, RESTORE_PLAN, NULL}, "restore", args,
+                   count);
     for (size_t i = 1; i < count; i++)
         free (parts[i]);
-}
-
-static void check_plan_exists (struct restoring *self, json_int_t id)
-{
-    char text[24];
-    const char *args[] = {text};
-    struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, RESTORE_CHECK, NULL};
-    snprintf (text, sizeof text, "%" PRIx64, (uint64_t)id);
-    if (!pipeline_manage (self->pipeline, "message", args, 1, sent))
-        free (sent);
 }
 
 static void restore_plan (struct restoring *self, const json_t *record)
@@ -347,13 +241,16 @@ static void restore_plan (struct restoring *self, const json_t *record)
         refuse_record (self, "plan: want an object with its station");
         return;
     }
-    if (!json_object_get (self->targets, target)) {
+    if (!json_object_get (self->known[TARGETS], target)) {
         json_int_t waits = field_number (self->missing, target);
         json_object_set_new (self->missing, target, json_integer (waits + 1));
         return;
     }
-    if (self->restore->dry_run) {
-        check_plan_exists (self, field_number (plan, "plan_id"));
+    if (self->restore->dry_run) { // only check whether it exists
+        char id[24];
+        snprintf (id, sizeof id, "%" PRIx64, (uint64_t)field_number (plan, "plan_id"));
+        send_call (self, (struct restore_call){self->line, RESTORE_CHECK, NULL}, "message",
+                   (const char *[]){id}, 1);
         return;
     }
     if (self->restore->hold)
@@ -390,7 +287,7 @@ void restore_line (struct restoring *self, const char *text)
         const char *type;
         void (*take) (struct restoring *self, const json_t *record);
     } rows[] = {{"everything", check_header},   {"target", restore_target},
-                {"kind", restore_kind},         {"limit", restore_limit},
+                {"kind", restore_named},        {"limit", restore_named},
                 {"flow", restore_flow_version}, {"outcome", restore_outcome},
                 {"plan", restore_plan},         {"end", note_last_line}};
     struct reason reason;

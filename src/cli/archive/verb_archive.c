@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "archive_file.h"
-#include "archive_lines.h"
+#include "archive_read.h"
 #include "clock.h"
 #include "failpoint.h"
 #include "json.h"
@@ -65,15 +65,15 @@ enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 struct moving {
     const struct cli *cli;
     const struct archive_wanted *wanted;
-    const char *plan_text; // --plan as it was typed
-    char *plan;            // --plan in the form of plan_ref.h
-    bool found;            // a run of the plan was found
+    char plan[PLAN_REF_SIZE]; // --plan in the form of plan_ref.h; "": any
+    bool found;               // a run of the plan was found
     struct zplan_client *client;
     struct archive *archive;      // NULL: a dry run
     struct outcome_states states; // the selected states
     int64_t before_ms;            // only runs that ended earlier, Unix milliseconds
     struct outcome_key stop;      // the first entry that is not moved
     char epoch[64];               // the history's epoch, which must not change
+    int64_t left;                 // outcomes that the last request wanted, but did not get
     int trouble;                  // the exit code of a reported error; else EXIT_DONE
     char *lines;                  // the batch: outcomes that the file does not have yet
     size_t size;
@@ -137,8 +137,7 @@ static bool move_batch (struct moving *self)
 // Append the line of an outcome to the batch.
 static bool add_line (struct moving *self, const json_t *run)
 {
-    json_t *object = json_object ();
-    json_object_update (object, (json_t *)(uintptr_t)run);
+    json_t *object = json_copy ((json_t *)(uintptr_t)run);
     json_object_set_new (object, "epoch", json_string (self->epoch));
     size_t size = json_dumpb (object, self->lines + self->size, ARCHIVE_LINE_MAX,
                               JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION (13));
@@ -171,13 +170,28 @@ static bool add_to_batch (struct moving *self, const json_t *run, const struct o
 
 // -- the pages
 
-static bool handle_run (struct moving *self, const json_t *run)
+static bool check_page (struct pages *pages, const json_t *page)
 {
+    struct moving *self = pages->owner;
+    if (!span_is (field_text (page, "epoch"), self->epoch))
+        return fail_move (self, "the station counts its results anew now: run it again");
+    if (!self->first)
+        self->first = field_number (page, "first");
+    return true;
+}
+
+static bool handle_run (struct pages *pages, json_t *run)
+{
+    struct moving *self = pages->owner;
     struct outcome_key key;
     if (!outcome_key_read (run, &key)) {
         self->invalid++;
         return true;
     }
+    if (!outcome_is_before (&key, &self->stop))
+        return false;
+    progress_share (&self->progress, (size_t)self->moved, (int64_t)key.seq - self->first,
+                    (int64_t)self->stop.seq - self->first);
     if (!outcome_matches (&self->states, run) || key.ended_ms >= self->before_ms)
         return true;
     if (self->archive)
@@ -186,57 +200,28 @@ static bool handle_run (struct moving *self, const json_t *run)
     return true;
 }
 
-static bool handle_page (struct pages *pages, const json_t *page)
-{
-    struct moving *self = pages->owner;
-    const char *epoch = json_string_value (json_object_get (page, "epoch"));
-    size_t i;
-    json_t *run;
-    if (!epoch || strcmp (epoch, self->epoch) != 0)
-        return fail_move (self, "the station counts its results anew now: run it again");
-    struct outcome_key key = {0};
-    if (!self->first)
-        self->first = field_number (page, "first");
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        bool more = !outcome_key_read (run, &key) || outcome_is_before (&key, &self->stop);
-        if (!more || !handle_run (self, run))
-            return false;
-    }
-    progress_share (&self->progress, (size_t)self->moved, (int64_t)key.seq - self->first,
-                    (int64_t)self->stop.seq - self->first);
-    return true;
-}
-
 // Skip the newest outcomes that --keep retains.
-static bool skip_kept (struct pages *pages, const json_t *page)
+static bool skip_kept (struct pages *pages, json_t *run)
 {
     struct moving *self = pages->owner;
-    size_t i;
-    json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        if (!outcome_matches (&self->states, run) || !outcome_key_read (run, &self->stop))
-            continue;
-        if (--pages->room == 0)
-            return false;
-    }
-    return true;
+    bool counts = outcome_matches (&self->states, run) && outcome_key_read (run, &self->stop);
+    return !counts || --pages->room > 0;
 }
 
-// Read pages of the history with `take`, at most `room` outcomes.
+// Read the history with `take_item`, at most `room` outcomes; the oldest first to move them.
 static int read_pages (struct moving *self, bool newest, int64_t room,
-                       bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
+                       bool (*take_item) (struct pages *pages, json_t *run))
 {
     struct pages pages = {.word = "history",
                           .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->wanted->station,
-                                               "plan", self->wanted->plan, "newest",
+                                               "plan", *self->plan ? self->plan : NULL, "newest",
                                                newest ? json_true () : NULL),
                           .room = room,
-                          .take = take,
+                          .take = newest ? NULL : check_page,
+                          .take_item = take_item,
                           .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
-    *ret_left = pages.room;
+    self->left = pages.room;
     progress_clear (&self->progress);
     return self->trouble ? self->trouble : verdict_print (&verdict, NULL);
 }
@@ -247,7 +232,6 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
 static int find_stop (struct moving *self)
 {
     int code;
-    int64_t left;
     json_t *page = call_command (self->cli, self->client,
                                  (const char *[]){"history", "{\"newest\":true,\"limit\":1}", NULL},
                                  NULL, &code);
@@ -264,41 +248,28 @@ static int find_stop (struct moving *self)
     self->stop = (struct outcome_key){.seq = (uint64_t)last + 1};
     if (self->wanted->keep == 0)
         return EXIT_DONE;
-    code = read_pages (self, true, self->wanted->keep, skip_kept, &left);
-    if (left > 0) // there are fewer outcomes than --keep retains: none is moved
+    code = read_pages (self, true, self->wanted->keep, skip_kept);
+    if (self->left > 0) // there are fewer outcomes than --keep retains: none is moved
         self->stop = (struct outcome_key){0};
     return code;
 }
 
-static bool note_found_run (struct pages *pages, const json_t *page)
+static bool note_found_run (struct pages *pages, json_t *run)
 {
     struct moving *self = pages->owner;
-    self->found = json_array_size (json_object_get (page, "runs")) > 0;
-    return !self->found;
+    self->found = run != NULL;
+    return false;
 }
 
 // Read --plan as a name if it is an id without runs.
 static int find_plan (struct moving *self)
 {
-    int64_t left;
-    if (!self->wanted->plan || plan_ref_is_name (self->plan))
+    if (!*self->plan || plan_ref_is_name (self->plan))
         return EXIT_DONE;
-    int code = read_pages (self, true, 1, note_found_run, &left);
+    int code = read_pages (self, true, 1, note_found_run);
     if (code == EXIT_DONE && !self->found)
-        snprintf (self->plan, PLAN_REF_SIZE, "key:%s", self->plan_text);
+        snprintf (self->plan, sizeof self->plan, "key:%s", self->wanted->plan);
     return code;
-}
-
-static int open_archive (struct moving *self, const char *folder)
-{
-    struct reason reason;
-    if (self->wanted->dry_run)
-        return EXIT_DONE;
-    self->archive = folder ? archive_open_folder (folder, &reason)
-                           : archive_open_file (self->wanted->file, &reason);
-    if (self->archive)
-        return EXIT_DONE;
-    return complain (NULL, span_text (reason.text));
 }
 
 static void report_moved (const struct moving *self, const char *where)
@@ -322,7 +293,6 @@ static void report_moved (const struct moving *self, const char *where)
 // station without this command, before anything is written.
 static int move_outcomes (struct moving *self)
 {
-    int64_t left;
     int code = find_plan (self);
     if (code == EXIT_DONE)
         code = find_stop (self);
@@ -332,7 +302,7 @@ static int move_outcomes (struct moving *self)
         return code;
     progress_start (&self->progress, "archive", PROGRESS_QUIET);
     self->progress.things = "outcomes";
-    code = read_pages (self, false, INT64_MAX, handle_page, &left);
+    code = read_pages (self, false, INT64_MAX, handle_run);
     if (code != EXIT_DONE || !move_batch (self))
         return code ? code : self->trouble;
     if (self->invalid == 0)
@@ -344,8 +314,15 @@ static int move_outcomes (struct moving *self)
 
 static int run_archive (struct moving *self, const char *folder)
 {
-    int code = open_archive (self, folder);
-    self->client = code == EXIT_DONE ? call_open (self->cli, &code) : NULL;
+    int code;
+    struct reason reason;
+    if (!self->wanted->dry_run) {
+        self->archive = folder ? archive_open_folder (folder, &reason)
+                               : archive_open_file (self->wanted->file, &reason);
+        if (!self->archive)
+            return complain (NULL, span_text (reason.text));
+    }
+    self->client = call_open (self->cli, &code);
     if (self->client) {
         self->lines = memory_new (BATCH_SIZE + ARCHIVE_LINE_MAX + 1);
         self->entries = json_array ();
@@ -364,18 +341,15 @@ static int run_archive (struct moving *self, const char *folder)
 
 // -- the options
 
-static int read_wanted (struct archive_wanted *wanted, int words, char plan[PLAN_REF_SIZE],
-                        struct moving *ret, struct reason *reason)
+static int read_wanted (const struct archive_wanted *wanted, int words, struct moving *ret,
+                        struct reason *reason)
 {
     struct duration age;
     ret->before_ms = INT64_MAX;
     if (words == (wanted->file != NULL))
         return reason_set (reason, "want either a folder or --to FILE");
-    ret->plan_text = wanted->plan;
-    if (wanted->plan && plan_ref_read (wanted->plan, plan, reason))
+    if (wanted->plan && plan_ref_read (wanted->plan, ret->plan, reason))
         return -1;
-    if (wanted->plan)
-        wanted->plan = plan;
     if (wanted->older_than) {
         if (when_duration ("--older-than", wanted->older_than, &age, reason))
             return -1;
@@ -399,10 +373,9 @@ int verb_archive (const struct cli *cli)
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    char plan[PLAN_REF_SIZE];
-    struct moving moving = {.cli = cli, .wanted = &wanted, .plan = plan};
+    struct moving moving = {.cli = cli, .wanted = &wanted};
     struct reason reason;
-    if (read_wanted (&wanted, count, plan, &moving, &reason))
+    if (read_wanted (&wanted, count, &moving, &reason))
         return usage_error (cli->argv[0], &reason);
     signal (SIGXFSZ, SIG_IGN); // at the file size limit, write fails instead
     return run_archive (&moving, count ? cli->argv[1] : NULL);

@@ -1,25 +1,23 @@
 // zplan cron: imports the lines of a crontab as plans. A line is converted to the line of JSON that
 // `zplan add --from` reads, at the same line number, and submitted in the same way.
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "call.h"
 #include "clock.h"
-#include "cron_plan.h"
 #include "crontab.h"
-#include "json.h"
 #include "load.h"
 #include "memory.h"
 #include "only.h"
 #include "print.h"
+#include "rfc3339.h"
 #include "utf8.h"
 #include "when.h"
 #include "zonefile.h"
 
-enum { NEXT = 5 };
+enum { NEXT = 5, PREFIX_MAX = 200, TITLE_MAX = 72 };
 
 static const char about[] =
     "Import a crontab: each line becomes a plan of the command `sh`, whose first\n"
@@ -126,11 +124,6 @@ static const char *timezone_of (const struct importing *self, const struct cront
     return job->timezone ? job->timezone : self->timezone;
 }
 
-static bool is_job_wanted (const struct importing *self, const struct crontab_job *job)
-{
-    return !self->wish->user || (job->user && strcmp (self->wish->user, job->user) == 0);
-}
-
 // Check the options that no line depends on. 0, or -1 with a reason that names the option.
 static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_SIZE],
                           struct reason *reason)
@@ -147,8 +140,8 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
         reason_set (reason, "--user: goes with --system only");
     else if (of_system && !wish->system)
         reason_set (reason, "%s: has a user behind the times: add --system", self->file);
-    else if (strlen (self->prefix) == 0 || strlen (self->prefix) > CRON_PREFIX_MAX)
-        reason_set (reason, "--name: want 1 to %d bytes", CRON_PREFIX_MAX);
+    else if (strlen (self->prefix) == 0 || strlen (self->prefix) > PREFIX_MAX)
+        reason_set (reason, "--name: want 1 to %d bytes", PREFIX_MAX);
     else if (!utf8_is_text (span_text (self->prefix)))
         reason_set (reason, "--name: must be given: the file's name is not UTF-8");
     else if (!self->timezone || !zone_of (self, self->timezone, &why))
@@ -161,11 +154,17 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
 }
 
 // Check what the syntax of the times does not show: days that do not exist, unknown zones. An
-// invalid job gets an error remark, and is not imported.
+// invalid job gets an error remark. Such a job, and one of another user, gets no times, so that it
+// is not imported.
 static void check_job (struct importing *self, struct crontab_job *job)
 {
     struct when when;
     struct reason why, remark;
+    const char *user = self->wish->user;
+    if (user && (!job->user || strcmp (user, job->user) != 0)) {
+        job->times[0] = '\0';
+        return;
+    }
     if (read_times (self, job->times, timezone_of (self, job), &when, &why) == 0) {
         when_clear (&when);
         self->own_zone = job->timezone && (self->own_zone || !self->count);
@@ -179,18 +178,17 @@ static void check_job (struct importing *self, struct crontab_job *job)
                            : "",
                 why.text + (of_times ? 8 : 0));
     crontab_remark (self->crontab, job->line, CRONTAB_ERROR, remark.text);
-    job->times[0] = '\0'; // marks it as not imported
+    job->times[0] = '\0';
 }
 
 static void report_remarks (const struct importing *self)
 {
-    char subject[REASON_MAX], text[REASON_MAX + 8];
+    char text[REASON_MAX + 8];
     for (size_t i = 0; i < self->crontab->remark_count; i++) {
         const struct crontab_remark *remark = &self->crontab->remarks[i];
-        snprintf (subject, sizeof subject, "%.150s:%d", self->file, remark->line);
         snprintf (text, sizeof text, "%s%s", remark->type == CRONTAB_NOTE ? "note: " : "",
                   remark->text.text);
-        complain (subject, span_text (text));
+        complain_line (self->file, remark->line, span_text (text));
     }
 }
 
@@ -209,10 +207,37 @@ static void report_users (const struct importing *self)
     }
 }
 
-// The job as the object that `zplan add --from` reads.
+// -- the plan of a line
+
+// The plan's title: the command, cut to the width of a column.
+static json_t *title_of (const char *command)
+{
+    char text[TITLE_MAX + 4];
+    struct span cut = utf8_cut (span_text (command), TITLE_MAX);
+    snprintf (text, sizeof text, "%.*s%s", (int)cut.size, command, command[cut.size] ? "..." : "");
+    return json_string (text);
+}
+
+// The plan's name, PREFIX-HASH: it depends on the line's text, not on its position. The second of
+// identical lines is PREFIX-HASH-2, and so on.
+static json_t *name_of (const struct importing *self, const struct crontab_job *job)
+{
+    int same = 1;
+    char text[PREFIX_MAX + 32], number[16] = "";
+    for (const struct crontab_job *other = self->crontab->jobs; other < job; other++)
+        same += strcmp (other->digest, job->digest) == 0;
+    if (same > 1)
+        snprintf (number, sizeof number, "-%d", same);
+    snprintf (text, sizeof text, "%.*s-%s%s", PREFIX_MAX, self->prefix, job->digest, number);
+    return json_string (text);
+}
+
+// The job as the object that `zplan add --from` reads, without the target and the options.
 static json_t *job_object (const struct importing *self, const struct crontab_job *job)
 {
-    return cron_plan_line (self->crontab, job, self->prefix, timezone_of (self, job));
+    return json_pack ("{s:s, s:[s, s*], s:o, s:o, s:s, s:s}", "command", "sh", "arg", job->script,
+                      job->input, "title", title_of (job->command), "name", name_of (self, job),
+                      "cron", job->times, "timezone", timezone_of (self, job));
 }
 
 // Add the options of the command line, which apply to all plans.
@@ -221,8 +246,8 @@ static void add_options (const struct importing *self, json_t *object)
     struct terms terms = self->wish->terms;
     const struct option_group group = terms_options (&terms);
     for (size_t i = 0; i < group.count; i++) {
-        const char *value;
-        memcpy (&value, (const uint8_t *)&terms + group.rows[i].offset, sizeof value);
+        const void *field = (const uint8_t *)&terms + group.rows[i].offset;
+        const char *value = *(const char *const *)field;
         if (value)
             json_object_set_new (object, group.rows[i].name + strlen ("--"), json_string (value));
     }
@@ -231,6 +256,18 @@ static void add_options (const struct importing *self, json_t *object)
 }
 
 // -- with --dry-run
+
+// Unix seconds as local time of this zone: "2026-12-24T18:00:00+01:00".
+static json_t *local_time (const struct zone *zone, int64_t time)
+{
+    char text[RFC3339_SIZE + 8];
+    int32_t offset = zone_offset (zone, time), minutes = abs (offset) / 60;
+    rfc3339_format (time + offset, text);
+    size_t size = strlen (text) - 1; // without the Z
+    snprintf (text + size, sizeof text - size, "%c%02d:%02d", offset < 0 ? '-' : '+', minutes / 60,
+              minutes % 60);
+    return json_string (text);
+}
 
 static json_t *next_times (struct importing *self, const struct crontab_job *job)
 {
@@ -242,7 +279,7 @@ static json_t *next_times (struct importing *self, const struct crontab_job *job
     struct occurrence at;
     bool more = schedule_first (&when.rule, self->zone, when.rule.received, 0, &at);
     for (int i = 0; more && i < NEXT; i++) {
-        json_array_append_new (list, cron_plan_time (self->zone, at.time));
+        json_array_append_new (list, local_time (self->zone, at.time));
         struct occurrence current = at;
         more = schedule_next (&when.rule, self->zone, &current, current.time, &at);
     }
@@ -271,11 +308,9 @@ static void preview_job (struct importing *self, const struct crontab_job *job)
 
 static int preview_jobs (struct importing *self)
 {
-    for (size_t i = 0; i < self->crontab->job_count; i++) {
-        const struct crontab_job *job = &self->crontab->jobs[i];
-        if (*job->times && is_job_wanted (self, job))
-            preview_job (self, job);
-    }
+    for (size_t i = 0; i < self->crontab->job_count; i++)
+        if (*self->crontab->jobs[i].times)
+            preview_job (self, &self->crontab->jobs[i]);
     if (!self->cli->json)
         printf ("%zu line%s, hours of %s; nothing was submitted\n", self->count,
                 self->count == 1 ? "" : "s", self->own_zone ? "CRON_TZ" : self->timezone);
@@ -292,7 +327,7 @@ static char *job_lines (const struct importing *self, const char *target, size_t
     FILE *out = text_open (&text, ret_size);
     for (size_t i = 0; i < self->crontab->job_count; i++) {
         const struct crontab_job *job = &self->crontab->jobs[i];
-        if (!*job->times || !is_job_wanted (self, job))
+        if (!*job->times)
             continue;
         for (; line < job->line; line++)
             fputc ('\n', out);
@@ -321,15 +356,13 @@ static void print_job_results (const struct importing *self)
         for (size_t k = 0; done && k < sizeof rows_done / sizeof *rows_done; k++) {
             if (strcmp (rows_done[k].done, done) != 0)
                 continue;
-            json_t *name = cron_plan_name (self->crontab, job, self->prefix);
-            json_t *title = cron_plan_title (job->command);
+            json_t *object = job_object (self, job);
             printf ("line %d: ", job->line);
-            write_frame (stdout, name);
+            write_frame (stdout, json_object_get (object, "name"));
             printf (" %s: ", rows_done[k].words);
-            write_frame (stdout, title);
+            write_frame (stdout, json_object_get (object, "title"));
             putchar ('\n');
-            json_decref (name);
-            json_decref (title);
+            json_decref (object);
         }
     }
 }
@@ -390,8 +423,7 @@ static int import_crontab (struct importing *self)
 {
     struct crontab *crontab = self->crontab;
     for (size_t i = 0; i < crontab->job_count; i++)
-        if (is_job_wanted (self, &crontab->jobs[i]))
-            check_job (self, &crontab->jobs[i]);
+        check_job (self, &crontab->jobs[i]);
     report_remarks (self);
     report_users (self);
     bool wrong = crontab->cut || (crontab->error_count && !self->wish->skip_bad);
@@ -441,15 +473,11 @@ int verb_cron (const struct cli *cli)
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    const char *file = cli->argv[1], *slash = strrchr (file, '/');
-    bool is_stdin = strcmp (file, "-") == 0;
+    const char *file = cli->argv[1], *shown = strcmp (file, "-") == 0 ? "stdin" : file;
     struct importing self = {.cli = cli,
                              .wish = &wish,
-                             .file = is_stdin ? "stdin" : file,
-                             .prefix = wish.prefix ? wish.prefix
-                                       : is_stdin  ? "stdin"
-                                       : slash     ? slash + 1
-                                                   : file,
+                             .file = shown,
+                             .prefix = wish.prefix ? wish.prefix : basename (shown),
                              .timezone = wish.timezone,
                              .now_us = clock_wall_us ()};
     char zone_room[ZONEFILE_NAME_SIZE];

@@ -1,5 +1,4 @@
 // zplan export: writes plans with all that the station keeps of each, one per line.
-#include <stdio.h>
 
 #include "everything.h"
 #include "print.h"
@@ -21,27 +20,15 @@ static const char about[] =
     "  zplan export >plans.ndjson\n"
     "  zplan export --target jobs --state pause | wc -l\n";
 
-// Print a plan in the form that `zplan import` reads.
-static void write_plan (json_t *plan)
-{
-    print_plan (NULL, plan);
-    json_decref (plan);
-}
-
-static bool handle_plan (void *owner, const json_t *plan)
-{
-    return plan_export_add (owner, plan);
-}
-
 static int export_plans (const struct cli *cli, const struct selection *selection)
 {
     int code;
     struct plan_export self = {0};
     struct zplan_client *client = call_open (cli, &code);
-    if (client && plan_export_begin (&self, cli, write_plan, &code)) {
+    if (client && plan_export_begin (&self, cli, NULL, &code)) {
         struct verdict verdict = select_walk (
             cli, client, selection,
-            &(struct selected){.take = handle_plan, .owner = &self, .room = INT64_MAX});
+            &(struct selected){.take = plan_export_add, .owner = &self, .room = INT64_MAX});
         if (self.trouble.code != EXIT_NO_ANSWER)
             plan_export_flush (&self);
         progress_clear (&self.progress);

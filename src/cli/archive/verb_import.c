@@ -1,11 +1,14 @@
-// zplan import: submits plans that zplan export wrote to a station.
+// zplan import: submits plans that zplan export wrote to a station, or restores all that
+// `zplan export --everything` wrote (everything.h).
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "load.h"
 #include "print.h"
-#include "restore.h"
+#include "restore_private.h"
 
 static const char about[] =
     "Import what `zplan export` wrote into a station, many plans at a time. FILE is a\n"
@@ -33,22 +36,180 @@ static const char about[] =
     "  zplan --connect tcp://10.0.0.7:7920 reset --held\n"
     "  zplan export --target jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
 
-struct import_wish {
-    bool hold, dry_run, stop_on_error;
-};
-
 static const struct option rows[] = {
-    FLAG_OPTION (struct import_wish, hold, "--hold",
+    FLAG_OPTION (struct restore, hold, "--hold",
                  "keep them all paused, until `zplan reset --held`"),
-    FLAG_OPTION (struct import_wish, dry_run, "--dry-run",
+    FLAG_OPTION (struct restore, dry_run, "--dry-run",
                  "of an export of everything: only print what would be added"),
-    FLAG_OPTION (struct import_wish, stop_on_error, "--stop-on-error",
+    FLAG_OPTION (struct restore, stop_on_error, "--stop-on-error",
                  "stop at the first line that is rejected"),
 };
 
+// -- the lines
+
+static void restore_lines (struct restoring *self)
+{
+    char *text = NULL;
+    size_t room = 0;
+    self->line = 1;
+    restore_line (self, self->restore->first);
+    while (!self->stopped && !self->ended && getline (&text, &room, self->restore->file) >= 0) {
+        self->line++;
+        if (text[strspn (text, " \t\r\n")])
+            restore_line (self, text);
+    }
+    if (ferror (self->restore->file)) {
+        complain (self->restore->name, span_text (strerror (errno)));
+        self->unread = true;
+    }
+    free (text);
+    restore_send_outcomes (self);
+    pipeline_drain (self->pipeline);
+}
+
+// -- the import
+
+static void index_by_name (json_t *into, const json_t *list)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach (list, i, one)
+    {
+        const char *name = json_string_value (json_object_get (one, "name"));
+        if (name)
+            json_object_set (into, name, one);
+    }
+}
+
+// Read what the station has already. False: a request failed.
+static bool read_station_state (struct restoring *self)
+{
+    const char *name;
+    json_t *limit;
+    json_t *targets = restore_request (self, (const char *[]){"station", "list", NULL});
+    json_t *kinds = targets ? restore_request (self, (const char *[]){"kind", "list", NULL}) : NULL;
+    json_t *limits = kinds ? restore_request (self, (const char *[]){"limit", "list", NULL}) : NULL;
+    index_by_name (self->known[TARGETS], json_object_get (targets, "stations"));
+    json_object_update (self->known[KINDS], json_object_get (kinds, "kinds"));
+    json_object_foreach (json_object_get (limits, "limits"), name, limit)
+    {
+        const char *origin = json_string_value (json_object_get (limit, "origin"));
+        if (origin && strcmp (origin, "set") != 0)
+            continue; // from the settings: a limit that is set replaces it
+        json_object_del (limit, "origin");
+        json_object_set (self->known[LIMITS], name, limit);
+    }
+    bool known = limits != NULL;
+    json_decref (targets);
+    json_decref (kinds);
+    json_decref (limits);
+    return known;
+}
+
+static int64_t report_missing (const struct restoring *self)
+{
+    const char *name;
+    const json_t *waits;
+    int64_t count = 0;
+    json_object_foreach (self->missing, name, waits)
+    {
+        char text[400];
+        count += json_integer_value (waits);
+        snprintf (text, sizeof text,
+                  "target %.64s: is not known here, so %" JSON_INTEGER_FORMAT
+                  " of its plans are skipped; name it in the station's settings, or by `zplan "
+                  "target add`, or put the flow of this name, and import again",
+                  name, json_integer_value (waits));
+        complain (NULL, span_text (text));
+    }
+    return count;
+}
+
+static void print_sums (const char *what, const int64_t sums[TYPES])
+{
+    bool first = true;
+    for (size_t i = 0; i < TYPES; i++) {
+        if (sums[i] == 0)
+            continue;
+        printf ("%s%" PRId64 " %s%s", first ? "" : ", ", sums[i], restore_type_names[i],
+                sums[i] == 1 ? "" : "s");
+        first = false;
+    }
+    printf ("%s %s\n", first ? "nothing" : "", what);
+}
+
+static int report_restore (const struct restoring *self)
+{
+    int64_t left = report_missing (self);
+    bool cut = !self->ended && !self->stopped && !self->unread;
+    if (cut)
+        complain (self->restore->name,
+                  span_text ("the last line is missing: the export is truncated"));
+    if (self->cli->json) {
+        json_t *added = json_object (), *there = json_object ();
+        for (size_t i = 0; i < TYPES; i++) {
+            json_object_set_new (added, restore_type_names[i], json_integer (self->added[i]));
+            json_object_set_new (there, restore_type_names[i], json_integer (self->existing[i]));
+        }
+        print_answer_new (self->cli, JSON_ANSWER,
+                          json_pack ("{s:{s:I, s:I, s:b, s:o, s:o}}", "summary", "refused",
+                                     (json_int_t)self->refused, "left_out", (json_int_t)left,
+                                     "whole", self->ended, "added", added, "there", there));
+    } else {
+        print_sums (self->restore->dry_run ? "would be added" : "added", self->added);
+        print_sums ("already there", self->existing);
+        if (self->refused)
+            printf ("%" PRId64 " refused\n", self->refused);
+    }
+    if (self->code != EXIT_DONE)
+        return verdict_print (&self->failure, NULL);
+    return self->refused || left || cut || self->unread || self->stopped ? EXIT_REFUSED : EXIT_DONE;
+}
+
+// Whether this is the first line of a file that `zplan export --everything` wrote.
+static bool is_first_line (const char *line)
+{
+    struct reason ignored;
+    json_t *record = json_read_object (span_text (line), &ignored);
+    bool begins = span_is (field_text (record, "type"), "everything");
+    json_decref (record);
+    return begins;
+}
+
+// Restore the contents of the file to the station, and report the result. Returns an exit code.
+static int restore_file (const struct cli *cli, const struct restore *restore)
+{
+    int code = EXIT_REFUSED;
+    struct restoring self = {.cli = cli, .restore = restore, .code = EXIT_DONE};
+    self.client = call_open (cli, &code);
+    self.pipeline = self.client ? pipeline_open (cli, restore_on_answer, &self, &code) : NULL;
+    for (size_t i = 0; i < TYPES; i++)
+        self.known[i] = json_object ();
+    self.missing = json_object ();
+    self.runs = json_array ();
+    if (self.pipeline) {
+        progress_start (&self.progress, "import", cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
+        self.progress.things = "plans and outcomes";
+        if (read_station_state (&self))
+            restore_lines (&self);
+        progress_clear (&self.progress);
+        code = report_restore (&self);
+    }
+    for (size_t i = 0; i < TYPES; i++)
+        json_decref (self.known[i]);
+    json_decref (self.missing);
+    json_decref (self.runs);
+    free (self.seen.at);
+    pipeline_destroy (&self.pipeline);
+    zplan_client_destroy (&self.client);
+    return code;
+}
+
+// -- the verb
+
 int verb_import (const struct cli *cli)
 {
-    struct import_wish wish = {0};
+    struct restore wish = {0};
     const struct usage usage = {
         .synopsis = "zplan import FILE [--hold] [--dry-run] [--stop-on-error]",
         .about = about,
@@ -68,14 +229,11 @@ int verb_import (const struct cli *cli)
     ssize_t size = getline (&first, &room, file);
     if (ferror (file)) {
         code = complain (cli->argv[1], span_text (strerror (errno)));
-    } else if (size > 0 && restore_is_first_line (first)) {
-        const struct restore restore = {.name = cli->argv[1],
-                                        .file = file,
-                                        .first = first,
-                                        .hold = wish.hold,
-                                        .dry_run = wish.dry_run,
-                                        .stop_on_error = wish.stop_on_error};
-        code = restore_file (cli, &restore);
+    } else if (size > 0 && is_first_line (first)) {
+        wish.name = cli->argv[1];
+        wish.file = file;
+        wish.first = first;
+        code = restore_file (cli, &wish);
     } else if (wish.dry_run) {
         code =
             usage_error (cli->argv[0], &(struct reason){"--dry-run: is for a file of `zplan export "

@@ -3,10 +3,8 @@
 #include <string.h>
 
 #include "expr.h"
-#include "json.h"
 #include "policy.h"
 #include "print.h"
-#include "settings.h"
 #include "vote_rule.h"
 
 enum { FIRST_CHANGE = 1, CHANGES = 8 };
@@ -81,7 +79,6 @@ size_t action_frames (const struct action_options *order, struct zplan_frame ret
 int action_vote (const struct action_options *order, const json_t *stored, json_t **ret,
                  struct reason *reason)
 {
-    int64_t number;
     struct vote_rule parsed;
     struct reason ignored;
     *ret = NULL;
@@ -90,9 +87,7 @@ int action_vote (const struct action_options *order, const json_t *stored, json_
     json_t *vote =
         json_is_object (stored) ? json_copy ((json_t *)(uintptr_t)stored) : json_object ();
     if (order->vote)
-        json_object_set_new (vote, "rule",
-                             number_parse (order->vote, &number) ? json_integer (number)
-                                                                 : json_string (order->vote));
+        json_object_set_new (vote, "rule", terms_number (order->vote));
     if (order->vote_deadline_s)
         json_object_set_new (vote, "deadline", json_integer (order->vote_deadline_s));
     if (order->vote && !vote_rule_read (vote, &parsed, &ignored)) {

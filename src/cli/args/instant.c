@@ -12,29 +12,18 @@
 #include "schedule.h"
 #include "settings.h"
 
-enum { WEEK = 7, WORD_MAX = 16 };
+enum { WEEK = 7, WORD_MAX = 16, CLOCK_SIZE = 16 };
 
 bool clock_time_of_day (const char *text, int64_t *ret_s)
 {
-    static const int limits[] = {24, 60, 60};
-    int64_t seconds = 0;
-    size_t parts = 0;
-    for (const char *at = text;; at++) {
-        size_t digits = strspn (at, "0123456789");
-        if (parts == 3 || digits < 1 || digits > 2 || (parts > 0 && digits != 2))
-            return false;
-        int number = digits == 1 ? at[0] - '0' : (at[0] - '0') * 10 + (at[1] - '0');
-        if (number >= limits[parts++])
-            return false;
-        seconds = seconds * 60 + number;
-        at += digits;
-        if (!*at)
-            break;
-        if (*at != ':')
-            return false;
-    }
-    *ret_s = parts == 2 ? seconds * 60 : seconds;
-    return parts >= 2;
+    unsigned hour, minute, second = 0;
+    char same[CLOCK_SIZE];
+    int parts = sscanf (text, "%2u:%2u:%2u", &hour, &minute, &second);
+    if (parts < 2 || hour > 23 || minute > 59 || second > 59)
+        return false;
+    snprintf (same, sizeof same, parts == 2 ? "%02u:%02u" : "%02u:%02u:%02u", hour, minute, second);
+    *ret_s = hour * 3600 + minute * 60 + second;
+    return strcmp (text, same) == 0 || strcmp (text, same + 1) == 0; // 8:30 is 08:30
 }
 
 // Parse a weekday, 0..7 or at least three letters of its English name; 0 is Sunday. -1: invalid.
@@ -59,8 +48,7 @@ unsigned clock_weekdays (const char *text)
         size_t size = strcspn (at, ",");
         if (size >= sizeof item)
             return 0;
-        memcpy (item, at, size);
-        item[size] = '\0';
+        snprintf (item, sizeof item, "%.*s", (int)size, at);
         char *dash = strchr (item, '-');
         if (dash)
             *dash = '\0';
@@ -129,16 +117,10 @@ static bool complete_instant (const char *text, char out[40], bool *ret_local)
 {
     enum { DATE = 10, MINUTES = 5, SECONDS = 8, OFFSET_MAX = 6 };
     size_t size = strlen (text);
-    if (size < DATE || text[4] != '-' || text[7] != '-')
+    if (size < DATE || text[4] != '-' || text[7] != '-' ||
+        (size > DATE && text[DATE] != 'T' && text[DATE] != ' '))
         return false;
-    if (size == DATE) {
-        *ret_local = true;
-        snprintf (out, 40, "%sT00:00:00Z", text);
-        return true;
-    }
-    if (text[DATE] != 'T' && text[DATE] != ' ')
-        return false;
-    const char *clock = text + DATE + 1;
+    const char *clock = size > DATE ? text + DATE + 1 : "00:00";
     size_t clock_size = strcspn (clock, "Z+-");
     const char *offset = clock + clock_size;
     if ((clock_size != MINUTES && clock_size != SECONDS) || strlen (offset) > OFFSET_MAX)

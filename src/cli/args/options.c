@@ -1,7 +1,6 @@
 #include "options.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,9 +23,12 @@ bool words_include (const char *words, struct span word)
 
 // -- one option
 
-bool option_has_name (const struct option *row, struct span name)
+const struct option *option_named (const struct option_group *group, struct span name)
 {
-    return span_is (name, row->name) || words_include (row->aliases, name);
+    for (size_t i = 0; i < group->count; i++)
+        if (span_is (name, group->rows[i].name) || words_include (group->rows[i].aliases, name))
+            return &group->rows[i];
+    return NULL;
 }
 
 // Find the row that this argument names; NULL: there is none. `ret_joined` is its joined value, or
@@ -35,16 +37,9 @@ static const struct option *find_row (const struct option_group *group, const ch
                                       const char **ret_joined)
 {
     const char *equals = strncmp (argument, "--", 2) == 0 ? strchr (argument, '=') : NULL;
-    struct span name =
-        equals ? span_of (argument, (size_t)(equals - argument)) : span_text (argument);
-    for (size_t i = 0; i < group->count; i++) {
-        const struct option *row = &group->rows[i];
-        if (option_has_name (row, name)) {
-            *ret_joined = equals ? equals + 1 : NULL;
-            return row;
-        }
-    }
-    return NULL;
+    *ret_joined = equals ? equals + 1 : NULL;
+    return option_named (group, equals ? span_of (argument, (size_t)(equals - argument))
+                                       : span_text (argument));
 }
 
 static int set_number (const struct option *row, const char *name, int64_t *field, const char *text,
@@ -64,27 +59,8 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
                        row->max, quoted (span_text (text)));
 }
 
-static int check_utf8 (const struct option *row, const char *name, const char *text,
-                       struct reason *reason)
-{
-    if (!row->utf8 || utf8_is_text (span_text (text)))
-        return 0;
-    return reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
-}
-
-static int add_text (const struct option *row, const char *name, struct option_texts *field,
-                     const char *text, struct reason *reason)
-{
-    if (check_utf8 (row, name, text, reason))
-        return -1;
-    if (field->count < OPTION_TEXTS_MAX) {
-        field->texts[field->count++] = text;
-        return 0;
-    }
-    return reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
-}
-
-const char *words_listed (const char *words, char out[REASON_MAX])
+// Turns the words "a b c" into "a, b or c".
+static const char *words_listed (const char *words, char out[REASON_MAX])
 {
     size_t size = 0;
     while (*words && size + 1 < REASON_MAX) {
@@ -103,8 +79,6 @@ const char *words_listed (const char *words, char out[REASON_MAX])
 static int set_text (const struct option *row, const char *name, const char **field,
                      const char *text, struct reason *reason)
 {
-    if (check_utf8 (row, name, text, reason))
-        return -1;
     if (row->once && *field)
         return reason_set (reason, "%s: want only one, got %s as well", name,
                            quoted (span_text (*field)));
@@ -125,6 +99,9 @@ int option_set (const struct option *row, const char *name, void *values, const 
                 struct reason *reason)
 {
     void *field = (uint8_t *)values + row->offset;
+    struct option_texts *texts = field; // of OPTION_TEXTS
+    if (row->utf8 && !utf8_is_text (span_text (text)))
+        return reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
     switch (row->type) {
     case OPTION_FLAG:
         *(bool *)field = true;
@@ -133,7 +110,10 @@ int option_set (const struct option *row, const char *name, void *values, const 
     case OPTION_TEXT:
         return set_text (row, name, field, text, reason);
     case OPTION_TEXTS:
-        return add_text (row, name, field, text, reason);
+        if (texts->count == OPTION_TEXTS_MAX)
+            return reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
+        texts->texts[texts->count++] = text;
+        return 0;
     case OPTION_NUMBER:
         return set_number (row, name, field, text, reason);
     }
@@ -145,23 +125,18 @@ int option_set (const struct option *row, const char *name, void *values, const 
 static int take_option (const struct option *row, void *values, const char *joined, char **argv,
                         struct reason *reason)
 {
+    bool needs_value = row->type != OPTION_FLAG && row->type != OPTION_FORM;
     if (joined)
         argv[0][strcspn (argv[0], "=")] = '\0';
-    if (row->type == OPTION_FLAG) {
-        if (!joined)
-            return option_set (row, argv[0], values, NULL, reason) ? -1 : 1;
+    if (joined && row->type == OPTION_FLAG)
         return reason_set (reason, "%s: takes no value", argv[0]);
-    }
-    if (joined)
-        return option_set (row, argv[0], values, joined, reason) ? -1 : 1;
-    if (row->type == OPTION_FORM) {
-        *(const char **)((uint8_t *)values + row->offset) = "names";
-        return 1;
-    }
-    if (argv[1] && strncmp (argv[1], "--", 2) != 0)
-        return option_set (row, argv[0], values, argv[1], reason) ? -1 : 2;
-    return reason_set (reason, "%s: requires a value, %s%s", argv[0], row->metavar,
-                       argv[1] ? "; one that starts with -- is joined by =" : "");
+    if (!joined && needs_value && (!argv[1] || strncmp (argv[1], "--", 2) == 0))
+        return reason_set (reason, "%s: requires a value, %s%s", argv[0], row->metavar,
+                           argv[1] ? "; one that starts with -- is joined by =" : "");
+    const char *text = joined ? joined : row->type == OPTION_FORM ? "names" : argv[1];
+    if (option_set (row, argv[0], values, text, reason))
+        return -1;
+    return joined || !needs_value ? 1 : 2;
 }
 
 // -- the command line

@@ -111,11 +111,8 @@ int options_extract (const struct option_group *group, int argc, char **argv,
 int option_set (const struct option *row, const char *name, void *values, const char *text,
                 struct reason *reason);
 
-// Whether this is the option's name, or one of its aliases.
-bool option_has_name (const struct option *row, struct span name);
-
-// Turns the words "a b c" into "a, b or c".
-const char *words_listed (const char *words, char out[REASON_MAX]);
+// Find the option with this name or alias; NULL: there is none.
+const struct option *option_named (const struct option_group *group, struct span name);
 
 // Whether `words`, separated by spaces, contain this one; NULL contains none.
 bool words_include (const char *words, struct span word);

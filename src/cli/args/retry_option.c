@@ -1,6 +1,5 @@
 #include "retry_option.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "duration.h"
@@ -37,15 +36,6 @@ static bool set_sequence (json_t *object, char *text)
     return good;
 }
 
-static bool set_max (json_t *object, const char *text)
-{
-    int64_t max;
-    if (!text)
-        return true;
-    return number_parse (text, &max) &&
-           json_object_set_new (object, "max", json_integer (max)) == 0;
-}
-
 // Parse the part before the first comma: the strategy, its intervals and the maximum.
 static bool set_strategy (json_t *object, char *text)
 {
@@ -55,9 +45,12 @@ static bool set_strategy (json_t *object, char *text)
     json_object_set_new (object, "strategy", json_string (name));
     if (!interval && !sequence)
         return strcmp (name, "none") == 0 && !rest;
+    int64_t max;
     char *pace = strsep (&rest, ":");
     bool good = interval ? set_seconds (object, "interval", pace) : set_sequence (object, pace);
-    return good && set_max (object, rest);
+    if (good && rest && number_parse (rest, &max))
+        return json_object_set_new (object, "max", json_integer (max)) == 0;
+    return good && !rest;
 }
 
 // Parse a part after a comma: "manual" or "jitter=DURATION".

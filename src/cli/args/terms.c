@@ -59,90 +59,69 @@ struct option_group terms_names_changed (struct terms *terms)
 
 // -- values
 
-// The input of a function that makes a member's value: it returns NULL with the reason, or JSON
-// null to omit the member.
-struct making {
-    const char *text;
-    const struct terms_reading *reading;
-    struct reason *reason;
-};
-
-typedef json_t *make_fn (const struct making *self);
-
-static json_t *make_text (const struct making *self)
-{
-    return json_string (self->text);
-}
-
-// Make a number, or a string if the text is not a number: the member's check decides whether that
-// is valid.
-static json_t *make_number (const struct making *self)
+json_t *terms_number (const char *text)
 {
     int64_t number;
-    return number_parse (self->text, &number) ? json_integer (number) : make_text (self);
+    return text && number_parse (text, &number) ? json_integer (number) : json_string (text);
 }
 
-static json_t *make_seconds (const struct making *self)
-{
-    int64_t seconds;
-    if (duration_seconds (self->text, &seconds))
-        return json_integer (seconds);
-    reason_set (self->reason, "want a duration as 30s, 90m, 1h30m or 2d, got %s",
-                quoted (span_text (self->text)));
-    return NULL;
-}
-
-static json_t *make_instant (const struct making *self)
-{
-    int64_t time;
-    bool read = instant_parse (self->text, self->reading->zone, &time, self->reason) == 0;
-    return read ? json_integer (time) : NULL;
-}
-
-static json_t *make_json (const struct making *self)
-{
-    json_error_t why;
-    json_t *value = json_loads (self->text, JSON_REJECT_DUPLICATES, &why);
-    if (!value)
-        reason_set (self->reason, "JSON: %s", why.text);
-    return value;
-}
-
-static json_t *make_retry (const struct making *self)
-{
-    return retry_read (self->text, self->reason);
-}
-
-// Make a number of runs of "5", or a list of waits of "2,3,5".
-static json_t *make_cycle (const struct making *self)
+// Make a list of waits of "2,3,5", each a multiple of `step`. NULL with a reason.
+static json_t *make_waits (const char *text, int64_t step, struct reason *reason)
 {
     enum { DIGITS_MAX = 5 };
-    if (!strchr (self->text, ','))
-        return make_number (self);
     json_t *list = json_array ();
-    for (const char *at = self->text;; at++) {
+    for (const char *at = text;; at++) {
         size_t digits = strspn (at, "0123456789");
         int64_t number = digits <= DIGITS_MAX ? strtol (at, NULL, 10) : 0;
         at += digits;
         if (digits < 1 || digits > DIGITS_MAX || (*at && *at != ',')) {
-            reason_set (self->reason, "want a number of runs, or waits as 2,3,5, got %s",
-                        quoted (span_text (self->text)));
+            reason_set (reason, "want a number of runs, or waits as 2,3,5, got %s",
+                        quoted (span_text (text)));
             json_decref (list);
             return NULL;
         }
-        json_array_append_new (list, json_integer (number * self->reading->step));
+        json_array_append_new (list, json_integer (number * step));
         if (!*at)
             return list;
     }
 }
 
-// -- members
+// Make a member's value. NULL with a reason; JSON null: the option means that the member is absent.
+static json_t *make_value (enum term_value type, const char *text,
+                           const struct terms_reading *reading, struct reason *reason)
+{
+    int64_t number;
+    json_error_t why;
+    json_t *value;
+    switch (type) {
+    case TERM_TEXT:
+        return json_string (text);
+    case TERM_NUMBER: // the member's check decides whether a text that is no number is valid
+        return terms_number (text);
+    case TERM_SECONDS:
+        if (duration_seconds (text, &number))
+            return json_integer (number);
+        reason_set (reason, "want a duration as 30s, 90m, 1h30m or 2d, got %s",
+                    quoted (span_text (text)));
+        return NULL;
+    case TERM_INSTANT:
+        return instant_parse (text, reading->zone, &number, reason) ? NULL : json_integer (number);
+    case TERM_OBJECT:
+        value = json_loads (text, JSON_REJECT_DUPLICATES, &why);
+        if (!value)
+            reason_set (reason, "JSON: %s", why.text);
+        return value;
+    case TERM_RETRY:
+        return retry_read (text, reason);
+    case TERM_CYCLE:
+        return strchr (text, ',') ? make_waits (text, reading->step, reason) : terms_number (text);
+    case TERM_PART:
+        break;
+    }
+    return NULL;
+}
 
-static make_fn *const makers[TERM_VALUES] = {
-    [TERM_TEXT] = make_text,       [TERM_NUMBER] = make_number, [TERM_SECONDS] = make_seconds,
-    [TERM_INSTANT] = make_instant, [TERM_OBJECT] = make_json,   [TERM_RETRY] = make_retry,
-    [TERM_CYCLE] = make_cycle,
-};
+// -- members
 
 // Find the option for this member; NULL: there is none.
 static const char *option_of (struct span name)
@@ -174,14 +153,12 @@ void terms_reason (const struct reason *why, struct reason *ret)
 int terms_put (json_t *members, const char *name, json_t *value, struct reason *reason)
 {
     struct reason why;
+    struct policy *policy = NULL;
     json_t *alone = json_object ();
-    if (json_object_set_new (alone, name, value)) { // jansson accepts only UTF-8
+    if (json_object_set_new (alone, name, value)) // jansson accepts only UTF-8
         reason_set (&why, "%s: want UTF-8", name);
-        terms_reason (&why, reason);
-        json_decref (alone);
-        return -1;
-    }
-    struct policy *policy = policy_read (alone, &why);
+    else
+        policy = policy_read (alone, &why);
     bool right = policy != NULL;
     if (right)
         json_object_update (members, alone);
@@ -198,7 +175,7 @@ static int put_member (const struct term *term, const char *text,
     struct reason why;
     if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
         return json_object_set_new (members, term->field, json_null ());
-    json_t *value = makers[term->value](&(struct making){text, reading, &why});
+    json_t *value = make_value (term->value, text, reading, &why);
     if (json_is_null (value)) // the option's value means that the member is absent
         return reading->use == TERMS_CHANGED ? json_object_set (members, term->field, value) : 0;
     if (value)
@@ -216,11 +193,10 @@ static int put_on_failure (const struct terms *terms, const struct terms_reading
         return reason_set (reason, "--on-failure-target: goes with --on-failure only");
     if (reading->use == TERMS_CHANGED && strcmp (terms->on_failure, "-") == 0)
         return json_object_set_new (members, "on_failure", json_null ());
-    json_t *call = json_object ();
-    json_object_set_new (call, "command", json_string (terms->on_failure));
-    if (terms->on_failure_target)
-        json_object_set_new (call, "station", json_string (terms->on_failure_target));
-    return terms_put (members, "on_failure", call, reason);
+    return terms_put (members, "on_failure",
+                      json_pack ("{s:s, s:s*}", "command", terms->on_failure, "station",
+                                 terms->on_failure_target),
+                      reason);
 }
 
 // Make the member `callback` from three options.
@@ -229,11 +205,11 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
 {
     static const char *const ends[] = {"success", "error"};
     const char *on = terms->callback_on;
-    if (!terms->callback) {
-        if (on || terms->secret)
-            reason_set (reason, "%s: goes with --callback only", on ? "--callback-on" : "--secret");
-        return on || terms->secret ? -1 : 0;
-    }
+    if (!terms->callback && (on || terms->secret))
+        return reason_set (reason, "%s: goes with --callback only",
+                           on ? "--callback-on" : "--secret");
+    if (!terms->callback)
+        return 0;
     if (reading->use == TERMS_CHANGED && strcmp (terms->callback, "-") == 0)
         return json_object_set_new (members, "callback", json_null ());
     if (on && strcmp (on, ends[0]) != 0 && strcmp (on, ends[1]) != 0)
@@ -258,8 +234,6 @@ int terms_read (const struct terms *terms, const struct terms_reading *reading, 
         if (text && term->value != TERM_PART && put_member (term, text, reading, members, reason))
             return -1;
     }
-    return put_on_failure (terms, reading, members, reason) ||
-                   put_callback (terms, reading, members, reason)
-               ? -1
-               : 0;
+    int rc = put_on_failure (terms, reading, members, reason);
+    return rc ? rc : put_callback (terms, reading, members, reason);
 }

@@ -23,8 +23,7 @@ enum term_value {
     TERM_OBJECT, // JSON
     TERM_RETRY,  // retry_option.h
     TERM_CYCLE,  // "5" runs, or the waits "2,3,5"
-    TERM_PART,   // handled together with other options
-    TERM_VALUES
+    TERM_PART    // handled together with other options
 };
 
 // The options and their members, in the order of the table.
@@ -58,6 +57,9 @@ struct terms_reading {
 };
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason);
+
+// A number, or a string if the text is not a number; NULL: the text is NULL.
+json_t *terms_number (const char *text);
 
 // Add a member if it is valid on its own. Takes ownership of the value. 0, or -1 with a reason that
 // begins with the member's option.

@@ -1,8 +1,6 @@
 // Combines the options of a plan's times: one kind of time, and the options that apply to it.
 #include "when_kinds.h"
 
-#include <inttypes.h>
-
 #include "instant.h"
 #include "misses.h"
 #include "plan_frame.h"
@@ -99,15 +97,14 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
 
 static int check_companions (const struct when_words *words, unsigned kind, struct reason *reason)
 {
-    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
         if (option_text_at (words, companions[i].offset) && !(companions[i].kinds & kind))
             return reason_set (reason, "%s: goes with %s only", companions[i].option,
                                companions[i].rule);
-    }
     return 0;
 }
 
-static bool has_value (const char *text)
+static bool sets_value (const char *text)
 {
     return text && strcmp (text, "-") != 0; // - removes the setting
 }
@@ -115,9 +112,9 @@ static bool has_value (const char *text)
 // Reject options that set the same thing.
 int when_check_conflicts (const struct when_words *words, struct reason *reason)
 {
-    if (words->keep && has_value (words->terms.misfire))
+    if (words->keep && sets_value (words->terms.misfire))
         reason_set (reason, "--keep and --misfire: want one or the other");
-    else if (words->repeat && has_value (words->terms.iteration))
+    else if (words->repeat && sets_value (words->terms.iteration))
         reason_set (reason, "--repeat and --iteration: want one or the other");
     else if (words->wall_clock && !words->timezone)
         reason_set (reason, "--wall-clock: goes with --timezone only");
@@ -257,18 +254,14 @@ json_t *when_frame (const struct when *self)
     const struct schedule *rule = &self->rule;
     const json_t *members = self->members;
     bool cycle = json_is_array (json_object_get (members, "cycle"));
-    json_t *frame = json_object ();
-    json_object_set_new (frame, "plan_type", json_integer (rule->type));
-    if (rule->type != SCHEDULE_CRON && !cycle)
-        json_object_set_new (frame, "plan_value", json_integer (rule->value));
-    if (!json_object_get (members, "iteration"))
-        json_object_set_new (frame, "plan_repet", json_integer (rule->repeat));
-    if (!json_object_get (members, "misfire"))
-        json_object_set_new (frame, "no_keep", json_boolean (rule->keep));
-    if (rule->base_time)
-        json_object_set_new (frame, "plan_time", json_integer (rule->base_time));
-    if (self->skip)
-        json_object_set_new (frame, "skip_set", json_integer (self->skip));
+    bool has_value = rule->type != SCHEDULE_CRON && !cycle;
+    json_t *frame = json_pack (
+        "{s:i, s:o*, s:o*, s:o*, s:o*, s:o*}", "plan_type", rule->type, "plan_value",
+        has_value ? json_integer (rule->value) : NULL, "plan_repet",
+        json_object_get (members, "iteration") ? NULL : json_integer (rule->repeat), "no_keep",
+        json_object_get (members, "misfire") ? NULL : json_boolean (rule->keep), "plan_time",
+        rule->base_time ? json_integer (rule->base_time) : NULL, "skip_set",
+        self->skip ? json_integer (self->skip) : NULL);
     json_object_update (frame, (json_t *)(uintptr_t)members);
     return frame;
 }

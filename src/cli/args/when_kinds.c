@@ -7,7 +7,6 @@
 
 #include "instant.h"
 #include "nearest.h"
-#include "plan_frame.h"
 #include "settings.h"
 
 // Read a date as the base time, but not the start of 1970: 0 on the wire means that no time was
@@ -49,8 +48,7 @@ static int read_day_and_time (const struct when_reading *self, const char *optio
     if (day_size >= DAY_MAX || (at && !clock_time_of_day (at + 1, ret_seconds)))
         return reason_set (self->reason, "%s: want DAY or DAY@HH:MM or DAY@HH:MM:SS, got %s",
                            option, quoted (span_text (text)));
-    memcpy (day, text, day_size);
-    day[day_size] = '\0';
+    snprintf (day, DAY_MAX, "%.*s", (int)day_size, text);
     return 0;
 }
 
@@ -128,26 +126,27 @@ static int read_every (const struct when_reading *self, const char *text)
     return self->words->start ? read_start (self, duration.seconds) : 0;
 }
 
-// Append a cron expression, "[S] M H" and then `days`: several days or times of one plan become
-// cron expressions.
-static int add_expression (json_t *list, int64_t time_of_day, const char *days)
+// Make a cron expression, "[S] M H" and then `days`: several days or times of one plan become cron
+// expressions.
+static json_t *cron_expression (int64_t time_of_day, const char *days)
 {
-    char text[2 * DAY_MAX];
-    int hour = (int)(time_of_day / 3600), minute = (int)(time_of_day / 60 % 60);
-    int size = 0;
+    char text[2 * DAY_MAX], second[8] = "";
     if (time_of_day % 60)
-        size = snprintf (text, sizeof text, "%d ", (int)(time_of_day % 60));
-    snprintf (text + size, sizeof text - (size_t)size, "%d %d %s", minute, hour, days);
-    return json_array_append_new (list, json_string (text));
+        snprintf (second, sizeof second, "%d ", (int)(time_of_day % 60));
+    snprintf (text, sizeof text, "%s%d %d %s", second, (int)(time_of_day / 60 % 60),
+              (int)(time_of_day / 3600), days);
+    return json_string (text);
 }
 
-// Set the cron member: a single expression is not put in a list on the wire. Takes ownership of the
-// list.
-static int set_cron_rule (const struct when_reading *self, json_t *list)
+// Set the cron member, an expression or a list; a list of one is not sent as a list. Takes
+// ownership of the value.
+static int set_cron_rule (const struct when_reading *self, json_t *value)
 {
-    json_t *value =
-        json_array_size (list) == 1 ? json_incref (json_array_get (list, 0)) : json_incref (list);
-    json_decref (list);
+    if (json_array_size (value) == 1) {
+        json_t *only = json_incref (json_array_get (value, 0));
+        json_decref (value);
+        value = only;
+    }
     self->rule->type = SCHEDULE_CRON;
     return terms_put (self->members, "cron", value, self->reason);
 }
@@ -176,7 +175,7 @@ static int read_daily (const struct when_reading *self, const char *text)
             json_decref (list);
             return -1;
         }
-        add_expression (list, time_of_day, "* * *");
+        json_array_append_new (list, cron_expression (time_of_day, "* * *"));
         at += size;
         if (!*at)
             return set_cron_rule (self, list);
@@ -201,9 +200,7 @@ static int read_weekly (const struct when_reading *self, const char *text)
         if (days & 1U << i)
             snprintf (list + strlen (list), sizeof list - strlen (list), "%s%u",
                       days & ((1U << i) - 1) ? "," : "", i);
-    json_t *expressions = json_array ();
-    add_expression (expressions, time_of_day, list);
-    return set_cron_rule (self, expressions);
+    return set_cron_rule (self, cron_expression (time_of_day, list));
 }
 
 // Whether a text is a list of days of a month, each 1..31, as "1,15".
@@ -227,10 +224,8 @@ static int read_monthly (const struct when_reading *self, const char *text)
     if (read_day_and_time (self, "--monthly", text, day, &time_of_day))
         return -1;
     if (strchr (day, ',') && are_month_days (day)) {
-        json_t *expressions = json_array ();
         snprintf (days, sizeof days, "%s * *", day);
-        add_expression (expressions, time_of_day, days);
-        return set_cron_rule (self, expressions);
+        return set_cron_rule (self, cron_expression (time_of_day, days));
     }
     if (!number_parse (day, &number) || number < -31 || number > 31)
         return reason_set (self->reason,
@@ -297,8 +292,7 @@ static int read_cron (const struct when_reading *self, const char *first)
     json_t *value = texts->count == 1 ? json_string (first) : json_array ();
     for (size_t i = 0; texts->count > 1 && i < texts->count; i++)
         json_array_append_new (value, json_string (texts->texts[i]));
-    self->rule->type = SCHEDULE_CRON;
-    return terms_put (self->members, "cron", value, self->reason);
+    return set_cron_rule (self, value);
 }
 
 const struct when_kind when_kinds[WHEN_KINDS] = {

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "desc.h"
-#include "entry_stored.h"
 #include "json.h"
 #include "nearest.h"
 #include "reason.h"
@@ -79,6 +77,14 @@ static void drop_progress (json_t *object, json_t *spec)
         json_object_del (spec, "plan_repet");
 }
 
+// Remove a member of the object. Returns it, owned by the caller; NULL: there is none.
+static json_t *take_member (json_t *object, const char *name)
+{
+    json_t *value = json_incref (json_object_get (object, name));
+    json_object_del (object, name);
+    return value;
+}
+
 // Convert the object to the flat form, in place; without `spec`, `args` and `frames` it is not
 // changed. 0, or -1 with a reason.
 static int entry_flatten (json_t *object, struct reason *reason)
@@ -87,34 +93,28 @@ static int entry_flatten (json_t *object, struct reason *reason)
     json_t *value, *frame;
     size_t i;
     int rc = 0;
-    json_t *spec = json_incref (json_object_get (object, "spec"));
-    json_t *frames = json_incref (json_object_get (object, "frames"));
+    json_t *spec = take_member (object, "spec"), *frames = take_member (object, "frames");
     if (spec)
         drop_progress (object, spec);
     if (frames) { // `command` and `args` only repeat them
         json_object_del (object, "command");
         json_object_del (object, "args");
     }
-    json_t *args = json_incref (json_object_get (object, "args"));
-    json_object_del (object, "spec");
-    json_object_del (object, "frames");
-    json_object_del (object, "args");
+    json_t *args = take_member (object, "args");
     if ((spec && !json_is_object (spec)) || (frames && !json_is_array (frames)) ||
-        (args && !json_is_array (args))) {
-        reason_set (reason, "want spec as an object, frames and args as arrays");
-        rc = -1;
-    }
-    json_t *all = args && rc == 0 ? json_copy (args) : json_array ();
+        (args && !json_is_array (args)))
+        rc = reason_set (reason, "want spec as an object, frames and args as arrays");
+    args = args ? args : json_array ();
     json_object_foreach (spec, name, value)
     {
         // The flat form uses the names of options.
         const char *field = strcmp (name, "key") == 0 ? "name" : name;
         rc = rc ? rc : set_member (object, field, value, reason);
     }
-    json_array_foreach (frames, i, frame) rc = rc ? rc : flatten_frame (object, frame, all, reason);
-    if (rc == 0 && json_array_size (all) > 0)
-        rc = set_member (object, "arg", all, reason);
-    json_decref (all);
+    json_array_foreach (frames, i, frame) rc =
+        rc ? rc : flatten_frame (object, frame, args, reason);
+    if (rc == 0 && json_array_size (args) > 0)
+        rc = set_member (object, "arg", args, reason);
     json_decref (spec);
     json_decref (frames);
     json_decref (args);
@@ -148,13 +148,10 @@ static const struct option *option_row_named (const struct entry_line *self, con
     for (char *at = option; *at; at++)
         *at = *at == '_' ? '-' : *at;
     for (size_t i = 0; i < sizeof self->groups / sizeof *self->groups; i++) {
-        const struct option_group *group = &self->groups[i];
-        for (size_t j = 0; j < group->count; j++) {
-            if (option_has_name (&group->rows[j], span_text (option))) {
-                *ret_values = group->values;
-                return &group->rows[j];
-            }
-        }
+        const struct option *row = option_named (&self->groups[i], span_text (option));
+        *ret_values = self->groups[i].values;
+        if (row)
+            return row;
     }
     return NULL;
 }
@@ -304,11 +301,12 @@ static int read_option_line (json_t *object, struct entry_zone zone, int64_t now
 {
     const char *field;
     json_t *value;
-    struct entry_line line = {.plan = json_object (), .reason = reason};
-    line.groups[0] = action_option_group (&line.order);
-    line.groups[1] = when_options (&line.order.words);
-    line.groups[2] = terms_options (&line.order.words.terms);
-    line.groups[3] = terms_names (&line.order.words.terms);
+    struct entry_line line = {
+        .plan = json_object (),
+        .reason = reason,
+        .groups = {action_option_group (&line.order), when_options (&line.order.words),
+                   terms_options (&line.order.words.terms), terms_names (&line.order.words.terms)},
+    };
     numbers_to_texts (object);
     json_object_foreach (object, field, value) line.has_rule =
         line.has_rule || words_include (RULE_FIELDS, span_text (field));
@@ -320,10 +318,8 @@ static int read_option_line (json_t *object, struct entry_zone zone, int64_t now
         line.order.words.timezone = zone.name;
     rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone.zone, now_us);
     zone_destroy (&own);
-    if (rc == 0 && !line.order.command && !line.order.publish_title && !line.order.flow) {
-        reason_set (reason, "command: must be given (or publish_title, for pub targets)");
-        rc = -1;
-    }
+    if (rc == 0 && !line.order.command && !line.order.publish_title && !line.order.flow)
+        rc = reason_set (reason, "command: must be given (or publish_title, for pub targets)");
     if (rc == 0) {
         ret->plan = json_write (line.plan);
         ret->station = line.order.station;
@@ -342,14 +338,12 @@ int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct e
     int rc = read_id (object, ret, reason);
     if (rc == 0 && json_object_get (object, "messages"))
         rc = entry_read_stored (object, zone.zone, now_us, ret, reason);
-    else if (rc == 0 && entry_flatten (object, reason))
-        rc = -1;
     else if (rc == 0)
-        rc = read_option_line (object, zone, now_us, ret, reason);
-    if (rc == 0 && !ret->station) {
-        reason_set (reason, "station: must be given");
-        rc = -1;
-    }
+        rc = entry_flatten (object, reason) || read_option_line (object, zone, now_us, ret, reason)
+                 ? -1
+                 : 0;
+    if (rc == 0 && !ret->station)
+        rc = reason_set (reason, "station: must be given");
     if (rc)
         entry_clear (ret);
     return rc;

@@ -45,5 +45,10 @@ int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct e
                 struct reason *reason);
 void entry_clear (struct entry *self);
 
+// Read a plan that the station stored, for entry_read: what remains of it at `now_us`. 0, or -1
+// with a reason.
+int entry_read_stored (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
+                       struct reason *reason);
+
 // Whether both have the same target and the same frames, apart from GLOBAL_ID and REQUEST_ID.
 bool entry_equals (const struct entry *a, const struct entry *b);

@@ -1,4 +1,6 @@
-#include "entry_stored.h"
+// Reads an entry in the form that the station stores: a plan of `zplan export` with its messages
+// and counters.
+#include "entry.h"
 
 #include <stdlib.h>
 
@@ -118,19 +120,15 @@ static json_t *remaining_plan (const struct kept_entry *kept, int64_t left, int6
     int64_t time = interval                      ? interval_base (kept)
                    : rule->type == SCHEDULE_TIME ? kept->next
                                                  : kept->base;
-    json_t *plan = json_object ();
-    json_object_set (plan, "description", json_object_get (object, "description"));
-    json_object_set (plan, "plan_type", json_object_get (object, "plan_type"));
-    json_object_set (plan, "plan_value", json_object_get (object, "plan_value"));
-    json_object_set_new (plan, "plan_repet", json_integer (repeats));
-    if (skip > 0) // skipping consumes repeats, which are therefore added to `repeats`
-        json_object_set_new (plan, "skip_set", json_integer (skip));
-    if (time > 0)
-        json_object_set_new (plan, "plan_time", json_integer (time));
     bool keep = rule->type == SCHEDULE_TIME || json_is_true (json_object_get (object, "no_keep"));
-    json_object_set_new (plan, "no_keep", json_boolean (keep));
-    if (json_object_get (object, "vote"))
-        json_object_set (plan, "vote", json_object_get (object, "vote"));
+    // Skipping consumes repeats, which are therefore added to `repeats`.
+    json_t *plan = json_pack (
+        "{s:O*, s:O*, s:O*, s:I, s:o*, s:o*, s:b, s:O*}", "description",
+        json_object_get (object, "description"), "plan_type", json_object_get (object, "plan_type"),
+        "plan_value", json_object_get (object, "plan_value"), "plan_repet", (json_int_t)repeats,
+        "skip_set", skip > 0 ? json_integer (skip) : NULL, "plan_time",
+        time > 0 ? json_integer (time) : NULL, "no_keep", keep, "vote",
+        json_object_get (object, "vote"));
     add_remaining_policy (kept, repeats, plan);
     return plan;
 }

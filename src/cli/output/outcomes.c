@@ -44,17 +44,16 @@ json_t *outcome_read (struct span line, struct outcome_key *ret)
     return NULL;
 }
 
-static int compare_ids (uint64_t a, uint64_t b)
+int outcome_key_compare (const void *a, const void *b)
 {
-    return a < b ? -1 : a > b;
-}
-
-int outcome_key_compare (const struct outcome_key *a, const struct outcome_key *b)
-{
-    if (a->ended_ms != b->ended_ms)
-        return a->ended_ms < b->ended_ms ? -1 : 1;
-    int entries = a->seq != b->seq ? compare_ids (a->seq, b->seq) : compare_ids (a->sub, b->sub);
-    return entries ? entries : compare_ids ((uint64_t)a->exec_id, (uint64_t)b->exec_id);
+    const struct outcome_key *one = a, *other = b;
+    const uint64_t x[] = {(uint64_t)one->ended_ms, one->seq, one->sub, (uint64_t)one->exec_id};
+    const uint64_t y[] = {(uint64_t)other->ended_ms, other->seq, other->sub,
+                          (uint64_t)other->exec_id};
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
 }
 
 bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b)

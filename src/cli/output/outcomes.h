@@ -23,8 +23,9 @@ bool outcome_key_read (const json_t *run, struct outcome_key *ret);
 // Parse a line of JSON to an outcome and its key; NULL: invalid.
 json_t *outcome_read (struct span line, struct outcome_key *ret);
 
-// Compare by time, then by entry, then by run; returns a value as strcmp.
-int outcome_key_compare (const struct outcome_key *a, const struct outcome_key *b);
+// Compare two keys, or items that begin with their key, for qsort and bsearch: by time, then by
+// entry, then by run.
+int outcome_key_compare (const void *a, const void *b);
 
 // Whether entry `a` is before `b` in the history.
 bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b);

@@ -47,21 +47,6 @@ static void print_status (const json_t *status)
     write_coloured (stdout, colour, span_text (outcome_text (status, word)));
 }
 
-static void print_line (const struct zplan_result *result, const json_t *plan)
-{
-    char now[RFC3339_SIZE], nominal[WORD_SIZE];
-    display_refresh (); // times are relative to now
-    rfc3339_format (display_get ()->now, now);
-    printf ("%s ", now);
-    print_bytes (span_of (result->id, result->id_size));
-    print_between (" \"", span_of (result->title, result->title_size), "\" ");
-    json_t *status = json_integer (result->status);
-    print_status (status);
-    json_decref (status);
-    printf (" next %s ", next_word (plan, nominal));
-    print_between ("", without_newlines (result_text (result)), "\n");
-}
-
 // -- a result for programs
 
 static json_t *frames_of (const struct zplan_result *result)
@@ -95,10 +80,21 @@ static void print_object (const struct cli *cli, const struct zplan_result *resu
 
 void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan)
 {
-    if (cli->json)
+    char now[RFC3339_SIZE], nominal[WORD_SIZE];
+    if (cli->json) {
         print_object (cli, result, plan);
-    else
-        print_line (result, plan);
+        return;
+    }
+    display_refresh (); // times are relative to now
+    rfc3339_format (display_get ()->now, now);
+    printf ("%s ", now);
+    print_bytes (span_of (result->id, result->id_size));
+    print_between (" \"", span_of (result->title, result->title_size), "\" ");
+    json_t *status = json_integer (result->status);
+    print_status (status);
+    json_decref (status);
+    printf (" next %s ", next_word (plan, nominal));
+    print_between ("", without_newlines (result_text (result)), "\n");
 }
 
 // -- a run of the history
@@ -119,27 +115,22 @@ static void print_output (const json_t *output)
     }
 }
 
-static void print_run_line (const json_t *run)
-{
-    char ended[WORD_SIZE];
-    const json_t *when = json_object_get (run, "ended");
-    display_refresh ();
-    if (!json_is_number (when))
-        when = json_object_get (run, "fired");
-    printf ("%s ", time_cell_text (when, ended));
-    print_between ("", field_text (run, "plan"), " \"");
-    write_frame (stdout, json_object_get (run, "title"));
-    printf ("\" ");
-    print_status (json_object_get (run, "status"));
-    write_reason (stdout, " ", run);
-    print_output (json_object_get (run, "output"));
-    printf (" (from history)\n");
-}
-
 void result_print_run (const struct cli *cli, const json_t *run, const char *epoch)
 {
+    char ended[WORD_SIZE];
     if (!cli->json) {
-        print_run_line (run);
+        const json_t *when = json_object_get (run, "ended");
+        display_refresh ();
+        if (!json_is_number (when))
+            when = json_object_get (run, "fired");
+        printf ("%s ", time_cell_text (when, ended));
+        print_between ("", field_text (run, "plan"), " \"");
+        write_frame (stdout, json_object_get (run, "title"));
+        printf ("\" ");
+        print_status (json_object_get (run, "status"));
+        write_reason (stdout, " ", run);
+        print_output (json_object_get (run, "output"));
+        printf (" (from history)\n");
         return;
     }
     json_t *object = json_pack ("{s:s, s:s}", "from", "history", "epoch", epoch);

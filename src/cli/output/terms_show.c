@@ -1,5 +1,5 @@
-// Each row prints one member as its option. Texts from peers are printed as bytes; others are words
-// of the wire, printed unchanged if they are safe.
+// Each member is printed as its option, a struct term. Texts from peers are printed as bytes;
+// others are words of the wire, printed unchanged if they are safe.
 #include "terms_show.h"
 
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include "retry_option.h"
 #include "schedule_text.h"
 #include "terms.h"
+#include "text_table.h"
 
 void terms_label (const char *label)
 {
@@ -22,38 +23,14 @@ void terms_label (const char *label)
 
 // -- values
 
-static void write_text (FILE *out, const json_t *value)
-{
-    char number[WORD_SIZE];
-    if (json_is_string (value))
-        write_argument (out, text_of (value));
-    else
-        fputs (number_cell_text (value, number), out);
-}
-
-static void write_duration (FILE *out, const json_t *value)
-{
-    char text[DURATION_SIZE];
-    fputs (duration_option (json_integer_value (value), text), out);
-}
-
-static void write_instant (FILE *out, const json_t *value)
-{
-    char word[WORD_SIZE];
-    if (json_is_string (value))
-        write_text (out, value);
-    else
-        fputs (time_rfc3339_text (value, word), out);
-}
-
-// Read an object that the station sends as an object or as its JSON text.
+// Read an object that the station sends as an object or as its JSON text. NULL: `value` is NULL.
 static json_t *object_of (const json_t *value)
 {
     json_t *read = json_loads (json_is_string (value) ? json_string_value (value) : "", 0, NULL);
     return read ? read : json_incref ((json_t *)(uintptr_t)value);
 }
 
-static void write_object (FILE *out, const json_t *value)
+static void print_object (const json_t *value)
 {
     char *text = NULL;
     size_t size;
@@ -61,28 +38,39 @@ static void write_object (FILE *out, const json_t *value)
     FILE *memory = text_open (&text, &size);
     write_json (memory, object);
     fclose (memory);
-    write_argument (out, span_of (text, size));
+    write_argument (stdout, span_of (text, size));
     free (text);
     json_decref (object);
 }
 
+static void print_value (enum term_value type, const json_t *value)
+{
+    char duration[DURATION_SIZE], word[WORD_SIZE];
+    if (type == TERM_SECONDS)
+        fputs (duration_option (json_integer_value (value), duration), stdout);
+    else if (type == TERM_OBJECT)
+        print_object (value);
+    else if (type == TERM_RETRY)
+        retry_write_option (stdout, value);
+    else if (json_is_string (value))
+        write_argument (stdout, text_of (value));
+    else if (type == TERM_INSTANT)
+        fputs (time_rfc3339_text (value, word), stdout);
+    else
+        column_number (stdout, value);
+}
+
 // -- the options
 
-typedef void write_fn (FILE *out, const json_t *value);
-
-struct option_row {
-    const char *field, *option;
-    write_fn *write; // NULL: it has no value
-};
-
-static void print_option (bool *first, const struct option_row *row, const json_t *value)
+// Print a member as its option; TERM_PART: the option has no value.
+static void print_option (bool *first, const struct term *term, const json_t *value)
 {
     terms_label (*first ? "options" : "");
     *first = false;
-    fputs (row->option, stdout);
-    if (row->write) {
+    fputs (term->option, stdout);
+    if (term->value != TERM_PART) {
         putchar (' ');
-        row->write (stdout, value);
+        print_value (term->value, value);
     }
     putchar ('\n');
 }
@@ -90,7 +78,7 @@ static void print_option (bool *first, const struct option_row *row, const json_
 // Print the cron expression, if the schedule's text does not show all of it.
 static void print_cron (bool *first, const json_t *plan)
 {
-    static const struct option_row row = {"cron", "--cron", write_text};
+    static const struct term term = {"cron", "--cron", TERM_TEXT, 0};
     static const char raw[] = "cron ";
     size_t i;
     char words[SCHEDULE_TEXT_SIZE];
@@ -98,25 +86,14 @@ static void print_cron (bool *first, const json_t *plan)
     if (strncmp (schedule_text (plan, NULL, words), raw, sizeof raw - 1) != 0)
         return;
     if (json_is_string (cron))
-        print_option (first, &row, cron);
-    json_array_foreach (cron, i, text) print_option (first, &row, text);
+        print_option (first, &term, cron);
+    json_array_foreach (cron, i, text) print_option (first, &term, text);
 }
 
-static void print_vote (bool *first, const json_t *vote)
+// Print the members of the object that have one of these options. Takes ownership of the object.
+static void print_options (bool *first, const struct term rows[2], json_t *object)
 {
-    static const struct option_row rows[] = {{"rule", "--vote", write_text},
-                                             {"deadline", "--vote-deadline", write_text}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (json_object_get (vote, rows[i].field))
-            print_option (first, &rows[i], json_object_get (vote, rows[i].field));
-}
-
-static void print_on_failure (bool *first, const json_t *value)
-{
-    static const struct option_row rows[] = {{"command", "--on-failure", write_text},
-                                             {"station", "--on-failure-target", write_text}};
-    json_t *object = value ? object_of (value) : NULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < 2; i++)
         if (json_object_get (object, rows[i].field))
             print_option (first, &rows[i], json_object_get (object, rows[i].field));
     json_decref (object);
@@ -126,11 +103,11 @@ static void print_on_failure (bool *first, const json_t *value)
 static void print_object_member (const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (plan, field);
-    json_t *object = value ? object_of (value) : NULL;
     if (!value)
         return;
+    json_t *object = object_of (value);
     terms_label (field);
-    write_json (stdout, object ? object : value);
+    write_json (stdout, object);
     putchar ('\n');
     json_decref (object);
 }
@@ -152,24 +129,18 @@ static bool is_member_hidden (const json_t *plan, const char *field, const json_
 }
 
 // Members whose options are not in terms.h.
-static const struct option_row times[] = {
-    {"start_time", "--start", write_instant},
-    {"plan_repet", "--repeat", write_text},
-    {"skip_set", "--skip", write_text},
-    {"no_keep", "--keep", NULL},
+static const struct term times[] = {
+    {"start_time", "--start", TERM_INSTANT, 0},
+    {"plan_repet", "--repeat", TERM_NUMBER, 0},
+    {"skip_set", "--skip", TERM_NUMBER, 0},
+    {"no_keep", "--keep", TERM_PART, 0},
 };
 
-static write_fn *const writers[TERM_VALUES] = {
-    [TERM_TEXT] = write_text,       [TERM_NUMBER] = write_text,   [TERM_SECONDS] = write_duration,
-    [TERM_INSTANT] = write_instant, [TERM_OBJECT] = write_object, [TERM_RETRY] = retry_write_option,
-    [TERM_CYCLE] = write_text,
-};
-
-static void print_member (bool *first, const json_t *plan, const struct option_row *row)
+static void print_member (bool *first, const json_t *plan, const struct term *term)
 {
-    const json_t *value = json_object_get (plan, row->field);
-    if (value && !is_member_hidden (plan, row->field, value))
-        print_option (first, row, value);
+    const json_t *value = json_object_get (plan, term->field);
+    if (value && !is_member_hidden (plan, term->field, value))
+        print_option (first, term, value);
 }
 
 // -- iterations
@@ -220,31 +191,27 @@ static void print_retry (const json_t *plan)
 
 void terms_show (const json_t *plan)
 {
+    static const struct term on_failure[] = {{"command", "--on-failure", TERM_TEXT, 0},
+                                             {"station", "--on-failure-target", TERM_TEXT, 0}};
+    static const struct term vote[] = {{"rule", "--vote", TERM_TEXT, 0},
+                                       {"deadline", "--vote-deadline", TERM_TEXT, 0}};
     bool first = true;
     struct policy *policy;
     struct reason ignored;
-    const json_t *workers = json_object_get (plan, "workers");
     if (policy_read_from (plan, &policy, &ignored) && policy)
         print_iteration (plan, policy);
     policy_destroy (&policy);
     print_retry (plan);
-    if (workers) { // only plans of pull targets have them; there is no option
-        terms_label ("workers");
-        write_json (stdout, workers);
-        putchar ('\n');
-    }
+    print_object_member (plan, "workers"); // only plans of pull targets have them
     print_object_member (plan, "params");
     print_object_member (plan, "defaults");
     print_object_member (plan, "callback");
     print_cron (&first, plan);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         print_member (&first, plan, &times[i]);
-    for (size_t i = 0; i < TERMS; i++) {
-        const struct term *term = &terms_table[i];
-        if (term->value != TERM_PART)
-            print_member (&first, plan,
-                          &(struct option_row){term->field, term->option, writers[term->value]});
-    }
-    print_on_failure (&first, json_object_get (plan, "on_failure"));
-    print_vote (&first, json_object_get (plan, "vote"));
+    for (size_t i = 0; i < TERMS; i++)
+        if (terms_table[i].value != TERM_PART)
+            print_member (&first, plan, &terms_table[i]);
+    print_options (&first, on_failure, object_of (json_object_get (plan, "on_failure")));
+    print_options (&first, vote, object_of (json_object_get (plan, "vote")));
 }

@@ -10,11 +10,10 @@
 #include "only.h"
 #include "options.h"
 #include "outcomes.h"
-#include "output_print.h"
 #include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
-#include "run_cells.h"
+#include "cells.h"
 #include "settings.h"
 #include "text_table.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "status_names.h"
-#include "plan_cells.h"
+#include "cells.h"
 #include "print.h"
 #include "select.h"
 #include "text_table.h"

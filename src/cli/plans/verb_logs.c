@@ -8,11 +8,11 @@
 #include "codes.h"
 #include "status_names.h"
 #include "options.h"
-#include "output_runs.h"
+#include "pages.h"
 #include "plan.h"
 #include "plan_ref.h"
 #include "print.h"
-#include "run_cells.h"
+#include "cells.h"
 #include "settings.h"
 
 enum { RUNS_MAX = 50 }; // runs on a page with outputs

@@ -10,10 +10,10 @@
 #include "status_names.h"
 #include "options.h"
 #include "outcomes.h"
-#include "output_print.h"
-#include "output_runs.h"
+#include "pages.h"
 #include "plan_ref.h"
 #include "print.h"
+#include "cells.h"
 
 static const char about[] =
     "Print the last result of a plan whole, byte for byte: of each voter where it is a vote. Of a\n"

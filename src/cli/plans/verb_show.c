@@ -8,10 +8,9 @@
 #include "options.h"
 #include "outcomes.h"
 #include "plan.h"
-#include "plan_cells.h"
+#include "cells.h"
 #include "policy.h"
 #include "print.h"
-#include "run_cells.h"
 #include "terms_show.h"
 #include "verb_why.h"
 

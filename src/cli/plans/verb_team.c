@@ -40,7 +40,7 @@ static const struct column columns[] = {
     COLUMN ("STATE", 13, .write = write_state, .colour = worker_colour),
     COLUMN ("SINCE", 20, .rule = COLUMN_SPARE, .field = "started_ms", .write = column_time_ms),
     COLUMN ("HEARTBEAT", 20, .rule = COLUMN_SPARE, .field = "heard_ms", .write = column_time_ms),
-    COLUMN ("PROGRESS", 10, .rule = COLUMN_SHORT, .field = "progress", .write = column_frame),
+    COLUMN ("PROGRESS", 10, .rule = COLUMN_SHORT, .field = "progress", .write = write_frame),
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .field = "reason"),
 };
 

@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 
+#include "codes.h"
 #include "ident.h"
 #include "json.h"
+#include "memory.h"
 #include "plan_ref.h"
 #include "print.h"
 
@@ -34,6 +36,184 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
     else
         return select_check (&self->selection, which, reason);
     return -1;
+}
+
+// -- the plans
+
+static void plan_ids_add (struct plan_ids *self, uint64_t id)
+{
+    self->at = memory_grow (self->at, self->count, &self->room, sizeof *self->at);
+    self->at[self->count++] = (struct plan_id){.id = id};
+}
+
+int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason)
+{
+    for (int i = 1; i <= count; i++) {
+        char ref[PLAN_REF_SIZE];
+        uint64_t id = 0;
+        if (plan_ref_read (cli->argv[i], ref, reason))
+            return -1;
+        ident_parse (span_text (ref), &id);
+        plan_ids_add (self, id);
+        self->at[self->count - 1].name = plan_ref_shown (cli->argv[i]);
+    }
+    return 0;
+}
+
+// -- one plan
+
+int plan_command_report_rejection (struct plan_command *self, const char *id,
+                                   const struct verdict *verdict)
+{
+    if (self->maybe_name && verdict->status == ZERO_STATUS_NOT_FIND_ID)
+        return PLAN_COMMAND_UNKNOWN;
+    progress_clear (&self->progress);
+    self->refused += verdict->code == EXIT_REFUSED;
+    self->stopped = verdict->code == EXIT_NO_ANSWER || verdict_is_common (verdict);
+    if (self->cli->json && verdict->code == EXIT_REFUSED) {
+        uint64_t ignored;
+        struct span shown = span_text (plan_ref_shown (id));
+        json_t *answer = json_pack ("{s:o}", ident_parse (shown, &ignored) ? "id" : "name",
+                                    json_from_frame (shown));
+        refusal_add_to (answer, self->cli, verdict);
+        print_answer_new (self->cli, JSON_ANSWER, answer);
+    }
+    return verdict_print (verdict, plan_ref_shown (id));
+}
+
+static void report_changed_plan (const struct plan_command *self, const char *id,
+                                 const struct zplan_reply *reply)
+{
+    struct reason reason;
+    json_t *answer = NULL;
+    if (self->cli->json || self->add_report)
+        answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
+    if (!self->cli->json) {
+        print_between ("plan ", span_text (plan_ref_shown (id)), "");
+        printf (" %s", self->done);
+        if (self->add_report)
+            self->add_report (answer, NULL);
+        putchar ('\n');
+        fflush (stdout); // if the program is interrupted, the completed plans were reported
+        json_decref (answer);
+        return;
+    }
+    struct span made = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
+    json_t *object = json_pack ("{s:o, s:s}", "id",
+                                json_from_frame (plan_ref_is_name (id) ? made : span_text (id)),
+                                "done", self->name);
+    if (self->add_report)
+        self->add_report (answer, object);
+    else if (answer)
+        json_object_set_new (object, "plan", plan_object (answer));
+    print_answer_new (self->cli, JSON_ANSWER, object);
+    json_decref (answer);
+}
+
+// Count a plan that needs no change, and print it with --json.
+static void note_unchanged (struct plan_command *self, const char *id)
+{
+    self->already++;
+    if (!self->cli->json)
+        return; // the summary has the number of such plans
+    print_answer_new (self->cli, JSON_ANSWER,
+                      json_pack ("{s:s, s:s}", "id", id, "already", self->name));
+}
+
+static bool needs_no_change (const struct plan_command *self, const json_t *plan)
+{
+    int64_t state;
+    return json_get_integer (plan, "plan_state", 0, 31, &state) && self->wanted >> state & 1;
+}
+
+// The plan, if its state needs no change: then the station rejected the command with an
+// argument error only because nothing is left to do. Else NULL.
+static json_t *read_plan_in_wanted_state (struct plan_command *self, const char *id,
+                                          const struct verdict *verdict)
+{
+    struct verdict ignored;
+    if (verdict->status != ZERO_STATUS_MANAGE_ARG_ERROR_ID || !self->wanted)
+        return NULL;
+    json_t *plan = call_command_quietly (self->cli, self->client,
+                                         (const char *[]){"message", id, NULL}, &ignored);
+    if (needs_no_change (self, plan))
+        return plan;
+    json_decref (plan);
+    return NULL;
+}
+
+int plan_command_send (struct plan_command *self, const char *id, const char *argument)
+{
+    struct zplan_reply reply;
+    const char *args[] = {id, argument};
+    int outcome = zplan_client_manage (self->client, self->name, args, argument ? 2 : 1, &reply);
+    struct verdict verdict = call_verdict (self->cli, outcome, &reply);
+    if (verdict.code == EXIT_DONE) {
+        report_changed_plan (self, id, &reply);
+        self->count++;
+        return EXIT_DONE;
+    }
+    if (self->selected && self->gone_is_wanted && verdict.status == ZERO_STATUS_NOT_FIND_ID) {
+        note_unchanged (self, id);
+        return EXIT_DONE;
+    }
+    json_t *plan = read_plan_in_wanted_state (self, id, &verdict);
+    if (plan) {
+        char word[WORD_SIZE];
+        note_unchanged (self, id_hex_text (json_object_get (plan, "plan_id"), word));
+        if (!self->cli->json && !self->selected) {
+            print_between ("plan ", span_text (plan_ref_shown (id)), " already ");
+            puts (state_plain_text (json_object_get (plan, "plan_state"), word));
+        }
+        json_decref (plan);
+        return EXIT_DONE;
+    }
+    int code = plan_command_report_rejection (self, id, &verdict);
+    if (code == EXIT_NO_ANSWER)
+        fprintf (stderr, "zplan: it is not known whether plan %s was %s\n", plan_ref_shown (id),
+                 self->done);
+    return code;
+}
+
+json_t *plan_command_read_plan (struct plan_command *self, const char *id, int *ret_code)
+{
+    struct verdict verdict;
+    json_t *plan = call_command_quietly (self->cli, self->client,
+                                         (const char *[]){"message", id, NULL}, &verdict);
+    if (!plan)
+        *ret_code = plan_command_report_rejection (self, id, &verdict);
+    return plan;
+}
+
+// -- all plans
+
+// Call `apply` for each plan. Returns EXIT_DONE, EXIT_REFUSED if at least one was rejected, or
+// EXIT_NO_ANSWER. Plans that were not tried are reported.
+static int apply_to_each (struct plan_command *self, const struct plan_ids *ids)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < ids->count; i++) {
+        const struct plan_id *plan = &ids->at[i];
+        char ref[PLAN_REF_SIZE];
+        snprintf (ref, sizeof ref, "key:%s", plan->name ? plan->name : "");
+        char id[IDENT_SIZE];
+        self->maybe_name = plan->id && plan->name;
+        int one = self->apply (self, plan->id ? ident_text (plan->id, id) : ref);
+        if (one == PLAN_COMMAND_UNKNOWN) {
+            self->maybe_name = false;
+            one = self->apply (self, ref);
+        }
+        if (one != EXIT_DONE)
+            code = one;
+        size_t left = ids->count - 1 - i;
+        if (self->stopped && left > 0)
+            fprintf (stderr, "zplan: not tried after that: %zu more\n", left);
+        if (self->stopped)
+            break;
+        progress_step (&self->progress, i + 1, ids->count);
+    }
+    progress_clear (&self->progress);
+    return code;
 }
 
 // -- with --dry-run
@@ -78,12 +258,6 @@ struct collecting {
     bool dry_run;
 };
 
-static bool needs_no_change (const struct plan_command *command, const json_t *plan)
-{
-    int64_t state;
-    return json_get_integer (plan, "plan_state", 0, 31, &state) && command->wanted >> state & 1;
-}
-
 static bool handle_plan (void *owner, const json_t *plan)
 {
     struct collecting *self = owner;
@@ -95,7 +269,7 @@ static bool handle_plan (void *owner, const json_t *plan)
     }
     ident_text ((uint64_t)id, text);
     if (needs_no_change (self->command, plan)) {
-        plan_command_note_unchanged (self->command, text);
+        note_unchanged (self->command, text);
         return true;
     }
     plan_ids_add (self->ids, (uint64_t)id);
@@ -103,18 +277,6 @@ static bool handle_plan (void *owner, const json_t *plan)
         preview_plan (self->command, text, plan);
     progress_step (&self->command->progress, self->ids->count, 0);
     return true;
-}
-
-static void print_totals (const struct plan_command *command)
-{
-    if (command->cli->json)
-        return; // with --json each plan has its own object
-    printf ("%zu %s", command->count, command->done);
-    if (command->already)
-        printf (", %zu already", command->already);
-    if (command->refused)
-        printf (", %zu refused", command->refused);
-    putchar ('\n');
 }
 
 // Apply the verb to the selected plans. All pages are read before any plan is changed, because a
@@ -135,9 +297,15 @@ static int apply_to_selected (struct plan_command *command, const struct bulk *s
     if (verdict.code != EXIT_DONE || self->dry_run)
         return verdict_print (&verdict, NULL);
     progress_start (&command->progress, command->name, PROGRESS_LINES);
-    int code = plan_command_each (command, ids);
-    if (ids->count > 0 || command->already > 0)
-        print_totals (command);
+    int code = apply_to_each (command, ids);
+    if (command->cli->json || (ids->count == 0 && command->already == 0))
+        return code; // with --json each plan has its own object
+    printf ("%zu %s", command->count, command->done);
+    if (command->already)
+        printf (", %zu already", command->already);
+    if (command->refused)
+        printf (", %zu refused", command->refused);
+    putchar ('\n');
     return code;
 }
 
@@ -146,5 +314,5 @@ int bulk_apply (struct plan_command *command, const struct bulk *self, struct pl
     if (self->dry_run)
         command->apply = preview_one_plan;
     progress_start (&command->progress, command->name, PROGRESS_LINES);
-    return ids->count ? plan_command_each (command, ids) : apply_to_selected (command, self, ids);
+    return ids->count ? apply_to_each (command, ids) : apply_to_selected (command, self, ids);
 }

@@ -6,9 +6,7 @@
 #include <stdio.h>
 
 #include "callback_rule.h"
-#include "everything_flows.h"
 #include "ident.h"
-#include "instant.h"
 #include "json.h"
 #include "pages.h"
 #include "print.h"
@@ -29,6 +27,11 @@ static void write_record (const char *type, json_t *record)
     json_decref (record);
 }
 
+static void show_progress (struct plan_export *self)
+{
+    progress_step (&self->progress, (size_t)(self->written + self->others), 0);
+}
+
 // Whether `import` will reject the callback of this plan or kind: without the role manage its URLs
 // are masked.
 static bool has_masked_callback (const json_t *fields)
@@ -44,23 +47,27 @@ static bool has_masked_callback (const json_t *fields)
 
 // -- targets, kinds, limits
 
+// Send the command `what list`. NULL: reported, and `ret_code` is the exit code.
+static json_t *request_list (const struct everything_export *self, const char *what, int *ret_code)
+{
+    return call_command (self->cli, self->client, (const char *[]){what, "list", NULL}, NULL,
+                         ret_code);
+}
+
 static int write_targets (struct everything_export *self)
 {
     int code;
     size_t i;
-    json_t *target;
-    json_t *answer = call_command (self->cli, self->client,
-                                   (const char *[]){"station", "list", NULL}, NULL, &code);
+    json_t *target, *answer = request_list (self, "station", &code);
     json_array_foreach (json_object_get (answer, "stations"), i, target)
     {
-        static const char *const names[] = {"name", "origin", "text", "key"};
         if (span_is (field_text (target, "type"), "flow"))
             continue;
-        json_t *record = json_object ();
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (json_object_get (target, names[k]))
-                json_object_set (record, names[k], json_object_get (target, names[k]));
-        write_record ("target", record);
+        write_record ("target", json_pack ("{s:O*, s:O*, s:O*, s:O*}", "name",
+                                           json_object_get (target, "name"), "origin",
+                                           json_object_get (target, "origin"), "text",
+                                           json_object_get (target, "text"), "key",
+                                           json_object_get (target, "key")));
         self->targets++;
     }
     json_decref (answer);
@@ -71,9 +78,7 @@ static int write_kinds (struct everything_export *self)
 {
     int code;
     const char *name;
-    json_t *fields;
-    json_t *answer =
-        call_command (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
+    json_t *fields, *answer = request_list (self, "kind", &code);
     json_object_foreach (json_object_get (answer, "kinds"), name, fields)
     {
         self->plans.masked += has_masked_callback (fields);
@@ -89,13 +94,10 @@ static int write_limits (struct everything_export *self)
 {
     int code;
     const char *name;
-    json_t *limit;
-    json_t *answer = call_command (self->cli, self->client, (const char *[]){"limit", "list", NULL},
-                                   NULL, &code);
+    json_t *limit, *answer = request_list (self, "limit", &code);
     json_object_foreach (json_object_get (answer, "limits"), name, limit)
     {
-        const char *origin = json_string_value (json_object_get (limit, "origin"));
-        if (!origin || strcmp (origin, "set") != 0)
+        if (!span_is (field_text (limit, "origin"), "set"))
             continue;
         json_object_del (limit, "origin");
         write_record ("limit", json_pack ("{s:s, s:O}", "name", name, "limit", limit));
@@ -112,22 +114,17 @@ static int write_flows (struct everything_export *self)
 
 // -- history
 
-static bool handle_runs (struct pages *pages, const json_t *page)
+static bool handle_run (struct pages *pages, json_t *run)
 {
     struct everything_export *self = pages->owner;
-    size_t i;
-    json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        const char *entry = json_string_value (json_object_get (run, "entry"));
-        if (entry)
-            snprintf (self->last, sizeof self->last, "%s", entry);
-        json_object_del (run, "entry");
-        json_object_del (run, "seq");
-        write_record ("outcome", json_pack ("{s:O}", "run", run));
-        self->plans.others++;
-    }
-    plan_export_progress (&self->plans);
+    const char *entry = json_string_value (json_object_get (run, "entry"));
+    if (entry)
+        snprintf (self->last, sizeof self->last, "%s", entry);
+    json_object_del (run, "entry");
+    json_object_del (run, "seq");
+    write_record ("outcome", json_pack ("{s:O}", "run", run));
+    self->plans.others++;
+    show_progress (&self->plans);
     return true;
 }
 
@@ -138,7 +135,7 @@ static int write_history (struct everything_export *self)
         .word = "history",
         .filter = json_pack ("{sb ss*}", "output", 1, "after", *self->last ? self->last : NULL),
         .room = INT64_MAX,
-        .take = handle_runs,
+        .take_item = handle_run,
         .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     return verdict_print (&verdict, NULL);
@@ -164,19 +161,14 @@ static void on_answer (void *owner, void *item, int outcome, const struct zplan_
         self->trouble = verdict;
 }
 
-bool plan_export_begin (struct plan_export *self, const struct cli *cli,
-                        void (*write) (json_t *plan), int *ret_code)
+bool plan_export_begin (struct plan_export *self, const struct cli *cli, const char *type,
+                        int *ret_code)
 {
-    *self = (struct plan_export){.cli = cli, .write = write, .trouble = {.code = EXIT_DONE}};
+    *self = (struct plan_export){.cli = cli, .type = type, .trouble = {.code = EXIT_DONE}};
     self->pipeline = pipeline_open (cli, on_answer, self, ret_code);
     if (self->pipeline)
         progress_start (&self->progress, "export", PROGRESS_LINES);
     return self->pipeline;
-}
-
-void plan_export_progress (struct plan_export *self)
-{
-    progress_step (&self->progress, (size_t)(self->written + self->others), 0);
 }
 
 bool plan_export_flush (struct plan_export *self)
@@ -189,20 +181,26 @@ bool plan_export_flush (struct plan_export *self)
     }
     going = going && pipeline_drain (self->pipeline);
     for (size_t i = 0; i < self->count; i++) {
-        if (!self->plans[i])
+        json_t *plan = self->plans[i];
+        if (!plan)
             continue;
-        self->masked += has_masked_callback (self->plans[i]);
-        self->write (self->plans[i]);
+        self->masked += has_masked_callback (plan);
+        if (self->type)
+            write_record (self->type, json_pack ("{s:O}", "plan", plan));
+        else
+            print_json_new (plan_object (plan));
+        json_decref (plan);
         self->plans[i] = NULL;
         self->written++;
     }
     self->count = 0;
-    plan_export_progress (self);
+    show_progress (self);
     return going;
 }
 
-bool plan_export_add (struct plan_export *self, const json_t *plan)
+bool plan_export_add (void *plan_export, const json_t *plan)
 {
+    struct plan_export *self = plan_export;
     int64_t id;
     if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
         return true;
@@ -229,22 +227,10 @@ int plan_export_report (const struct plan_export *self)
     return self->masked ? EXIT_REFUSED : EXIT_DONE;
 }
 
-static void write_plan (json_t *plan)
-{
-    write_record ("plan", json_pack ("{s:o}", "plan", plan));
-}
-
-static bool handle_plans (struct pages *pages, const json_t *page)
+static bool handle_plan (struct pages *pages, json_t *plan)
 {
     struct everything_export *self = pages->owner;
-    size_t i;
-    const json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan)
-    {
-        if (!plan_export_add (&self->plans, plan) || self->plans.trouble.code != EXIT_DONE)
-            return false;
-    }
-    return true;
+    return plan_export_add (&self->plans, plan) && self->plans.trouble.code == EXIT_DONE;
 }
 
 static int write_plans (struct everything_export *self)
@@ -252,7 +238,7 @@ static int write_plans (struct everything_export *self)
     struct pages pages = {.word = "list",
                           .filter = json_object (),
                           .room = INT64_MAX,
-                          .take = handle_plans,
+                          .take_item = handle_plan,
                           .owner = self};
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
     if (verdict.code == EXIT_DONE && self->plans.trouble.code == EXIT_DONE)
@@ -271,12 +257,11 @@ static int write_head (struct everything_export *self)
         call_command (self->cli, self->client, (const char *[]){"stats", NULL}, NULL, &code);
     if (!stats)
         return code;
-    int64_t now_ms = field_number (stats, "now_ms");
-    json_t *seconds = json_integer (now_ms / 1000);
-    json_t *record = json_pack ("{s:i, s:s, s:s}", "format", EVERYTHING_FORMAT, "written",
-                                time_rfc3339_text (seconds, now), "station", self->cli->connect);
-    json_object_set (record, "version", json_object_get (stats, "version"));
-    write_record ("everything", record);
+    json_t *seconds = json_integer (field_number (stats, "now_ms") / 1000);
+    write_record ("everything",
+                  json_pack ("{s:i, s:s, s:s, s:O*}", "format", EVERYTHING_FORMAT, "written",
+                             time_rfc3339_text (seconds, now), "station", self->cli->connect,
+                             "version", json_object_get (stats, "version")));
     json_decref (seconds);
     json_decref (stats);
     return EXIT_DONE;
@@ -308,7 +293,7 @@ int everything_export (const struct cli *cli)
     int code;
     struct everything_export self = {.cli = cli};
     self.client = call_open (cli, &code);
-    if (self.client && plan_export_begin (&self.plans, cli, write_plan, &code)) {
+    if (self.client && plan_export_begin (&self.plans, cli, "plan", &code)) {
         code = EXIT_DONE;
         self.plans.progress.things = "plans and outcomes";
         for (size_t i = 0; i < sizeof parts / sizeof *parts && code == EXIT_DONE; i++)

@@ -21,7 +21,8 @@ enum { PLAN_BATCH = 32 }; // plans requested at once; each may be large
 // Reads plans completely, in batches, and writes them.
 struct plan_export {
     const struct cli *cli;
-    void (*write) (json_t *plan); // takes ownership
+    const char
+        *type; // plans are written as records of this type; NULL: as `zplan show` prints them
     struct pipeline *pipeline;
     uint64_t ids[PLAN_BATCH];
     json_t *plans[PLAN_BATCH]; // NULL: the plan no longer exists
@@ -34,20 +35,26 @@ struct plan_export {
 };
 
 // Connect. False: reported on stderr, and the verb ends with `ret_code`.
-bool plan_export_begin (struct plan_export *self, const struct cli *cli,
-                        void (*write) (json_t *plan), int *ret_code);
+bool plan_export_begin (struct plan_export *self, const struct cli *cli, const char *type,
+                        int *ret_code);
 
-// Add a plan, as `list` returns it, to the batch. False: the station is unresponsive.
-bool plan_export_add (struct plan_export *self, const json_t *plan);
+// Add a plan, as `list` returns it, to the batch of the struct plan_export; a `take` of struct
+// selected. False: the station is unresponsive.
+bool plan_export_add (void *plan_export, const json_t *plan);
 
 // Write the plans of the batch. False: the station is unresponsive.
 bool plan_export_flush (struct plan_export *self);
 
-void plan_export_progress (struct plan_export *self);
-
 // Report on stderr how many plans were omitted or are masked. Returns an exit code: masked ones are
 // an error, because the file is then not a complete backup.
 int plan_export_report (const struct plan_export *self);
+
+// Write a record for each version of each flow, called flows before their callers, and report how
+// many runs are in progress: runs are not exported. `ret_count` gets the number of records,
+// `ret_unreadable` the number of versions and flows that the station could not read, which are
+// reported and omitted. Returns an exit code.
+int everything_flows (const struct cli *cli, struct zplan_client *client, int64_t *ret_count,
+                      int64_t *ret_unreadable);
 
 // Write everything to stdout. Returns an exit code.
 int everything_export (const struct cli *cli);

@@ -1,4 +1,5 @@
-#include "everything_flows.h"
+// Writes the definitions of flows, for `zplan export --everything`.
+#include "everything.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,12 +17,6 @@ struct flow_export {
     json_t *names; // name -> whether the flow was written
     int64_t count, unreadable;
     int code; // EXIT_DONE; else the next requests would fail as well
-};
-
-// A version of a flow as the station sent it.
-struct flow_version {
-    size_t size;
-    char json[];
 };
 
 // Call `take` for each page of this subcommand of `flow`.
@@ -70,10 +65,9 @@ static void write_target_flow (void *owner, const char *target)
         write_flow (self, target);
 }
 
-// Read a version; `version` NULL: the one in use. NULL: the flow was removed meanwhile, or an error
-// was printed.
-static struct flow_version *read_flow_version (struct flow_export *self, const char *name,
-                                               const json_t *version)
+// Read a version as the station sends it; `version` NULL: the one in use. Free the text. NULL: the
+// flow was removed meanwhile, or an error was printed.
+static char *read_flow_version (struct flow_export *self, const char *name, const json_t *version)
 {
     char number[WORD_SIZE];
     struct zplan_reply reply;
@@ -91,22 +85,19 @@ static struct flow_version *read_flow_version (struct flow_export *self, const c
         return NULL;
     }
     struct span json = call_frame (&reply, ZERO_FRAME_JSON);
-    struct flow_version *stored = memory_new (sizeof *stored + json.size);
-    stored->size = json.size;
-    memcpy (stored->json, json.data, json.size);
-    return stored;
+    return memory_copy (json.data, json.size);
 }
 
-static json_t *parse_version (const struct flow_version *stored)
+static json_t *parse_version (const char *stored)
 {
     struct reason ignored;
-    return stored ? json_read_object (span_of (stored->json, stored->size), &ignored) : NULL;
+    return stored ? json_read_object (span_text (stored), &ignored) : NULL;
 }
 
-static void write_version (struct flow_export *self, const char *name,
-                           const struct flow_version *stored, const json_t *use)
+static void write_version (struct flow_export *self, const char *name, const char *stored,
+                           const json_t *use)
 {
-    if (!flow_stored_text (span_of (stored->json, stored->size)).size) {
+    if (!flow_stored_text (span_text (stored)).size) {
         complain (name, span_text ("the station sent no definition"));
         self->unreadable++;
         return;
@@ -117,7 +108,7 @@ static void write_version (struct flow_export *self, const char *name,
     printf ("\",\"version\":%" JSON_INTEGER_FORMAT ",\"use\":%" JSON_INTEGER_FORMAT
             ",\"definition\":",
             version, json_integer_value (use));
-    flow_stored_write (stdout, span_of (stored->json, stored->size));
+    flow_stored_write (stdout, span_text (stored));
     puts ("}");
     self->count++;
     json_decref (whole);
@@ -128,10 +119,10 @@ static void write_version (struct flow_export *self, const char *name,
 static void write_flow (struct flow_export *self, const char *name)
 {
     json_object_set_new (self->names, name, json_true ());
-    struct flow_version *last = read_flow_version (self, name, NULL);
+    char *last = read_flow_version (self, name, NULL);
     json_t *flow = parse_version (last), *versions = json_object_get (flow, "versions");
     size_t count = json_array_size (versions);
-    struct flow_version **stored = memory_new ((count + 1) * sizeof *stored);
+    char **stored = memory_new ((count + 1) * sizeof *stored);
     for (size_t i = 0; i < count && self->code == EXIT_DONE; i++) {
         stored[i] = read_flow_version (self, name, json_array_get (versions, i));
         json_t *whole = parse_version (stored[i]);

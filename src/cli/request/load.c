@@ -51,11 +51,10 @@ struct load_run {
 
 // -- the result of a line
 
-static void free_item (struct load_line **item)
+static void free_item (struct load_line *item)
 {
-    entry_clear (&(*item)->entry);
-    free (*item);
-    *item = NULL;
+    entry_clear (&item->entry);
+    free (item);
 }
 
 static void show_progress (struct load_run *self)
@@ -71,55 +70,53 @@ static const char *file_name (const struct load_run *self)
     return strcmp (self->load->file, "-") == 0 ? "stdin" : self->load->file;
 }
 
-static void report_line (struct load_run *self, int64_t line, const char *name, struct span text)
+// Report a line that is invalid, or that the station rejected.
+static void report_refusal (const struct load_run *self, int64_t line, struct span words)
 {
+    complain_line (file_name (self), line, words);
     if (self->cli->json) {
-        json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
-        json_object_set_new (answer, name, json_from_frame (text));
-        print_answer_new (self->cli, JSON_ANSWER, answer);
+        print_answer_new (
+            self->cli, JSON_ANSWER,
+            json_pack ("{s:I, s:o}", "line", (json_int_t)line, "refused", json_from_frame (words)));
     }
 }
 
 static void reject_line (struct load_run *self, int64_t line, struct span words)
 {
-    char subject[REASON_MAX];
-    snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), line);
     progress_clear (&self->progress);
-    complain (subject, words);
-    report_line (self, line, "refused", words);
+    report_refusal (self, line, words);
     self->refused++;
 }
 
-// Count a line that failed for a common reason, and may succeed later.
-static void count_untaken_item (struct load_run *self, const struct load_line *item,
-                                const struct verdict *verdict)
+static void refuse_item (struct load_run *self, struct load_line *item,
+                         const struct verdict *verdict)
 {
-    if (self->untaken++ == 0 || item->line < self->untaken_line) {
+    if (!verdict_is_common (verdict)) {
+        reject_line (self, item->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
+    } else if (self->untaken++ == 0 || item->line < self->untaken_line) {
         self->untaken_line = item->line;
         self->why = *verdict;
     }
-}
-
-static void refuse_item (struct load_run *self, struct load_line **item,
-                         const struct verdict *verdict)
-{
-    if (verdict_is_common (verdict))
-        count_untaken_item (self, *item, verdict);
-    else
-        reject_line (self, (*item)->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
     free_item (item);
 }
 
-static void count_item (struct load_run *self, struct load_line **item, int64_t *count,
+// Reject a line for a reason of the client.
+static void refuse_item_because (struct load_run *self, struct load_line *item, const char *words)
+{
+    reject_line (self, item->line, span_text (words));
+    free_item (item);
+}
+
+static void count_item (struct load_run *self, struct load_line *item, int64_t *count,
                         const char *word)
 {
     ++*count;
     if (self->cli->json) {
         print_answer_new (self->cli, JSON_ANSWER,
-                          json_pack ("{s:I, s:s, s:s}", "line", (json_int_t)(*item)->line, "id",
-                                     (*item)->entry.id, "done", word));
+                          json_pack ("{s:I, s:s, s:s}", "line", (json_int_t)item->line, "id",
+                                     item->entry.id, "done", word));
     } else if (self->load->on_line) {
-        self->load->on_line (self->load->owner, (*item)->line, word);
+        self->load->on_line (self->load->owner, item->line, word);
     }
     free_item (item);
 }
@@ -149,8 +146,7 @@ static bool submit_line (struct load_run *self, struct load_line *item)
         has_request_id = true;
     }
     if (count + !has_request_id > ZPLAN_FRAMES_MAX) {
-        struct verdict verdict = verdict_refused ("messages: too many frames");
-        refuse_item (self, &item, &verdict);
+        refuse_item_because (self, item, "messages: too many frames");
         return true;
     }
     item->stage = STAGE_SUBMIT;
@@ -187,12 +183,11 @@ static void on_checked (struct load_run *self, struct load_line *item,
     if (reply->status == ZERO_STATUS_NOT_FIND_ID) {
         submit_line (self, item);
     } else if (verdict->code != EXIT_DONE) {
-        refuse_item (self, &item, verdict);
+        refuse_item (self, item, verdict);
     } else if (is_same_plan (self, item, reply)) {
-        count_item (self, &item, &self->existing, "nothing");
+        count_item (self, item, &self->existing, "nothing");
     } else {
-        struct verdict other = verdict_refused ("id: there is another plan with it");
-        refuse_item (self, &item, &other);
+        refuse_item_because (self, item, "id: there is another plan with it");
     }
 }
 
@@ -201,12 +196,12 @@ static void count_stored_item (struct load_run *self, struct load_line *item,
 {
     enum zplan_stored stored = zplan_reply_stored (reply);
     if (stored == ZPLAN_STORED_BEFORE)
-        count_item (self, &item, &self->existing, "nothing");
+        count_item (self, item, &self->existing, "nothing");
     else if (stored == ZPLAN_STORED_UPDATED || stored == ZPLAN_STORED_REPLACED)
-        count_item (self, &item, &self->updated,
+        count_item (self, item, &self->updated,
                     stored == ZPLAN_STORED_UPDATED ? "update" : "replace");
     else
-        count_item (self, &item, &self->added, "add");
+        count_item (self, item, &self->added, "add");
 }
 
 static void on_submitted (struct load_run *self, struct load_line *item,
@@ -217,11 +212,10 @@ static void on_submitted (struct load_run *self, struct load_line *item,
         item->refusal = *verdict;
         send_command (self, item, STAGE_COMPARE, "message");
     } else if (verdict->code != EXIT_DONE) {
-        refuse_item (self, &item, verdict);
+        refuse_item (self, item, verdict);
     } else if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0 ||
                id.size >= sizeof item->entry.id) {
-        struct verdict none = verdict_refused ("the station answers, but keeps no plan");
-        refuse_item (self, &item, &none);
+        refuse_item_because (self, item, "the station answers, but keeps no plan");
     } else {
         snprintf (item->entry.id, sizeof item->entry.id, "%.*s", (int)id.size,
                   (const char *)id.data);
@@ -237,18 +231,18 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
     if (verdict.code == EXIT_NO_ANSWER) {
         self->no_answer = verdict;
         self->unknown++;
-        free_item (&item);
+        free_item (item);
     } else if (outcome != ZPLAN_OK) {
-        refuse_item (self, &item, &verdict);
+        refuse_item (self, item, &verdict);
     } else if (item->stage == STAGE_CHECK) {
         on_checked (self, item, &verdict, reply);
     } else if (item->stage == STAGE_SUBMIT) {
         on_submitted (self, item, &verdict, reply);
     } else if (item->stage == STAGE_COMPARE && verdict.code == EXIT_DONE &&
                is_same_plan (self, item, reply)) {
-        count_item (self, &item, &self->existing, "nothing");
+        count_item (self, item, &self->existing, "nothing");
     } else {
-        refuse_item (self, &item, &item->refusal);
+        refuse_item (self, item, &item->refusal);
     }
     show_progress (self);
 }
@@ -277,7 +271,7 @@ static bool send_item (struct load_run *self, struct load_line *item)
 {
     bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
-        count_item (self, &item, &self->ended, "nothing");
+        count_item (self, item, &self->ended, "nothing");
         return true;
     }
     if (holds)
@@ -287,7 +281,7 @@ static bool send_item (struct load_run *self, struct load_line *item)
                                          : submit_line (self, item);
     if (!sent) {
         self->unknown++;
-        free_item (&item);
+        free_item (item);
     }
     return sent;
 }
@@ -372,25 +366,16 @@ static bool process_lines (struct load_run *self)
 
 // -- the file
 
-// Report the first of the lines that failed for a common reason: several may have been in flight.
-static void report_untaken (struct load_run *self)
-{
-    char subject[REASON_MAX];
-    struct span words = span_of (self->why.words, self->why.size);
-    snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), self->untaken_line);
-    complain (subject, words);
-    report_line (self, self->untaken_line, "refused", words);
-    fprintf (stderr,
-             "zplan: stopped: line %" PRId64 " is the first that was not taken; lines with an id "
-             "may be sent again\n",
-             self->untaken_line);
-}
-
 static int report_load (struct load_run *self)
 {
     progress_clear (&self->progress);
-    if (self->untaken)
-        report_untaken (self);
+    if (self->untaken) { // report the first of these lines: several may have been in flight
+        report_refusal (self, self->untaken_line, span_of (self->why.words, self->why.size));
+        fprintf (stderr,
+                 "zplan: stopped: line %" PRId64 " is the first that was not taken; lines with an "
+                 "id may be sent again\n",
+                 self->untaken_line);
+    }
     if (self->cli->json) {
         print_answer_new (
             self->cli, JSON_ANSWER,

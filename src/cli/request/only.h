@@ -1,8 +1,6 @@
 // Finds the default target: the only one that the station knows.
 #pragma once
 
-#include <jansson.h>
-
 #include "reason.h"
 #include "verbs.h"
 #include "zplan.h"

@@ -23,11 +23,10 @@ enum {
 };
 
 struct pipeline_request {
-    struct pipeline *pipeline;
-    bool used;
-    bool in_flight;  // the client has it; otherwise it must be sent
-    int64_t due_us;  // do not send it before this time
-    uint64_t number; // increasing, in the order of pipeline_send
+    struct pipeline *pipeline; // NULL: this is free
+    bool in_flight;            // the client has it; otherwise it must be sent
+    int64_t due_us;            // do not send it before this time
+    uint64_t number;           // increasing, in the order of pipeline_send
     uint8_t command;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // into `bytes`
@@ -76,7 +75,7 @@ void pipeline_destroy (struct pipeline **pipeline)
         return;
     zplan_client_destroy (&self->client);
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
-        if (self->requests[i].used)
+        if (self->requests[i].pipeline)
             free_request (&self->requests[i]);
     free (self);
     *pipeline = NULL;
@@ -161,7 +160,7 @@ static void end_all_requests (struct pipeline *self)
 {
     zplan_client_destroy (&self->client);
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
-        if (self->requests[i].used)
+        if (self->requests[i].pipeline)
             finish_request (&self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
@@ -173,7 +172,7 @@ static bool must_wait_for_same_id (const struct pipeline *self,
                                    const struct pipeline_request *request)
 {
     for (size_t i = 0; i < PIPELINE_ROOM && request->id.size; i++)
-        if (self->requests[i].used && self->requests[i].number < request->number &&
+        if (self->requests[i].pipeline && self->requests[i].number < request->number &&
             span_equal (self->requests[i].id, request->id))
             return true;
     return false;
@@ -206,7 +205,7 @@ static void send_due_requests (struct pipeline *self)
     int64_t now_us = clock_mono_us ();
     for (size_t i = 0; i < PIPELINE_ROOM; i++) {
         struct pipeline_request *request = &self->requests[i];
-        if (request->used && !request->in_flight && request->due_us <= now_us &&
+        if (request->pipeline && !request->in_flight && request->due_us <= now_us &&
             !must_wait_for_same_id (self, request))
             request_send (self, request);
     }
@@ -217,7 +216,7 @@ static int64_t next_due_us (const struct pipeline *self)
     int64_t next_us = INT64_MAX;
     for (size_t i = 0; i < PIPELINE_ROOM; i++) {
         const struct pipeline_request *request = &self->requests[i];
-        if (request->used && !request->in_flight && request->due_us < next_us &&
+        if (request->pipeline && !request->in_flight && request->due_us < next_us &&
             !must_wait_for_same_id (self, request))
             next_us = request->due_us;
     }
@@ -267,15 +266,12 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
     if (!self->client)
         return false;
     struct pipeline_request *request = self->requests;
-    while (request->used)
+    while (request->pipeline)
         request++;
     if (self->in_flight++ == 0)
         note_answer (self, clock_mono_us ());
-    *request = (struct pipeline_request){.pipeline = self,
-                                         .used = true,
-                                         .number = ++self->send_count,
-                                         .command = command,
-                                         .item = item};
+    *request = (struct pipeline_request){
+        .pipeline = self, .number = ++self->send_count, .command = command, .item = item};
     copy_frames (request, frames, count);
     if (!must_wait_for_same_id (self, request))
         request_send (self, request);

@@ -5,7 +5,6 @@
 #include "only.h"
 #include "plan.h"
 #include "print.h"
-#include "settings.h"
 #include "when.h"
 
 #define NAME_OPTION(option, field)                                                                 \
@@ -50,9 +49,8 @@ int select_check (const struct selection *selection, const struct option_group *
                   struct reason *reason)
 {
     const char *empty = options_empty (which);
-    if (empty) { // an unset variable of a script must not mean every plan
+    if (empty) // an unset variable of a script must not mean every plan
         return reason_set (reason, "%s: must not be empty", empty);
-    }
     if (selection->dead && selection->verdict)
         return reason_set (reason, "--dead and --verdict: want only one of them");
     return 0;
@@ -69,38 +67,16 @@ static const char *wire_state (const char *state)
 
 static json_t *station_filter (const struct selection *selection)
 {
-    const struct {
-        const char *field, *text;
-    } fields[] = {{"station", selection->station},
-                  {"state", selection->state ? wire_state (selection->state) : NULL},
-                  {"type", selection->type},
-                  {"title", selection->title},
-                  {"kind", selection->kind},
-                  {"key", selection->key},
-                  {"group", selection->group},
-                  {"category", selection->category},
-                  {"flow_run", selection->flow_run},
-                  {"order", selection->order}};
-    const struct {
-        const char *field, *text;
-    } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};
-    json_t *filter = json_object ();
-    if (selection->dead && !selection->state) // plans with such a verdict are in no other state
-        json_object_set_new (filter, "state", json_string ("error"));
-    if (selection->held)
-        json_object_set_new (filter, "held", json_true ());
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].text)
-            json_object_set_new (filter, fields[i].field, json_string (fields[i].text));
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
-        int64_t number;
-        if (owners[i].text)
-            json_object_set_new (filter, owners[i].field,
-                                 number_parse (owners[i].text, &number)
-                                     ? json_integer (number)
-                                     : json_string (owners[i].text));
-    }
-    return filter;
+    const char *state = selection->state;
+    if (selection->dead && !state) // plans with such a verdict are in no other state
+        state = "error";
+    return json_pack (
+        "{s:s*, s:o*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:o*, s:o*}", "state",
+        state ? wire_state (state) : NULL, "held", selection->held ? json_true () : NULL, "station",
+        selection->station, "type", selection->type, "title", selection->title, "kind",
+        selection->kind, "key", selection->key, "group", selection->group, "category",
+        selection->category, "flow_run", selection->flow_run, "order", selection->order, "tenant",
+        terms_number (selection->tenant), "creator", terms_number (selection->creator));
 }
 
 static bool filters_on_client (const struct selection *selection)
@@ -124,20 +100,15 @@ static bool matches_filters (const struct selection *selection, const json_t *pl
     return !selection->verdict || strcmp (word, selection->verdict) == 0;
 }
 
-static bool handle_page (struct pages *pages, const json_t *page)
+static bool handle_plan (struct pages *pages, json_t *plan)
 {
     struct selection_walk *walk = pages->owner;
     struct selected *selected = &walk->selected;
-    size_t i;
-    json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan)
-    {
-        if (!matches_filters (walk->selection, plan))
-            continue;
-        if (selected->room == 0 || !selected->take (selected->owner, plan))
-            return false;
-        selected->room--;
-    }
+    if (!matches_filters (walk->selection, plan))
+        return true;
+    if (selected->room == 0 || !selected->take (selected->owner, plan))
+        return false;
+    selected->room--;
     pages->room = filters_on_client (walk->selection) ? pages->room : selected->room;
     return selected->room > 0;
 }
@@ -149,7 +120,7 @@ struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
     struct pages pages = {.word = "list",
                           .filter = station_filter (selection),
                           .room = filters_on_client (selection) ? INT64_MAX : selected->room,
-                          .take = handle_page,
+                          .take_item = handle_plan,
                           .owner = &walk};
     struct verdict verdict = pages_read (cli, client, &pages);
     if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan_cells.h"
+#include "cells.h"
 #include "print.h"
-#include "run_cells.h"
 #include "text_table.h"
 #include "width.h"
 

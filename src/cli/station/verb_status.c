@@ -13,7 +13,7 @@
 #include "outcomes.h"
 #include "pages.h"
 #include "plan.h"
-#include "plan_cells.h"
+#include "cells.h"
 #include "print.h"
 #include "status_screen.h"
 

@@ -30,7 +30,7 @@ const struct display *display_get (void);
 void display_refresh (void);
 
 // The terminal's current columns and rows, as it may have been resized. 0 without a terminal.
-struct look_size {
+struct display_size {
     int columns, rows;
 } display_size (void);
 

@@ -14,20 +14,20 @@ static const struct moment_unit {
     {2 * 86400, 86400, "days"},
     {2 * 3600, 3600, "h"},
     {2 * 60, 60, "min"},
-    {1, 1, "s"},
+    {0, 1, "s"},
 };
 
 static void relative_text (int64_t time, int64_t now, char out[MOMENT_SIZE])
 {
     int64_t distance = time > now ? time - now : now - time;
-    snprintf (out, MOMENT_SIZE, "now");
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (distance < units[i].from_s)
-            continue;
+    const struct moment_unit *unit = units;
+    while (distance < unit->from_s)
+        unit++;
+    if (distance == 0)
+        snprintf (out, MOMENT_SIZE, "now");
+    else
         snprintf (out, MOMENT_SIZE, "%s%" PRId64 " %s%s", time > now ? "in " : "",
-                  distance / units[i].size_s, units[i].name, time > now ? "" : " ago");
-        return;
-    }
+                  distance / unit->size_s, unit->name, time > now ? "" : " ago");
 }
 
 const char *moment_text (int64_t time, int64_t now, enum moment_style style, char out[MOMENT_SIZE])

@@ -31,13 +31,15 @@ static bool is_printable (uint32_t character)
     return true;
 }
 
-void write_bytes (FILE *file, struct span bytes)
+void write_bytes_allowing (FILE *file, struct span bytes, const char *allowed)
 {
     size_t at = 0;
     while (at < bytes.size) {
-        size_t size = utf8_size (bytes.data + at, bytes.data + bytes.size);
-        if (size > 0 && is_printable (character_at (bytes.data + at, size))) {
-            fwrite (bytes.data + at, 1, size, file);
+        const uint8_t *character = bytes.data + at;
+        size_t size = utf8_size (character, bytes.data + bytes.size);
+        if (size > 0 && (is_printable (character_at (character, size)) ||
+                         memchr (allowed, *character, strlen (allowed)))) {
+            fwrite (character, 1, size, file);
             at += size;
             continue;
         }
@@ -46,15 +48,14 @@ void write_bytes (FILE *file, struct span bytes)
     }
 }
 
+void write_bytes (FILE *file, struct span bytes)
+{
+    write_bytes_allowing (file, bytes, "");
+}
+
 void write_error (FILE *file, struct span text)
 {
-    for (size_t at = 0, end; at < text.size; at = end + 1) {
-        const uint8_t *backslash = memchr (text.data + at, '\\', text.size - at);
-        end = backslash ? (size_t)(backslash - text.data) : text.size;
-        write_bytes (file, span_of (text.data + at, end - at));
-        if (backslash)
-            fputc ('\\', file);
-    }
+    write_bytes_allowing (file, text, "\\");
 }
 
 void print_bytes (struct span bytes)
@@ -117,16 +118,31 @@ int complain (const char *subject, struct span bytes)
     return EXIT_REFUSED;
 }
 
+void complain_line (const char *file, int64_t line, struct span bytes)
+{
+    char subject[180];
+    snprintf (subject, sizeof subject, "%.150s:%" PRId64, file, line);
+    complain (subject, bytes);
+}
+
 // -- JSON
+
+uint8_t *frame_bytes (const json_t *value, size_t *ret_size)
+{
+    const json_t *encoded = json_object_get (value, "b64");
+    uint8_t *bytes = memory_new (json_string_length (encoded ? encoded : value) + 1);
+    if (json_to_frame (value, bytes, ret_size))
+        return bytes;
+    *ret_size = 0;
+    free (bytes);
+    return NULL;
+}
 
 void write_frame (FILE *file, const json_t *value)
 {
-    const char *encoded = json_string_value (json_object_get (value, "b64"));
-    size_t size = json_is_string (value) ? json_string_length (value)
-                  : encoded              ? strlen (encoded)
-                                         : 0;
-    uint8_t *bytes = memory_new (size);
-    if (json_to_frame (value, bytes, &size))
+    size_t size;
+    uint8_t *bytes = frame_bytes (value, &size);
+    if (bytes)
         write_bytes (file, span_of (bytes, size));
     else
         fputc ('-', file);
@@ -399,29 +415,21 @@ void write_reason (FILE *file, const char *before, const json_t *run)
 
 json_t *plan_object (const json_t *plan)
 {
-    char out[WORD_SIZE];
+    char number[WORD_SIZE], state_text[WORD_SIZE], type_text[WORD_SIZE];
     const json_t *id = json_object_get (plan, "plan_id");
     const json_t *state = json_object_get (plan, "plan_state");
     const json_t *type = json_object_get (plan, "plan_type");
-    json_t *object = json_object ();
-    if (json_integer_value (id) > 0)
-        json_object_set_new (object, "id", json_string (id_hex_text (id, out)));
-    if (state)
-        json_object_set_new (object, "state", json_string (state_wire_text (state, out)));
-    if (type)
-        json_object_set_new (object, "type", json_string (type_word (type, out)));
+    json_t *object = json_pack ("{s:s*, s:s*, s:s*}", "id",
+                                json_integer_value (id) > 0 ? id_hex_text (id, number) : NULL,
+                                "state", state ? state_wire_text (state, state_text) : NULL, "type",
+                                type ? type_word (type, type_text) : NULL);
     json_object_update_missing (object, (json_t *)(uintptr_t)plan);
     return object;
 }
 
 void print_plan (const struct cli *cli, const json_t *plan)
 {
-    json_t *object = plan_object (plan);
-    if (cli)
-        print_answer (cli, JSON_PLAN, object);
-    else
-        print_json (object);
-    json_decref (object);
+    print_answer_new (cli, JSON_PLAN, plan_object (plan));
 }
 
 // -- colours

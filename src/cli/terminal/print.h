@@ -15,8 +15,10 @@ void print_bytes (struct span bytes);
 // Print bytes as print_bytes does, between two trusted texts.
 void print_between (const char *before, struct span bytes, const char *after);
 
-// Write bytes to a file, escaped as by print_bytes; the second function adds a colour.
+// Write bytes to a file, escaped as by print_bytes; the second function writes the ASCII characters
+// of `allowed` unchanged, the third one adds a colour.
 void write_bytes (FILE *file, struct span bytes);
+void write_bytes_allowing (FILE *file, struct span bytes, const char *allowed);
 void write_coloured (FILE *file, enum colour colour, struct span bytes);
 
 // Open a file in memory. Its text is complete after fclose, and the caller frees it.
@@ -32,7 +34,14 @@ void write_argument (FILE *file, struct span bytes);
 // Returns EXIT_REFUSED.
 int complain (const char *subject, struct span bytes);
 
-// Write a frame from the station's JSON, where it is a string or {"b64": "..."}.
+// Print an error of a line of a file as complain does.
+void complain_line (const char *file, int64_t line, struct span bytes);
+
+// Decode a frame from the station's JSON, where it is a string or {"b64": "..."}. Free the bytes.
+// NULL, and size 0: it is no frame.
+uint8_t *frame_bytes (const json_t *value, size_t *ret_size);
+
+// Write such a frame; "-" if it is none.
 void write_frame (FILE *file, const json_t *value);
 
 // Write `before` and the reason of a run of the history: the frame of its result without the status
@@ -64,7 +73,7 @@ void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire)
 // Convert a plan from the station for programs: a new object with `id`, in the form that the verbs
 // accept, then `state` and `type` as words, then the fields of the wire.
 json_t *plan_object (const json_t *plan);
-// Print plan_object as a line, with the names that --json selects; `cli` NULL: those of the wire.
+// Print plan_object as a line, with the names that --json selects.
 void print_plan (const struct cli *cli, const json_t *plan);
 
 // Texts for the numbers of a plan: a word, or the number itself if it has no word, or "-" if there

@@ -14,8 +14,6 @@
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
 
-enum { SIGNALS = sizeof signals / sizeof *signals };
-
 static void show_screen (struct screen *self)
 {
     if (self->keyed) {
@@ -43,7 +41,7 @@ int screen_open (struct screen *self, bool wanted)
     struct epoll_event readable = {.events = EPOLLIN};
     *self = (struct screen){.signal_fd = -1, .any_fd = -1};
     sigemptyset (&set);
-    for (size_t i = 0; i < SIGNALS; i++)
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaddset (&set, signals[i]);
     sigprocmask (SIG_BLOCK, &set, NULL);
     self->signal_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -70,24 +68,19 @@ void screen_close (struct screen *self)
     *self = (struct screen){.signal_fd = -1, .any_fd = -1};
 }
 
-// On Ctrl-Z: restore the terminal, stop, and set it up again when resumed.
-static void suspend_program (struct screen *self)
-{
-    restore_screen (self);
-    raise (SIGSTOP);
-    show_screen (self);
-}
-
 // Read a pending event. SCREEN_TIME: it can be ignored.
 static enum screen_event read_screen_event (struct screen *self)
 {
     struct signalfd_siginfo info;
     char key;
     if (read (self->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGTSTP)
-            suspend_program (self);
-        bool drawn = info.ssi_signo == SIGTSTP || info.ssi_signo == SIGWINCH;
-        return drawn ? SCREEN_RESIZED : SCREEN_QUIT;
+        if (info.ssi_signo == SIGTSTP) { // Ctrl-Z
+            restore_screen (self);
+            raise (SIGSTOP);
+            show_screen (self); // resumed
+            return SCREEN_RESIZED;
+        }
+        return info.ssi_signo == SIGWINCH ? SCREEN_RESIZED : SCREEN_QUIT;
     }
     ssize_t got = self->keyed ? read (STDIN_FILENO, &key, 1) : -1;
     return got == 0 || (got == 1 && (key == 'q' || key == 'Q')) ? SCREEN_QUIT : SCREEN_TIME;

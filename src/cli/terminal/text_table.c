@@ -27,24 +27,17 @@ struct text_table {
     size_t buffered_count;
 };
 
-static struct span cell_text (const struct table_line *line, size_t i)
+// The text of a cell; `line` NULL: of the heading.
+static struct span cell_text (const struct text_table *self, const struct table_line *line,
+                              size_t i)
 {
+    if (!line)
+        return span_text (self->columns[i].heading);
     size_t start = i ? line->ends[i - 1] : 0;
     return span_of (line->text + start, line->ends[i] - start);
 }
 
 // -- the widths
-
-// The width that the heading and the buffered rows need.
-static int natural_width (const struct text_table *self, size_t i)
-{
-    int width = text_width (span_text (self->columns[i].heading));
-    for (size_t row = 0; row < self->buffered_count; row++) {
-        int cell = text_width (cell_text (&self->buffered[row], i));
-        width = cell > width ? cell : width;
-    }
-    return width;
-}
 
 static int least_width (const struct column *column)
 {
@@ -103,11 +96,12 @@ static void fit_columns (struct text_table *self, const int *natural)
 }
 
 // Compute the widths for one line: cells that are never cut may be wider than their columns.
-static void line_widths (const struct text_table *self, const struct span *cells, int *ret)
+static void line_widths (const struct text_table *self, const struct table_line *line, int *ret)
 {
     memcpy (ret, self->widths, sizeof self->widths);
     for (size_t i = 0; i < self->count; i++) {
-        int cell = self->columns[i].rule == COLUMN_WHOLE ? text_width (cells[i]) : 0;
+        bool whole = self->columns[i].rule == COLUMN_WHOLE;
+        int cell = whole ? text_width (cell_text (self, line, i)) : 0;
         ret[i] = cell > ret[i] ? cell : ret[i];
     }
     shrink_columns (self, ret);
@@ -130,15 +124,14 @@ static int write_cell (FILE *out, struct span text, int room, enum colour colour
     return cut ? text_width (text) + 1 : used;
 }
 
-// Write a line. A cell that is wider than its column shifts the next ones until their padding makes
-// up for it.
-static void write_line (const struct text_table *self, const struct span *cells,
-                        const enum colour *colours)
+// Write a line; NULL: the heading. A cell that is wider than its column shifts the next ones until
+// their padding makes up for it.
+static void write_line (const struct text_table *self, const struct table_line *line)
 {
     int at = 0, start = 0, columns = display_get ()->columns;
     int widths[COLUMNS_MAX];
     bool first = true;
-    line_widths (self, cells, widths);
+    line_widths (self, line, widths);
     for (size_t i = 0; i < self->count; i++) {
         const struct column *column = &self->columns[i];
         if (self->omitted[i])
@@ -146,55 +139,41 @@ static void write_line (const struct text_table *self, const struct span *cells,
         int gap = first ? 0 : start > at ? start - at : 1, left = columns - at - gap;
         if (columns > 0 && left < 1)
             break; // the terminal is too narrow for the table
+        struct span cell = cell_text (self, line, i);
         fprintf (self->out, "%*s", gap, "");
         at += gap;
         first = false;
         bool narrow =
             column->rule == COLUMN_SHORT || column->rule == COLUMN_SPARE || column->may_omit;
         int room = columns == 0 ? 0 : narrow && widths[i] < left ? widths[i] : left;
-        int blanks = columns > 0 && column->is_number ? self->widths[i] - text_width (cells[i]) : 0;
+        int blanks = columns > 0 && column->is_number ? self->widths[i] - text_width (cell) : 0;
         blanks = blanks > 0 && blanks < left ? blanks : 0;
         fprintf (self->out, "%*s", blanks, "");
-        at += blanks + write_cell (self->out, cells[i], room, colours[i]);
+        at += blanks + write_cell (self->out, cell, room, line ? line->colours[i] : BOLD);
         start += self->widths[i] + 1;
     }
     fputc ('\n', self->out);
 }
 
-static void write_row (const struct text_table *self, const struct table_line *line)
-{
-    struct span cells[COLUMNS_MAX];
-    for (size_t i = 0; i < self->count; i++)
-        cells[i] = cell_text (line, i);
-    write_line (self, cells, line->colours);
-}
-
-static void write_heading (const struct text_table *self)
-{
-    struct span cells[COLUMNS_MAX];
-    enum colour colours[COLUMNS_MAX];
-    for (size_t i = 0; i < self->count; i++) {
-        cells[i] = span_text (self->columns[i].heading);
-        colours[i] = BOLD;
-    }
-    write_line (self, cells, colours);
-}
-
 static void choose_widths (struct text_table *self)
 {
-    int natural[COLUMNS_MAX] = {0};
+    int natural[COLUMNS_MAX] = {0}; // what the heading and the buffered rows need
     for (size_t i = 0; i < self->count; i++) {
         int least = display_get ()->columns ? 0 : self->columns[i].width;
-        natural[i] = natural_width (self, i);
-        natural[i] = natural[i] > least ? natural[i] : least;
+        int width = text_width (cell_text (self, NULL, i));
+        for (size_t row = 0; row < self->buffered_count; row++) {
+            int cell = text_width (cell_text (self, &self->buffered[row], i));
+            width = cell > width ? cell : width;
+        }
+        natural[i] = width > least ? width : least;
     }
     memcpy (self->widths, natural, sizeof natural);
     if (display_get ()->columns)
         fit_columns (self, natural);
     self->settled = true;
-    write_heading (self);
+    write_line (self, NULL);
     for (size_t i = 0; i < self->buffered_count; i++) {
-        write_row (self, &self->buffered[i]);
+        write_line (self, &self->buffered[i]);
         free (self->buffered[i].text);
     }
     self->buffered_count = 0;
@@ -220,11 +199,6 @@ void column_time_ms (FILE *out, const json_t *value)
     json_t *seconds = ms ? json_integer (ms / 1000) : NULL;
     column_time (out, seconds);
     json_decref (seconds);
-}
-
-void column_frame (FILE *out, const json_t *value)
-{
-    write_frame (out, value);
 }
 
 void column_connected (FILE *out, const json_t *value)
@@ -275,7 +249,7 @@ void table_add_row (struct text_table *self, const json_t *row)
     }
     struct table_line line;
     format_row (self, row, &line);
-    write_row (self, &line);
+    write_line (self, &line);
     free (line.text);
 }
 

@@ -30,12 +30,11 @@ struct column {
         .heading = text, .width = columns, __VA_ARGS__                                             \
     }
 
-// Writers for a number, Unix seconds, Unix milliseconds, a frame, and whether a target is
-// connected; "-" if there is no value.
+// Writers for a number, Unix seconds, Unix milliseconds, and whether a target is connected; "-" if
+// there is no value. That of a frame is write_frame.
 void column_number (FILE *out, const json_t *value);
 void column_time (FILE *out, const json_t *value);
 void column_time_ms (FILE *out, const json_t *value);
-void column_frame (FILE *out, const json_t *value);
 void column_connected (FILE *out, const json_t *value);
 // The colour of column_connected.
 enum colour connected_colour (const json_t *value);
