@@ -69,8 +69,7 @@ void api_ask_observer (struct exchange *self, api_fn *then)
 
 void api_send_plan_command (struct exchange *self, const char *more, exchange_fn *fn)
 {
-    const char *const args[] = {self->routed.args[0], more};
-    exchange_ask (self, args, more ? 2 : 1, fn);
+    exchange_ask (self, fn, self->routed.args[0], more, NULL);
 }
 
 // -- common answers
@@ -265,7 +264,6 @@ void api_ask_page (struct exchange *self, const struct api_page *page, json_t *f
     int64_t limit = json_integer_value (json_object_get (fields, "limit"));
     const struct question question = {.word = self->routed.route->command,
                                       .args = {exchange_own_block (self, json_write (asked))},
-                                      .count = 1,
                                       .repeat = true,
                                       .large = limit > LARGE,
                                       .as_text = true};

@@ -151,7 +151,7 @@ static void request_ids_page (struct bulk_job *self)
     free (self->asked);
     self->asked = json_write (self->filter);
     const struct question question = {
-        .word = "list", .args = {self->asked}, .count = 1, .repeat = true, .large = true};
+        .word = "list", .args = {self->asked}, .repeat = true, .large = true};
     self->flying++;
     gateway_ask (self->gateway, &question, on_page, self);
 }
@@ -188,7 +188,6 @@ static void send_command (struct bulk_job *self)
     ident_text (self->ids[self->at++], sent->id);
     const struct question question = {.word = self->action->command,
                                       .args = {sent->id},
-                                      .count = 1,
                                       .repeat = self->action->repeat,
                                       .user = self->user[0] ? self->user : NULL};
     self->flying++;

@@ -25,15 +25,13 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
 
 void api_callbacks (struct exchange *self)
 {
-    const struct question question = {
-        .word = "station", .args = {"list"}, .count = 1, .repeat = true};
+    const struct question question = {.word = "station", .args = {"list"}, .repeat = true};
     exchange_question (self, &question, on_targets);
 }
 
 void api_redeliver (struct exchange *self)
 {
-    const char *const args[] = {"redeliver", self->routed.args[0]};
-    exchange_ask (self, args, 2, api_on_plan);
+    exchange_ask (self, api_on_plan, "redeliver", self->routed.args[0], NULL);
 }
 
 static void on_test (struct exchange *self, const struct station_answer *answer)
@@ -53,6 +51,6 @@ void api_callback_test (struct exchange *self)
                           "want {\"target\": NAME, \"callback\": {\"success\": {\"url\": ...}}}");
         return;
     }
-    const char *const args[] = {"test", target, exchange_own_block (self, json_write (callback))};
-    exchange_ask (self, args, 3, on_test);
+    const char *text = exchange_own_block (self, json_write (callback));
+    exchange_ask (self, on_test, "test", target, text, NULL);
 }

@@ -22,7 +22,7 @@ static void reread_plan (struct exchange *self, const struct station_answer *ans
     self->own = memory_text (answer->reason);
     exchange_own_block (self, self->own);
     const struct question question = {
-        .word = "message", .args = {self->routed.args[0]}, .count = 1, .repeat = true};
+        .word = "message", .args = {self->routed.args[0]}, .repeat = true};
     exchange_question (self, &question, fn);
 }
 

@@ -120,16 +120,17 @@ static const char *read_list_filter (struct exchange *self)
 void api_flow_list (struct exchange *self)
 {
     const char *filter = read_list_filter (self), *of = self->routed.args[0];
-    const char *const args[] = {route_listing (self)->word, of ? of : filter, filter};
-    if (filter)
-        exchange_ask (self, args, of ? 3 : 2, on_list);
+    const char *word = route_listing (self)->word;
+    if (filter && of)
+        exchange_ask (self, on_list, word, of, filter, NULL);
+    else if (filter)
+        exchange_ask (self, on_list, word, filter, NULL);
 }
 
 void api_flow (struct exchange *self)
 {
     const char *version = request_target_field (&self->target, "version");
-    const char *const args[] = {"get", self->routed.args[0], version};
-    exchange_ask (self, args, version ? 3 : 2, answer_with_names);
+    exchange_ask (self, answer_with_names, "get", self->routed.args[0], version, NULL);
 }
 
 // Check or store a definition; its name must match the path.
@@ -142,27 +143,23 @@ void api_flow_put (struct exchange *self)
                           self->routed.args[0]);
         return;
     }
-    const char *const args[] = {check ? "check" : "put",
-                                exchange_own_block (self, json_write (self->json))};
-    exchange_ask (self, args, 2, answer_with_names);
+    exchange_ask (self, answer_with_names, check ? "check" : "put",
+                  exchange_own_block (self, json_write (self->json)), NULL);
 }
 
 void api_flow_delete (struct exchange *self)
 {
-    const char *const args[] = {"remove", self->routed.args[0]};
-    exchange_ask (self, args, 2, api_on_done);
+    exchange_ask (self, api_on_done, "remove", self->routed.args[0], NULL);
 }
 
 void api_flow_run (struct exchange *self)
 {
-    const char *const args[] = {"show", self->routed.args[0]};
-    exchange_ask (self, args, 2, answer_with_names);
+    exchange_ask (self, answer_with_names, "show", self->routed.args[0], NULL);
 }
 
 void api_flow_log (struct exchange *self)
 {
-    const char *const args[] = {"log", self->routed.args[0]};
-    exchange_ask (self, args, 2, on_list);
+    exchange_ask (self, on_list, "log", self->routed.args[0], NULL);
 }
 
 // -- actions on runs
@@ -183,8 +180,7 @@ void api_flow_run_command (struct exchange *self)
     const struct route *route = self->routed.route;
     const json_t *step = json_object_get (self->json, "step");
     const json_t *reason = json_object_get (self->json, "reason");
-    const char *args[GATEWAY_ARGS_MAX] = {NULL, self->routed.args[0]};
-    size_t count = 2;
+    const char *word, *more;
     bool of_step = route == &routes[ROUTE_FLOW_SIGNAL] || route == &routes[ROUTE_FLOW_SKIP];
     if (of_step && !json_is_string (step)) {
         api_reject_field (self, "step", "the name of a step");
@@ -194,25 +190,23 @@ void api_flow_run_command (struct exchange *self)
         api_reject_field (self, "reason", "a string");
         return;
     }
-    if (of_step)
-        args[count++] = json_string_value (step);
     if (route == &routes[ROUTE_FLOW_SIGNAL]) {
-        json_t *value = json_object_get (self->json, "value");
-        args[0] = "signal";
-        if (value)
-            args[count++] =
-                exchange_own_block (self, json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY));
+        const json_t *value = json_object_get (self->json, "value");
+        char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY); // NULL: no value
+        word = "signal";
+        more = exchange_own_block (self, text);
     } else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY]) {
-        const char *options = write_options (self);
-        args[0] = of_step ? "skip" : "retry";
-        if (options)
-            args[count++] = options;
+        word = of_step ? "skip" : "retry";
+        more = write_options (self);
     } else {
-        args[0] = route == &routes[ROUTE_FLOW_HOLD]     ? "suspend"
-                  : route == &routes[ROUTE_FLOW_RESUME] ? "resume"
-                                                        : "cancel";
-        if (reason)
-            args[count++] = json_string_value (reason);
+        word = route == &routes[ROUTE_FLOW_HOLD]     ? "suspend"
+               : route == &routes[ROUTE_FLOW_RESUME] ? "resume"
+                                                     : "cancel";
+        more = json_string_value (reason);
     }
-    exchange_ask (self, args, count, answer_with_names);
+    if (of_step)
+        exchange_ask (self, answer_with_names, word, self->routed.args[0], json_string_value (step),
+                      more, NULL);
+    else
+        exchange_ask (self, answer_with_names, word, self->routed.args[0], more, NULL);
 }

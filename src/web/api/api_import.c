@@ -87,7 +87,7 @@ static void on_submitted (void *owner, const struct station_answer *answer)
     const char *outcome = "accepted";
     if (answer->status == ZERO_STATUS_FRAME_PLANERROR_ID && slot->id[0]) {
         const struct question question = {
-            .word = "message", .args = {slot->id}, .count = 1, .repeat = true, .reads = true};
+            .word = "message", .args = {slot->id}, .repeat = true, .reads = true};
         memcpy (slot->refusal, answer->reason, sizeof slot->refusal);
         gateway_ask (self->exchange->gateway, &question, on_existing_read, slot);
         return;

@@ -47,11 +47,8 @@ void api_plan (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    const struct question question = {.word = "message",
-                                      .args = {self->routed.args[0]},
-                                      .count = 1,
-                                      .repeat = true,
-                                      .large = frames};
+    const struct question question = {
+        .word = "message", .args = {self->routed.args[0]}, .repeat = true, .large = frames};
     exchange_question (self, &question, on_plan);
 }
 
@@ -78,10 +75,7 @@ void api_about (struct exchange *self)
 
 void api_result (struct exchange *self)
 {
-    const struct question question = {.word = "result",
-                                      .args = {self->routed.args[0]},
-                                      .count = 1,
-                                      .repeat = true,
-                                      .large = true};
+    const struct question question = {
+        .word = "result", .args = {self->routed.args[0]}, .repeat = true, .large = true};
     exchange_question (self, &question, api_on_answer);
 }

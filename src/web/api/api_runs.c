@@ -35,8 +35,7 @@ void api_forget (struct exchange *self)
         json_object_set (self->json, "station", target);
         json_object_del (self->json, "target");
     }
-    const char *const args[] = {exchange_own_block (self, json_write (self->json))};
-    exchange_ask (self, args, 1, on_forgotten);
+    exchange_ask (self, on_forgotten, exchange_own_block (self, json_write (self->json)), NULL);
 }
 
 // -- one run
@@ -76,7 +75,6 @@ void api_run (struct exchange *self)
     snprintf (text, sizeof text, "%" PRId64 "-%" PRId64, first, second + 1);
     json_t *filter =
         json_pack ("{s:s, s:b, s:i, s:b}", "after", text, "newest", 1, "limit", 1, "output", 1);
-    const char *const args[] = {exchange_own_block (self, json_write (filter))};
+    exchange_ask (self, on_run, exchange_own_block (self, json_write (filter)), NULL);
     json_decref (filter);
-    exchange_ask (self, args, 1, on_run);
 }

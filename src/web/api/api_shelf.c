@@ -22,8 +22,7 @@ static json_t *items_with_names (const json_t *objects, const char *inside)
 static void send_named_command (struct exchange *self, const char *word, const char *text,
                                 exchange_fn *fn)
 {
-    const char *const args[] = {word, self->routed.args[0], text};
-    exchange_ask (self, args, text ? 3 : self->routed.args[0] ? 2 : 1, fn);
+    exchange_ask (self, fn, word, self->routed.args[0], text, NULL);
 }
 
 static void on_kinds (struct exchange *self, const struct station_answer *answer)

@@ -89,8 +89,7 @@ static void on_existing_plan_read (struct exchange *self, const struct station_a
 
 static void request_submitted_plan (struct exchange *self, exchange_fn *fn)
 {
-    const struct question question = {
-        .word = "message", .args = {self->id}, .count = 1, .repeat = true};
+    const struct question question = {.word = "message", .args = {self->id}, .repeat = true};
     exchange_question (self, &question, fn);
 }
 
@@ -266,6 +265,5 @@ void api_preview (struct exchange *self)
     char *plan = exchange_own_block (self, json_dumps (spec, JSON_COMPACT));
     if (check_submission (self, plan))
         return;
-    const char *const args[] = {plan, count};
-    exchange_ask (self, args, 2, on_preview);
+    exchange_ask (self, on_preview, plan, count, NULL);
 }

@@ -185,12 +185,16 @@ void exchange_question (struct exchange *self, const struct question *question, 
     gateway_ask (self->gateway, &asked, on_answer, self);
 }
 
-void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn)
+void exchange_ask (struct exchange *self, exchange_fn *fn, ...)
 {
     const struct route *route = self->routed.route;
-    struct question question = {.word = route->command, .count = count, .repeat = route->repeat};
-    for (size_t i = 0; i < count && i < GATEWAY_ARGS_MAX; i++)
-        question.args[i] = args[i];
+    struct question question = {.word = route->command, .repeat = route->repeat};
+    const char *arg;
+    va_list args;
+    va_start (args, fn);
+    for (size_t i = 0; i < GATEWAY_ARGS_MAX && (arg = va_arg (args, const char *)); i++)
+        question.args[i] = arg;
+    va_end (args);
     exchange_question (self, &question, fn);
 }
 

@@ -93,9 +93,9 @@ const char *exchange_value (const struct exchange *self, const char *name);
 // Keep a block until the exchange ends, then free it. Returns the block.
 void *exchange_own_block (struct exchange *self, void *block);
 
-// Send the route's command to the station; the strings in `args` must stay valid. `fn` is called
-// with the answer.
-void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn);
+// Send the route's command to the station, with the arguments up to the first NULL; these strings
+// must stay valid. `fn` is called with the answer.
+void exchange_ask (struct exchange *self, exchange_fn *fn, ...) __attribute__ ((sentinel));
 
 // As exchange_ask, for any question.
 void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn);

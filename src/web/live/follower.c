@@ -179,8 +179,7 @@ static void request_missed_runs (struct follower *self)
     self->asking = true;
     history_requests++;
     stream_write_filter (self->filter, self->seq, self->epoch, self->after, PAGE);
-    const struct question question = {
-        .word = "history", .args = {self->filter}, .count = 1, .repeat = true};
+    const struct question question = {.word = "history", .args = {self->filter}, .repeat = true};
     gateway_ask (self->exchange->server->gateway, &question, on_missed_runs, self);
 }
 

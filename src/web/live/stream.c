@@ -217,7 +217,7 @@ static void read_history (struct stream *self)
     if (self->known && self->ring.epoch[0])
         stream_write_filter (self->filter, self->ring.last, self->ring.epoch, self->after, PAGE);
     const struct question question = {
-        .word = "history", .args = {self->filter}, .count = 1, .deadline_ms = 2000};
+        .word = "history", .args = {self->filter}, .deadline_ms = 2000};
     gateway_ask (self->server->gateway, &question, on_history, self);
 }
 
