@@ -53,7 +53,7 @@ static void write_web_metrics (const struct server *server, FILE *out)
              "# TYPE zplan_web_connections gauge\nzplan_web_connections %zu\n"
              "# HELP zplan_web_memory_bytes Resident memory.\n"
              "# TYPE zplan_web_memory_bytes gauge\nzplan_web_memory_bytes %" PRId64 "\n",
-             server->peers, process_memory ());
+             server->connections.count, process_memory ());
 }
 
 static void answer_scrape (struct scrape *self, struct exchange *exchange)

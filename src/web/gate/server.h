@@ -3,6 +3,7 @@
 #pragma once
 
 #include "exchange.h"
+#include "table.h"
 #include "web_listener.h"
 #include "web_settings.h"
 
@@ -16,12 +17,12 @@ struct http_connection {
     struct server *server;
     int fd;
     struct timer deadline;
-    char address[48];                      // the peer's; "unix" for a socket in the file system
-    struct http_connection *next, **place; // in its hash bucket
-    struct exchange *exchange;             // the exchange in progress; NULL = none
+    char address[48];          // the peer's; "unix" for a socket in the file system
+    struct table_node node;    // in `connections`
+    struct exchange *exchange; // the exchange in progress; NULL = none
 };
 
-enum { PEER_BUCKETS = 256, ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
+enum { ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
 
 // The counts of a route; the last row is for requests without one.
 struct route_count {
@@ -46,13 +47,12 @@ struct server {
     struct web_listener listener;
     struct source source, accepts; // source: the library's epoll; accepts: the listener
     struct timer timer, pause;     // pause: until accepting is retried
-    struct http_connection *buckets[PEER_BUCKETS];
+    struct table connections;      // by address
     struct task task;
     unsigned idle_turns;   // turns of the library since the last event
     bool ending;           // no more questions are sent to the station
     bool importing;        // an import is in progress: only one at a time
     struct import *import; // the import being processed; NULL: none
-    size_t peers;
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;
     struct recorder *recorder;
