@@ -13,7 +13,6 @@
 
 #include "api.h"
 #include "audit.h"
-#include "bulk.h"
 #include "clock.h"
 #include "forwarded.h"
 #include "key_memory.h"
@@ -334,7 +333,7 @@ void server_destroy (struct server **self_p)
     timer_end (&self->pause);
     web_listener_close (&self->listener);
     self->ending = true;
-    bulk_end (&self->bulk);
+    api_bulk_end (self);
     if (self->stream)
         stream_stop (self->stream);
     gateway_destroy (&self->gateway);

@@ -17,6 +17,7 @@ void recorder_destroy (struct recorder **self);
 // answered the requests that waited for metrics.
 void api_end (struct server *server);
 void api_import_end (struct server *server); // answers the import in progress, if any
+void api_bulk_end (struct server *server);   // ends all bulk jobs
 
 typedef void api_fn (struct exchange *self);
 

@@ -1,4 +1,6 @@
 // Bulk jobs: a command for all plans that a filter selects; previewed, started, followed, deleted.
+// A job reads the list once and keeps the ids, so that exactly the plans that were shown are
+// changed; it starts when the client confirms their count. Commands are rate-limited.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +8,6 @@
 
 #include "api.h"
 #include "audit.h"
-#include "bulk.h"
 #include "clock.h"
 #include "ident.h"
 #include "json.h"
@@ -98,10 +99,10 @@ static bool count_question_ended (struct bulk_job *self)
     return false;
 }
 
-void bulk_end (struct bulk_job **first)
+void api_bulk_end (struct server *server)
 {
-    while (*first)
-        bulk_job_remove (*first);
+    while (server->bulk)
+        bulk_job_remove (server->bulk);
 }
 
 static void add_error (struct bulk_job *self, const char *id, const char *detail)
