@@ -89,31 +89,25 @@ static int open_router (struct target_server *self, void **ret, const struct por
     return bind_port (self, *ret, port, reason);
 }
 
-static int open_plan_link (struct target_server *self, struct reason *reason)
-{
-    if (!*self->options.plan)
-        return 0;
-    return plan_link_open (&self->plan, self->options.plan, self->options.plan_key, &self->keys,
-                           reason);
-}
-
 int station_open (struct target_server *self, struct reason *reason)
 {
-    const struct port request = {"request", self->options.request};
-    const struct port workers = {"workers", self->options.workers};
-    const struct port publish = {"publish", self->options.publish};
+    const struct options *options = &self->options;
+    const struct port request = {"request", options->request};
+    const struct port workers = {"workers", options->workers};
+    const struct port publish = {"publish", options->publish};
     if (open_router (self, &self->request, &request, self->kind->answers_max, reason) ||
-        open_plan_link (self, reason))
+        (*options->plan &&
+         plan_link_open (&self->plan, options->plan, options->plan_key, &self->keys, reason)))
         return -1;
     if (self->kind->workers) {
-        self->ballots = ballots_new (self->options.voter_timeout * 1000);
-        self->workers = workers_new (self->options.worker_timeout * 1000);
+        self->ballots.limit_us = options->voter_timeout * 1000;
+        self->workers = workers_new (options->worker_timeout * 1000);
         return open_router (self, &self->backend, &workers, PORT_QUEUE_MAX, reason);
     }
     if (open_socket (&self->publish, ZMQ_XPUB, reason))
         return -1;
     subscribers_prepare (self->publish);
-    self->subscribers = subscribers_new (self->options.publish);
+    self->subscribers = subscribers_new (options->publish);
     return bind_port (self, self->publish, &publish, reason);
 }
 
@@ -138,7 +132,7 @@ void station_close (struct target_server *self)
     for (struct job *job; (job = job_queue_pop (&self->queue));)
         job_destroy (&job);
     workers_destroy (&self->workers);
-    ballots_destroy (&self->ballots);
+    heap_free (&self->ballots.limits);
     close_socket (&self->request);
     plan_link_close (&self->plan, CLOSE_LINGER_MS);
     close_socket (&self->backend);

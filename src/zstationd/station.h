@@ -80,11 +80,11 @@ struct target_server {
     struct workers *workers;         // api and vote
     bool serving; // api: true while the queue is being served; then stranded jobs are failed at the
                   // end of it
-    bool has_stranded;       // queued jobs may have lost the last worker that takes them
-    struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
-    struct table runs;       // api only: jobs of plans' runs, by mailbox
-    struct ballots *ballots; // vote only
-    bool stopping;           // the station accepts no more requests, and ends when it is not busy
+    bool has_stranded;      // queued jobs may have lost the last worker that takes them
+    struct job_queue queue; // api only: jobs that wait for a worker; empty while one is ready
+    struct table runs;      // api only: jobs of plans' runs, by mailbox
+    struct ballots ballots; // vote only
+    bool stopping;          // the station accepts no more requests, and ends when it is not busy
     uint64_t counts[COUNT_END];
 };
 

@@ -7,46 +7,6 @@
 #include "clock.h"
 #include "memory.h"
 
-struct ballots {
-    int64_t limit_us;
-    size_t count;
-    size_t bytes;
-    struct heap limits;
-    struct worker_ballot *first;
-};
-
-struct ballots *ballots_new (int64_t limit_us)
-{
-    struct ballots *self = memory_new (sizeof *self);
-    self->limit_us = limit_us;
-    return self;
-}
-
-void ballots_destroy (struct ballots **self)
-{
-    if (!*self)
-        return;
-    assert (!(*self)->first);
-    heap_free (&(*self)->limits);
-    free (*self);
-    *self = NULL;
-}
-
-size_t ballots_count (const struct ballots *self)
-{
-    return self->count;
-}
-
-size_t ballots_bytes (const struct ballots *self)
-{
-    return self->bytes;
-}
-
-struct worker_ballot *ballots_first (const struct ballots *self)
-{
-    return self->first;
-}
-
 size_t ballot_size (const struct job *job, size_t voters)
 {
     return sizeof (struct worker_ballot) + voters * sizeof (struct ballot_worker) + job->size;
