@@ -225,13 +225,11 @@ static void handle_port_ping (struct target_server *station, const struct target
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static const struct target_command rows[] = {
+static const struct target_command commands[] = {
     {ZERO_BYTE_COMMAND_HEART_JOIN, handle_join},     {ZERO_BYTE_COMMAND_HEART_READY, handle_ready},
     {ZERO_BYTE_COMMAND_HEART_PITPAT, handle_pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, handle_left},
-    {ZERO_BYTE_COMMAND_PING, handle_port_ping},
+    {ZERO_BYTE_COMMAND_PING, handle_port_ping},      {0},
 };
-
-static const struct command_table commands = {rows, sizeof rows / sizeof *rows};
 
 // -- answers
 
@@ -281,7 +279,7 @@ static void handle_port_message (struct target_server *station, struct target_re
                                            : "description: has no code");
         broken = true;
     }
-    const struct target_command *command = command_find (&commands, message->desc.code);
+    const struct target_command *command = command_find (commands, message->desc.code);
     if (broken)
         handle_malformed (station, worker, request, &reason);
     else if (message->envelope == ENVELOPE_MAILBOX || message->envelope == ENVELOPE_CALLER)

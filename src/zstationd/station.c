@@ -32,12 +32,11 @@ static const char *const count_names[COUNT_END] = {
     [COUNT_STRAY_CANCELS] = "stray_cancels",
 };
 
-const struct target_command *command_find (const struct command_table *table, uint8_t code)
+const struct target_command *command_find (const struct target_command *table, uint8_t code)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].code == code)
-            return &table->rows[i];
-    return NULL;
+    while (table->handle && table->code != code)
+        table++;
+    return table->handle ? table : NULL;
 }
 
 static int open_socket (void **ret, int type, struct reason *reason)

@@ -44,16 +44,11 @@ struct target_command {
     void (*handle) (struct target_server *station, const struct target_request *request);
 };
 
-struct command_table {
-    const struct target_command *rows;
-    size_t count;
-};
-
 // A type of station.
 struct station_kind {
-    struct command_table commands;      // commands at the request socket
-    int answers_max;                    // answers that may wait for one slow requester
-    const struct worker_rules *workers; // NULL: no workers, and the functions below are NULL
+    const struct target_command *commands; // commands at the request socket
+    int answers_max;                       // answers that may wait for one slow requester
+    const struct worker_rules *workers;    // NULL: no workers, and the functions below are NULL
     void (*tick) (struct target_server *station);
     // The station is stopping, and frontend_make_job accepts no more requests: answer the jobs that
     // no worker has received yet. NULL: there are none.
@@ -88,8 +83,8 @@ struct target_server {
     uint64_t counts[COUNT_END];
 };
 
-// The row with this code, or NULL.
-const struct target_command *command_find (const struct command_table *table, uint8_t code);
+// The row with this code, or NULL. The table ends with an empty row.
+const struct target_command *command_find (const struct target_command *table, uint8_t code);
 
 // Load the keys that may connect, and our own; call it before anything is bound. 0, or -1 with a
 // reason: a file that an option names cannot be used.

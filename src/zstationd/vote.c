@@ -149,37 +149,25 @@ static void open_ballot (struct target_server *station, struct job *job)
     end_ballot_if_complete (station, ballot);
 }
 
-static void start_vote (struct target_server *station, const struct target_request *request,
-                        enum job_kind kind)
+// A REQ client cannot open a ballot: it would take later answers for the reply to its next request.
+static void start_vote (struct target_server *station, const struct target_request *request)
 {
-    struct job *job = frontend_make_job (station, request, kind);
+    if (request->message.envelope == ENVELOPE_REQ &&
+        request->message.desc.code == ZERO_BYTE_COMMAND_NONE) {
+        answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
+                        "a vote has several answers: want a DEALER client");
+        return;
+    }
+    struct job *job = frontend_make_job (station, request);
     if (!job)
         return;
-    if (kind == JOB_RUN)
+    if (job->kind == JOB_RUN)
         withdraw_earlier_ballots (station, job);
     const char *reason = find_ballot_obstacle (station, job);
     if (reason)
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
     else
         open_ballot (station, job);
-}
-
-// Handle a call. A REQ client cannot open a ballot: it would take later answers for the reply to
-// its next request.
-static void handle_vote_call (struct target_server *station, const struct target_request *request)
-{
-    if (frontend_handle_admin_command (station, request))
-        return;
-    if (request->message.envelope == ENVELOPE_REQ)
-        answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
-                        "a vote has several answers: want a DEALER client");
-    else
-        start_vote (station, request, JOB_CALL);
-}
-
-static void handle_vote_run (struct target_server *station, const struct target_request *request)
-{
-    start_vote (station, request, JOB_RUN);
 }
 
 // Cancel a ballot. Voters that have received it still vote; then it ends.
@@ -204,10 +192,11 @@ static void cancel_ballot (struct target_server *station, const struct target_re
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, handle_vote_call},
-    {ZERO_BYTE_COMMAND_PROXY, handle_vote_run},
+    {ZERO_BYTE_COMMAND_NONE, start_vote},
+    {ZERO_BYTE_COMMAND_PROXY, start_vote},
     {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_ballot},
+    {0},
 };
 
 // -- votes
@@ -341,7 +330,7 @@ static void end_ballots (struct target_server *station)
 }
 
 const struct station_kind vote_station = {
-    .commands = {rows, sizeof rows / sizeof *rows},
+    .commands = rows,
     .answers_max = 25000, // when workers leave, each ballot is notified of each of them
     .workers = &workers,
     .tick = vote_tick,
