@@ -38,11 +38,6 @@ static bool is_temporary_rejection (uint8_t status)
     return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
 }
 
-static const char *reply_status_text (const struct zplan_reply *reply, char out[REASON_MAX])
-{
-    return zplan_reply_words (reply, out, REASON_MAX);
-}
-
 static json_t *read_reply_json (const struct zplan_reply *reply)
 {
     size_t size = 0;
@@ -55,10 +50,7 @@ static json_t *read_reply_json (const struct zplan_reply *reply)
 static bool send_command (struct zplan_worker *self, const char *command, const char *text,
                           zplan_reply_fn *fn, void *context)
 {
-    const struct zplan_frame frames[] = {{ZERO_FRAME_COMMAND, command, strlen (command)},
-                                         {ZERO_FRAME_ARG, text, strlen (text)}};
-    return zplan_client_send (self->client, ZERO_BYTE_COMMAND_NONE, frames, 2, fn, context) ==
-           ZPLAN_OK;
+    return zplan_client_send_word (self->client, command, &text, 1, fn, context) == ZPLAN_OK;
 }
 
 // Send a command with these fields as JSON; takes their reference. False: it cannot be sent now.
@@ -178,12 +170,6 @@ static void accept_fetched_job (struct zplan_worker *self, const json_t *taken)
 
 // -- requesting jobs
 
-static void mark_not_joined (struct zplan_worker *self)
-{
-    self->unseen_change = self->unseen_change || self->joined;
-    self->joined = false;
-}
-
 static void on_taken (void *context, int error, const struct zplan_reply *reply)
 {
     struct zplan_worker *self = context;
@@ -196,8 +182,9 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
     if (!json_is_array (jobs)) {
         char words[REASON_MAX];
         if (error == ZPLAN_OK && !self->leaving)
-            worker_store_refusal (self, span_text (reply_status_text (reply, words)));
-        mark_not_joined (self);
+            worker_store_refusal (self, span_text (zplan_reply_words (reply, words, sizeof words)));
+        self->unseen_change = self->unseen_change || self->joined;
+        self->joined = false;
         self->take_us = error == ZPLAN_OK ? now_us + RETRY_US : now_us;
     } else {
         size_t i;
@@ -213,13 +200,6 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
             self->take_us = now_us;
     }
     json_decref (answer);
-}
-
-static void ignore_reply (void *context, int error, const struct zplan_reply *reply)
-{
-    (void)context;
-    (void)error;
-    (void)reply;
 }
 
 static json_t *take_fields (const struct zplan_worker *self, size_t limit, int wait_s)
@@ -246,7 +226,7 @@ static void end_waiting_take (struct zplan_worker *self, int64_t now_us)
 {
     if (worker_start_leaving (self) && self->taking) {
         self->leave_us = now_us + LAST_ANSWER_US;
-        send_json_command (self, "take", take_fields (self, 0, 0), ignore_reply, self);
+        send_json_command (self, "take", take_fields (self, 0, 0), NULL, NULL);
     } else if (self->leave_us && now_us >= self->leave_us) {
         self->taking = false;
     }
@@ -273,7 +253,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
     json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? read_reply_json (reply) : NULL;
     const char *stop = json_string_value (json_object_get (answer, "stop"));
     if (reply->status == ZERO_STATUS_NOT_FIND_ID)
-        stop = reply_status_text (reply, words);
+        stop = zplan_reply_words (reply, words, sizeof words);
     if (stop) {
         fetched->over = true;
         worker_cancel (job->worker, job, span_text (stop));
@@ -305,7 +285,8 @@ static void replace_report (struct client_job *job, const struct zplan_reply *re
 {
     char words[REASON_MAX];
     struct reason reason; // cuts at a character boundary
-    reason_set (&reason, "the station rejects the report: %s", reply_status_text (reply, words));
+    reason_set (&reason, "the station rejects the report: %s",
+                zplan_reply_words (reply, words, sizeof words));
     json_t *fields = job_fields (job->worker, job);
     json_object_set_new (fields, "state", json_string ("fail"));
     json_object_set_new (fields, "reason", json_string (reason.text));

@@ -13,8 +13,6 @@
 
 enum { PLAN_FRAME_MAX = 64 << 10 }; // a larger PLAN frame is not parsed
 
-_Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under two names");
-
 // -- reading
 
 static const struct zplan_frame *find_frame (const struct zplan_job *job, uint8_t type)
