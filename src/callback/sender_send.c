@@ -59,13 +59,6 @@ void job_drop (struct delivery *job)
         job->state = JOB_REPORTING; // frees its slot
 }
 
-static void fail_permanently (struct delivery *job, const char *reason)
-{
-    struct delivery_outcome outcome = {.final = true};
-    snprintf (outcome.reason, sizeof outcome.reason, "%s", reason);
-    job_finish (job, &outcome);
-}
-
 void job_postpone (struct delivery *job, int64_t seconds, const char *why)
 {
     struct delivery_outcome outcome = {.release_s = seconds};
@@ -218,13 +211,6 @@ static int load_secret (struct delivery *job, struct reason *reason)
     return reason_set (reason, "secret not allowed");
 }
 
-// Read the address in the URL into `ret`. False: the URL has a name.
-static bool read_literal_address (const struct callback *callback, struct resolved *ret)
-{
-    ret->count = callback->url.literal;
-    return callback->url.literal && address_read (callback->url.host, ret->addresses[0]);
-}
-
 static size_t count_unsent_of_target (const struct delivery *job)
 {
     size_t count = 0;
@@ -240,11 +226,13 @@ void job_begin (struct delivery *job, const json_t *taken)
     struct callback *callback = &job->callback;
     const struct sender_settings *settings = job->sender->settings;
     struct reason reason;
-    struct resolved resolved;
+    struct resolved resolved = {.count = 1}; // the address in the URL, if it has one
     job->state = JOB_READY;
     if (callback_read (taken, callback, &reason) || read_callback_url (job, &reason) ||
         sender_url_check (settings, &callback->url, &reason) || load_secret (job, &reason)) {
-        fail_permanently (job, reason.text);
+        struct delivery_outcome outcome = {.final = true};
+        snprintf (outcome.reason, sizeof outcome.reason, "%s", reason.text);
+        job_finish (job, &outcome);
         return;
     }
     int64_t most = (settings->in_flight + TARGET_MAX_PART - 1) / TARGET_MAX_PART;
@@ -255,7 +243,7 @@ void job_begin (struct delivery *job, const json_t *taken)
     if (!postpone_if_host_fails (job))
         return;
     job->state = JOB_RESOLVING;
-    if (read_literal_address (callback, &resolved) ||
+    if ((callback->url.literal && address_read (callback->url.host, resolved.addresses[0])) ||
         resolver_find (callback->url.host, callback->source, &resolved, on_resolved, job))
         on_resolved (job, &resolved);
 }
