@@ -1,8 +1,6 @@
 // The typed calls: frames for zplan_client_call and zplan_client_send.
 #include "client_private.h"
 
-#include <stdio.h>
-
 #include "ident.h"
 
 // A request being built, zeroed before. Everything but the request id is borrowed from the caller.

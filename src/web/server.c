@@ -148,8 +148,9 @@ void server_count_request (struct server *self, const struct exchange *exchange)
 // Run the library, and set the timer for its next turn. The library requests a turn at once when it
 // has work left, but also repeatedly while a TLS handshake waits for its peer. It gets a few turns
 // at once, then one after 1, 2, 4 ... 64 ms, until something happens.
-static void run_daemon (struct server *self)
+static void run_daemon (void *owner)
 {
+    struct server *self = owner;
     enum { AT_ONCE = 4, DOUBLED_MAX = 6 };
     MHD_UNSIGNED_LONG_LONG ms;
     MHD_run (self->daemon);
@@ -160,11 +161,6 @@ static void run_daemon (struct server *self)
     if (self->idle_turns < AT_ONCE + DOUBLED_MAX)
         self->idle_turns++;
     timer_set (&self->timer, self->reactor, (int64_t)ms);
-}
-
-static void on_timer (void *owner)
-{
-    run_daemon (owner);
 }
 
 // Run the library, as a connection has input or an answer is ready.
@@ -297,7 +293,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     self->call = api_dispatch;
     self->gateway = gateway;
     self->source = (struct source){.call = on_epoll, .owner = self};
-    self->timer = (struct timer){.call = on_timer, .owner = self};
+    self->timer = (struct timer){.call = run_daemon, .owner = self};
     self->task = (struct task){.call = on_wakeup, .owner = self};
     self->accepts = (struct source){.call = on_accept, .owner = self};
     self->pause = (struct timer){.call = on_pause, .owner = self};

@@ -9,7 +9,6 @@
 //
 // A worker that leaves has its waiting take ended (a take of no jobs does that): a job could still
 // be given to it. A job that still arrives is released, as it was not begun.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 // as only this thread does that.
 #include <errno.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "worker_private.h"

@@ -1,7 +1,6 @@
 // Flows: definitions, and runs. The station has one command for all of them, with a subcommand as
 // its first argument.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api.h"
 #include "json.h"

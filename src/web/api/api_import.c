@@ -38,7 +38,7 @@ struct import {
     struct slot slots[IN_FLIGHT];
 };
 
-static void import_advance (struct import *self);
+static void import_advance (void *owner);
 
 static void add_rejected_line (struct import *self, size_t line, const char *detail)
 {
@@ -180,8 +180,9 @@ static struct span take_next_line (struct import *self)
     return line;
 }
 
-static void import_advance (struct import *self)
+static void import_advance (void *owner)
 {
+    struct import *self = owner;
     struct slot *slot;
     size_t lines = 0;
     task_end (&self->task);
@@ -203,11 +204,6 @@ static void import_advance (struct import *self)
     exchange_json (self->exchange, 200, body);
 }
 
-static void on_task (void *owner)
-{
-    import_advance (owner);
-}
-
 static void on_clear (struct exchange *exchange)
 {
     struct import *self = exchange->own;
@@ -221,14 +217,11 @@ void api_import (struct exchange *exchange)
 {
     struct reason reason;
     bool hold, dry_run;
-    if (query_flag (&exchange->target, "hold", &hold, &reason) ||
-        query_flag (&exchange->target, "dry_run", &dry_run, &reason)) {
-        exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
-        return;
-    }
     const char *key = exchange_value (exchange, "Idempotency-Key");
     char ignored[17];
-    if (key && plan_id_of_key ("", key, 0, ignored, &reason)) {
+    if (query_flag (&exchange->target, "hold", &hold, &reason) ||
+        query_flag (&exchange->target, "dry_run", &dry_run, &reason) ||
+        (key && plan_id_of_key ("", key, 0, ignored, &reason))) {
         exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
         return;
     }
@@ -244,7 +237,7 @@ void api_import (struct exchange *exchange)
     exchange->clear = on_clear;
     exchange->server->import = self;
     exchange->state = EXCHANGE_ASKING;
-    self->task = (struct task){.call = on_task, .owner = self};
+    self->task = (struct task){.call = import_advance, .owner = self};
     peer_set_deadline (exchange->peer, IMPORT_MS);
     import_advance (self);
 }

@@ -88,17 +88,18 @@ static void add_revision (json_t *line, const char *name, const char *etag)
         json_object_set_new (line, name, json_integer (revision));
 }
 
-static bool write_request_line (struct audit *self, const struct exchange *exchange,
-                                const char *event)
+bool audit_exchange (struct audit *self, const struct exchange *exchange)
 {
     const struct route *route = exchange->routed.route;
-    json_t *line =
-        json_pack ("{s:o, s:s, s:s*, s:s*, s:s, s:s, s:s, s:s*, s:s*, s:s*}", "at",
-                   json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
-                   exchange->user, "key", users_key_name (exchange->key), "address",
-                   exchange->address, "method", route->method, "route", route->path, "name",
-                   exchange->routed.args[0], "id", exchange->id[0] ? exchange->id : NULL, "step",
-                   json_string_value (json_object_get (exchange->json, "step")));
+    if (!self)
+        return true;
+    json_t *line = json_pack ("{s:o, s:s, s:s*, s:s*, s:s, s:s, s:s, s:s*, s:s*, s:s*}", "at",
+                              json_instant_ms (clock_wall_us () / 1000), "event",
+                              exchange->status ? "answered" : "asked", "user", exchange->user,
+                              "key", users_key_name (exchange->key), "address", exchange->address,
+                              "method", route->method, "route", route->path, "name",
+                              exchange->routed.args[0], "id", exchange->id[0] ? exchange->id : NULL,
+                              "step", json_string_value (json_object_get (exchange->json, "step")));
     const char *repeated = exchange_value (exchange, "Idempotency-Key");
     add_revision (line, "revision_before", exchange_value (exchange, "If-Match"));
     if (repeated)
@@ -110,17 +111,6 @@ static bool write_request_line (struct audit *self, const struct exchange *excha
         if (strcmp (exchange->headers[i].name, "ETag") == 0)
             add_revision (line, "revision", exchange->headers[i].value);
     return audit_append (self, line);
-}
-
-bool audit_before (struct audit *self, const struct exchange *exchange)
-{
-    return !self || write_request_line (self, exchange, "asked");
-}
-
-void audit_after (struct audit *self, const struct exchange *exchange)
-{
-    if (self)
-        write_request_line (self, exchange, "answered");
 }
 
 void audit_wrong_token (struct audit *self, const struct exchange *exchange)

@@ -49,7 +49,7 @@ static void add_headers (struct exchange *self, struct MHD_Response *response)
 
 bool exchange_audit (struct exchange *self)
 {
-    self->audited = audit_before (self->server->audit, self);
+    self->audited = audit_exchange (self->server->audit, self);
     if (!self->audited)
         exchange_problem (self, 503, "no_audit", "the audit cannot be written");
     return self->audited;
@@ -77,7 +77,7 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
     self->status = status;
     self->state = EXCHANGE_ANSWERED;
     if (self->audited)
-        audit_after (self->server->audit, self);
+        audit_exchange (self->server->audit, self);
     server_count_request (self->server, self);
     exchange_resume (self);
 }

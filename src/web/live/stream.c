@@ -179,8 +179,9 @@ void stream_write_filter (char ret[STREAM_PAGE_SIZE], int64_t since, const char 
               after);
 }
 
-static void read_history (struct stream *self)
+static void read_history (void *owner)
 {
+    struct stream *self = owner;
     self->again = self->reading;
     if (self->reading || self->stopped || !self->first)
         return;
@@ -192,11 +193,6 @@ static void read_history (struct stream *self)
     const struct question question = {
         .word = "history", .args = {self->filter}, .deadline_ms = 2000};
     gateway_ask (self->server->gateway, &question, on_history, self);
-}
-
-static void on_history_due (void *owner)
-{
-    read_history (owner);
 }
 
 static void schedule_history_read (struct stream *self)
@@ -315,7 +311,7 @@ struct stream *stream_new (struct server *server, struct reason *reason)
     struct stream *self = memory_new (sizeof *self);
     self->server = server;
     self->source = (struct source){.call = on_events, .owner = self};
-    self->read_timer = (struct timer){.call = on_history_due, .owner = self};
+    self->read_timer = (struct timer){.call = read_history, .owner = self};
     self->tick = (struct timer){.call = on_tick, .owner = self};
     self->events = open_events (server->settings, reason);
     if (!self->events) {
