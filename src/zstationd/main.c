@@ -200,17 +200,13 @@ int main (int argc, char **argv)
     struct reason reason;
     process_begin (HANGUP_KEPT);
     switch (options_read (argc, argv, &station.options, &reason)) {
-    case OPTIONS_HELP:
-        options_help ();
-        return EXIT_STOPPED;
-    case OPTIONS_VERSION:
-        puts ("zstationd " ZPLAN_VERSION);
+    case OPTIONS_READ:
+        return run_zstationd (&station);
+    case OPTIONS_DONE:
         return EXIT_STOPPED;
     case OPTIONS_WRONG:
-        fprintf (stderr, "zstationd: %s (see zstationd --help)\n", reason.text);
-        return EXIT_USAGE;
-    case OPTIONS_READ:
         break;
     }
-    return run_zstationd (&station);
+    fprintf (stderr, "zstationd: %s (see zstationd --help)\n", reason.text);
+    return EXIT_USAGE;
 }
