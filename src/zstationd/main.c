@@ -74,12 +74,7 @@ static int on_zap_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     (void)item;
     struct target_server *station = arg;
-    enum allow_answer answer = ALLOW_LET_IN;
-    for (int i = 0; i < MESSAGES_A_WAKE && answer != ALLOW_NOT_ASKED; i++) {
-        answer = allow_answer (station->allow);
-        if (answer == ALLOW_REFUSED)
-            station->counts[COUNT_REFUSED_KEYS]++;
-    }
+    station->counts[COUNT_REFUSED_KEYS] += allow_process (station->allow, MESSAGES_A_WAKE);
     return 0;
 }
 
