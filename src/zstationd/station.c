@@ -15,21 +15,8 @@ enum {
 };
 
 static const char *const count_names[COUNT_END] = {
-    [COUNT_JOBS] = "jobs",
-    [COUNT_ANSWERS] = "answers",
-    [COUNT_BALLOTS] = "ballots",
-    [COUNT_VOTES] = "votes",
-    [COUNT_PUBLISHED] = "published",
-    [COUNT_INVALID] = "invalid",
-    [COUNT_STATUS_DROPPED] = "status_dropped",
-    [COUNT_LATE_RUNS] = "late_runs",
-    [COUNT_STRAY_ANSWERS] = "stray_answers",
-    [COUNT_LOST_ANSWERS] = "lost_answers",
-    [COUNT_WORKERS_GONE] = "workers_gone",
-    [COUNT_REFUSED_KEYS] = "refused_keys",
-    [COUNT_CANCELS] = "cancels",
-    [COUNT_RENEWED] = "renewed",
-    [COUNT_STRAY_CANCELS] = "stray_cancels",
+#define COUNT(name, word) word,
+#include "counts.def"
 };
 
 const struct target_command *command_find (const struct target_command *table, uint8_t code)

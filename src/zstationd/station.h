@@ -9,21 +9,8 @@
 
 // Everything that is dropped or fails is counted; the counts are logged at the end.
 enum count {
-    COUNT_JOBS,           // jobs given to a worker
-    COUNT_ANSWERS,        // final answers sent
-    COUNT_BALLOTS,        // ballots opened
-    COUNT_VOTES,          // votes forwarded to the requester
-    COUNT_PUBLISHED,      // requests published
-    COUNT_INVALID,        // broken messages
-    COUNT_STATUS_DROPPED, // statuses where a request was expected
-    COUNT_LATE_RUNS,      // runs whose deadline was past
-    COUNT_STRAY_ANSWERS,  // workers' answers to a job that they do not have
-    COUNT_LOST_ANSWERS,   // answers whose requester was gone
-    COUNT_WORKERS_GONE,   // workers that were unresponsive or could not be reached
-    COUNT_REFUSED_KEYS,   // connections whose key was rejected
-    COUNT_CANCELS,        // jobs and ballots that were cancelled
-    COUNT_RENEWED,        // duplicates of runs whose job is queued or in progress
-    COUNT_STRAY_CANCELS,  // cancels of an unknown job, or of one cancelled before
+#define COUNT(name, word) COUNT_##name,
+#include "counts.def"
     COUNT_END
 };
 
