@@ -10,8 +10,6 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
     static const struct api_page page = {'i', "plans", JSON_PLAN};
     size_t i;
     const json_t *target, *name = NULL;
-    if (exchange_failed (self, answer))
-        return;
     json_array_foreach (json_object_get (answer->json, "stations"), i, target)
     {
         if (json_is_true (json_object_get (target, "callbacks")))
@@ -36,8 +34,6 @@ void api_redeliver (struct exchange *self)
 
 static void on_test (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     api_add_location (self, "callbacks", answer->id);
     exchange_json (self, 201, json_pack ("{s:s}", "id", answer->id));
 }

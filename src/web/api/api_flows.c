@@ -36,8 +36,7 @@ static json_t *convert_names (const json_t *wire)
 
 static void answer_with_names (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, convert_names (answer->json));
+    exchange_json (self, 200, convert_names (answer->json));
 }
 
 // Lists of the station, which are answered as `items`: the subcommand, and the name of the list in
@@ -56,17 +55,19 @@ static const struct listing *route_listing (const struct exchange *self)
     return &listings[self->routed.route - routes];
 }
 
+static void on_list_failed (struct exchange *self, const struct station_answer *answer)
+{
+    bool wrong = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID;
+    if (wrong && request_target_field (&self->target, "after"))
+        exchange_problem (self, 400, "invalid_field", "%s", answer->reason);
+    else
+        exchange_fail (self, answer);
+}
+
 static void on_list (struct exchange *self, const struct station_answer *answer)
 {
     size_t i;
     const json_t *item, *next = json_object_get (answer->json, "next");
-    bool wrong = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID;
-    if (wrong && request_target_field (&self->target, "after")) {
-        exchange_problem (self, 400, "invalid_field", "%s", answer->reason);
-        return;
-    }
-    if (exchange_failed (self, answer))
-        return;
     json_t *items = json_array (), *body = json_pack ("{s:o}", "items", items);
     json_array_foreach (json_object_get (answer->json, route_listing (self)->list), i, item)
         json_array_append_new (items, convert_names (item));
@@ -120,6 +121,7 @@ void api_flow_list (struct exchange *self)
 {
     const char *filter = read_list_filter (self), *of = self->routed.args[0];
     const char *word = route_listing (self)->word;
+    self->failed = on_list_failed;
     if (filter && of)
         exchange_ask (self, on_list, word, of, filter, NULL);
     else if (filter)

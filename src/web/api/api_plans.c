@@ -18,8 +18,6 @@ static void on_plan (struct exchange *self, const struct station_answer *answer)
     char etag[PLAN_ETAG_SIZE];
     bool frames = false, live = false;
     struct reason reason;
-    if (exchange_failed (self, answer))
-        return;
     query_flag (&self->target, "frames", &frames, &reason); // was checked
     query_flag (&self->target, "live", &live, &reason);
     plan_etag (answer->json, frames, etag);
@@ -56,8 +54,7 @@ void api_plan (struct exchange *self)
 
 static void on_next (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, plan_next_document (answer->json));
+    exchange_json (self, 200, plan_next_document (answer->json));
 }
 
 void api_next (struct exchange *self)

@@ -20,8 +20,7 @@ void api_runs (struct exchange *self)
 
 static void on_forgotten (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, json_incref ((json_t *)(uintptr_t)answer->json));
+    exchange_json (self, 200, json_incref ((json_t *)(uintptr_t)answer->json));
 }
 
 void api_forget (struct exchange *self)
@@ -43,8 +42,6 @@ void api_forget (struct exchange *self)
 static void on_run (struct exchange *self, const struct station_answer *answer)
 {
     const char *epoch = request_target_field (&self->target, "epoch");
-    if (exchange_failed (self, answer))
-        return;
     const char *now = json_string_value (json_object_get (answer->json, "epoch"));
     const json_t *run = json_array_get (json_object_get (answer->json, "runs"), 0);
     const char *entry = json_string_value (json_object_get (run, "entry"));

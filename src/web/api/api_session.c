@@ -5,8 +5,6 @@
 
 static void on_whoami (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     json_t *body = json_pack (
         "{s:o, s:O?, s:O?, s:O?, s:b, s:b}", "user",
         self->user ? json_string (self->user) : json_null (), "key",

@@ -27,6 +27,7 @@ void api_ready (struct exchange *self)
 {
     const struct question question = {.deadline_ms = READY_MS};
     self->gateway = self->server->gateway;
+    self->failed = on_ping;
     exchange_question (self, &question, on_ping);
 }
 
@@ -42,8 +43,6 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
     const char *name = self->routed.args[0];
     size_t i;
     const json_t *target;
-    if (exchange_failed (self, answer))
-        return;
     json_t *items = json_array ();
     json_array_foreach (json_object_get (answer->json, "stations"), i, target)
     {
@@ -123,8 +122,6 @@ void api_target_delete (struct exchange *self)
 
 static void on_load (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     const json_t *from = json_object_get (answer->json, "from");
     exchange_json (self, 200,
                    json_pack ("{s:o, s:O*, s:O*, s:O*}", "from",
@@ -155,8 +152,6 @@ void api_stats (struct exchange *self)
 
 static void on_health (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     bool healthy = json_is_true (json_object_get (answer->json, "healthy"));
     exchange_json (self, healthy ? 200 : 503, json_names (JSON_ANSWER, answer->json));
 }

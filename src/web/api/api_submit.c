@@ -87,9 +87,11 @@ static void on_existing_plan_read (struct exchange *self, const struct station_a
                       own->words);
 }
 
+// Read the plan; `fn` is called whether or not that succeeds.
 static void request_submitted_plan (struct exchange *self, exchange_fn *fn)
 {
     const struct question question = {.word = "message", .args = {self->id}, .repeat = true};
+    self->failed = fn;
     exchange_question (self, &question, fn);
 }
 
@@ -126,10 +128,9 @@ static bool answer_repeated_key (struct exchange *self)
     return true;
 }
 
-static void on_submitted (struct exchange *self, const struct station_answer *answer)
+static void on_submit_failed (struct exchange *self, const struct station_answer *answer)
 {
     struct submit_call *own = self->own;
-    const char *prefer = exchange_value (self, "Prefer");
     if (answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_FRAME_PLANERROR_ID) {
         memcpy (own->words, answer->reason, sizeof own->words);
         request_submitted_plan (self, on_existing_plan_read);
@@ -142,8 +143,13 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
         exchange_problem (self, 422, "not_find", "%s", answer->reason);
         return;
     }
-    if (exchange_failed (self, answer))
-        return;
+    exchange_fail (self, answer);
+}
+
+static void on_submitted (struct exchange *self, const struct station_answer *answer)
+{
+    struct submit_call *own = self->own;
+    const char *prefer = exchange_value (self, "Prefer");
     if (answer->id[0])
         snprintf (self->id, sizeof self->id, "%s", answer->id);
     own->status = answer->stored == ZPLAN_STORED_NEW ? 201 : 200;
@@ -180,8 +186,10 @@ static void send_submission (struct exchange *self, struct submission_body *read
                                           .count = own->read.count};
     own->use = (struct key_use){.key = key, .body = key ? body_hash (self) : 0};
     const struct question question = {.submission = &own->sent, .repeat = true};
-    if (!answer_repeated_key (self))
-        exchange_question (self, &question, on_submitted);
+    if (answer_repeated_key (self))
+        return;
+    self->failed = on_submit_failed;
+    exchange_question (self, &question, on_submitted);
 }
 
 // -- the resources
@@ -245,8 +253,6 @@ void api_plan_put (struct exchange *self)
 static void on_preview (struct exchange *self, const struct station_answer *answer)
 {
     const json_t *zone = json_object_get (json_object_get (self->json, "spec"), "timezone");
-    if (exchange_failed (self, answer))
-        return;
     json_t *body = plan_next_document (answer->json);
     json_object_set (body, "zone", zone ? (json_t *)(uintptr_t)zone : json_null ());
     exchange_json (self, 200, body);

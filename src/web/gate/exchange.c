@@ -124,26 +124,24 @@ void exchange_problem (struct exchange *self, unsigned status, const char *code,
     exchange_bytes (self, status, "application/problem+json", body, strlen (body));
 }
 
-bool exchange_failed (struct exchange *self, const struct station_answer *answer)
+void exchange_fail (struct exchange *self, const struct station_answer *answer)
 {
     char code[JSON_CODE_SIZE], after[16];
     bool unsafe = route_is_unsafe (self->routed.route);
-    if (answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG)
-        return false;
     if (answer->error == ZPLAN_ERROR_AGAIN || answer->error == ZPLAN_ERROR_CLOSED) {
         exchange_header (self, "Retry-After", "1");
         exchange_problem (self, 503, "busy", "zplan-web has too many requests in progress");
-        return true;
+        return;
     }
     if (answer->error != ZPLAN_OK && unsafe) {
         exchange_problem (self, 504, "no_answer",
                           "the station did not answer: it is unknown whether it was done");
-        return true;
+        return;
     }
     if (answer->error != ZPLAN_OK) {
         exchange_header (self, "Retry-After", "1");
         exchange_problem (self, 503, "no_answer", "the station did not answer");
-        return true;
+        return;
     }
     int after_s = 1;
     bool removes = strcmp (self->routed.route->method, "DELETE") == 0;
@@ -156,7 +154,6 @@ bool exchange_failed (struct exchange *self, const struct station_answer *answer
         exchange_header (self, "Retry-After", after);
     exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s",
                       answer->reason);
-    return true;
 }
 
 // -- the station
@@ -171,7 +168,12 @@ void *exchange_own_block (struct exchange *self, void *block)
 static void on_answer (void *owner, const struct station_answer *answer)
 {
     struct exchange *self = owner;
-    self->fn (self, answer);
+    exchange_fn *failed = self->failed ? self->failed : exchange_fail;
+    self->failed = NULL; // `fn` may ask a further question
+    if (answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG)
+        self->fn (self, answer);
+    else
+        failed (self, answer);
 }
 
 void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn)

@@ -48,7 +48,8 @@ struct exchange {
         char *value;                 // owned
     } headers[EXCHANGE_HEADERS_MAX]; // headers of the answer
     size_t header_count;
-    exchange_fn *fn;               // called with the answer to the question
+    exchange_fn *fn;     // called with the answer to the question, if it succeeded
+    exchange_fn *failed; // set before a question: called if it failed; NULL: exchange_fail
     void *kept[EXCHANGE_KEPT_MAX]; // blocks of its resource, freed with free () at the end
     size_t kept_count;
     void *own; // state of the resource, which `clear` releases
@@ -78,9 +79,8 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
 void exchange_problem (struct exchange *self, unsigned status, const char *code, const char *format,
                        ...) __attribute__ ((format (printf, 4, 5)));
 
-// Answer an error if the station rejected the command or did not answer. True: the exchange is
-// answered. False: the command succeeded, and nothing was answered.
-bool exchange_failed (struct exchange *self, const struct station_answer *answer);
+// Answer the error of a command that the station rejected or did not answer.
+void exchange_fail (struct exchange *self, const struct station_answer *answer);
 
 // ---- before the answer
 
@@ -94,7 +94,7 @@ const char *exchange_value (const struct exchange *self, const char *name);
 void *exchange_own_block (struct exchange *self, void *block);
 
 // Send the route's command to the station, with the arguments up to the first NULL; these strings
-// must stay valid. `fn` is called with the answer.
+// must stay valid. `fn` is called with the answer if the command succeeded, else `self->failed`.
 void exchange_ask (struct exchange *self, exchange_fn *fn, ...) __attribute__ ((sentinel));
 
 // As exchange_ask, for any question.

@@ -315,8 +315,6 @@ static void begin_stream (struct exchange *exchange)
 static void on_whoami (struct exchange *exchange, const struct station_answer *answer)
 {
     struct follower *self = exchange->own;
-    if (exchange_failed (exchange, answer))
-        return;
     if (set_permissions (self, answer->json))
         begin_stream (exchange);
     else
