@@ -350,19 +350,10 @@ static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_r
 }
 
 // Whether the phase has something to do now.
-static bool is_phase_ready (const struct recovery *self, int turns)
+static bool is_phase_ready (const struct recovery *self)
 {
-    switch (self->phase) {
-    case PHASE_HEAD:
-    case PHASE_PAGE:
-        return self->ended;
-    case PHASE_RETRY:
-        return clock_mono_us () >= self->next_attempt_us;
-    case PHASE_LISTEN:
-    case PHASE_RETURN:
-        break;
-    }
-    return turns > 0;
+    bool listens;
+    return self->phase == PHASE_LISTEN || recovery_wake_us (self, &listens) <= clock_mono_us ();
 }
 
 // Schedule a check at once if another connection was made: the last results of the previous one may
@@ -381,7 +372,7 @@ bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
     int turns = TURNS;
     zplan_client_process (recovery->client);
     check_for_reconnection (recovery);
-    while (turns > 0 && is_phase_ready (recovery, turns)) {
+    while (turns > 0 && is_phase_ready (recovery)) {
         enum subscriber_phase before = recovery->phase;
         turns--;
         if (run_phase (self, &turns, ret))
