@@ -10,7 +10,6 @@
 #include "clock.h"
 #include "json.h"
 #include "status_names.h"
-#include "exchange_check.h"
 #include "memory.h"
 #include "problem.h"
 #include "server.h"

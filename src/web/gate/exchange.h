@@ -115,3 +115,10 @@ void exchange_destroy (struct exchange **self);
 // Handle one call of the library's handler. 0, or -1: close the connection.
 int exchange_handle (struct exchange *self, const char *method, const char *version,
                      const char *data, size_t *size);
+
+// ---- exchange_check.c
+
+// Check method, target, user and the headers of the body before it is read. True: the request was
+// answered, mostly with a rejection. False: its route, if it has one, its user and the limit of its
+// body are set.
+bool exchange_check_header (struct exchange *self, const char *method, const char *version);

@@ -1,4 +1,4 @@
-#include "exchange_check.h"
+#include "exchange.h"
 
 #include <microhttpd.h>
 
