@@ -356,22 +356,17 @@ static bool is_phase_ready (const struct recovery *self)
     return self->phase == PHASE_LISTEN || recovery_wake_us (self, &listens) <= clock_mono_us ();
 }
 
-// Schedule a check at once if another connection was made: the last results of the previous one may
-// be missing.
-static void check_for_reconnection (struct recovery *self)
-{
-    uint64_t turns = self->client->dealers.turns;
-    if (self->turns && turns != self->turns)
-        self->check_due_us = 0;
-    self->turns = turns;
-}
-
 bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     int turns = TURNS;
     zplan_client_process (recovery->client);
-    check_for_reconnection (recovery);
+    uint64_t connections = recovery->client->dealers.turns;
+    // Check at once after another connection was made: the last results of the previous one may be
+    // missing.
+    if (recovery->turns && connections != recovery->turns)
+        recovery->check_due_us = 0;
+    recovery->turns = connections;
     while (turns > 0 && is_phase_ready (recovery)) {
         enum subscriber_phase before = recovery->phase;
         turns--;

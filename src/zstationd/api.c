@@ -117,15 +117,6 @@ static void start_job (struct target_server *station, const struct target_reques
 
 // -- cancelling
 
-static struct job *find_queued_job (const struct target_server *station,
-                                    const struct target_request *request)
-{
-    struct job *job = station->queue.head;
-    while (job && !cancel_matches (request, job))
-        job = job->next;
-    return job;
-}
-
 // Cancel a queued job, which was not begun. zpland expects no answer to a cancelled run; the
 // requester of a call does.
 static void cancel_queued_job (struct target_server *station, const struct target_request *request,
@@ -154,7 +145,9 @@ static void cancel_job (struct target_server *station, const struct target_reque
             cancel_notify_worker (station, request, worker, job);
         return;
     }
-    job = find_queued_job (station, request);
+    job = station->queue.head;
+    while (job && !cancel_matches (request, job))
+        job = job->next;
     if (job)
         cancel_queued_job (station, request, job);
     else

@@ -48,20 +48,15 @@ static void add_rejected_line (struct import *self, size_t line, const char *det
             self->rejected, json_pack ("{s:I, s:s}", "line", (json_int_t)line, "detail", detail));
 }
 
-static void import_slot_clear (struct slot *slot)
-{
-    submission_clear (&slot->read);
-    slot->used = false;
-    slot->import->flying--;
-}
-
 static void finish_import_slot (struct slot *slot, const char *outcome, const char *id)
 {
     struct import *self = slot->import;
     const struct exchange *exchange = self->exchange;
     if (exchange->user)
         audit_each (exchange->server->audit, exchange->user, "import", id, outcome);
-    import_slot_clear (slot);
+    submission_clear (&slot->read);
+    slot->used = false;
+    self->flying--;
     import_advance (self);
 }
 

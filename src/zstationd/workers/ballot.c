@@ -24,12 +24,6 @@ static void voter_queue_push (struct voter_queue *self, struct ballot_worker *vo
     self->tail = voter;
 }
 
-static void voter_queue_remove (struct voter_queue *self, struct ballot_worker *voter)
-{
-    *(voter->prev ? &voter->prev->next : &self->head) = voter->next;
-    *(voter->next ? &voter->next->prev : &self->tail) = voter->prev;
-}
-
 const char *voter_name (const struct ballot_worker *voter, char out[VOTER_NAME_SIZE])
 {
     const char *name = voter->worker->name;
@@ -54,7 +48,9 @@ void voter_remove (struct ballots *self, struct ballot_worker *voter)
 {
     assert (voter->worker && !voter_has_ballot (voter));
     heap_remove (&self->limits, &voter->limit);
-    voter_queue_remove (&voter->worker->voters, voter);
+    struct voter_queue *queue = &voter->worker->voters;
+    *(voter->prev ? &voter->prev->next : &queue->head) = voter->next;
+    *(voter->next ? &voter->next->prev : &queue->tail) = voter->prev;
     voter->worker = NULL;
     voter->ballot->expected--;
 }
