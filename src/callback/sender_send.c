@@ -13,11 +13,6 @@ enum {
     NO_SLOT_S = 1        // until a callback that found no free slot is due again
 };
 
-static void write_host_port (const struct delivery *job, char out[CALLBACK_HOST_SIZE + 8])
-{
-    snprintf (out, CALLBACK_HOST_SIZE + 8, "%s:%d", job->callback.url.host, job->callback.url.port);
-}
-
 void job_clear (struct delivery *job)
 {
     transfer_end (&job->transfer);
@@ -30,10 +25,8 @@ void job_clear (struct delivery *job)
 // callback was postponed.
 static bool postpone_if_host_fails (struct delivery *job)
 {
-    char host[CALLBACK_HOST_SIZE + 8];
-    write_host_port (job, host);
     int64_t now_ms = clock_mono_us () / 1000;
-    int64_t wait_ms = breaker_wait (&job->sender->breakers, host, now_ms, &job->probes);
+    int64_t wait_ms = breaker_wait (&job->sender->breakers, job->place, now_ms, &job->probes);
     if (wait_ms)
         job_postpone (job, (wait_ms + 999) / 1000, "its host failed many times in a row");
     return wait_ms == 0;
@@ -41,9 +34,7 @@ static bool postpone_if_host_fails (struct delivery *job)
 
 static void report_to_breaker (struct delivery *job, enum breaker_end end)
 {
-    char host[CALLBACK_HOST_SIZE + 8];
-    write_host_port (job, host);
-    breaker_end (&job->sender->breakers, host, end, clock_mono_us () / 1000);
+    breaker_end (&job->sender->breakers, job->place, end, clock_mono_us () / 1000);
     job->probes = false;
 }
 
@@ -124,9 +115,7 @@ static size_t count_sending_to_host (const struct delivery *job)
     size_t count = 0;
     const struct delivery *jobs = job->sender->jobs;
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
-        count += jobs[i].state == JOB_SENDING &&
-                 jobs[i].callback.url.port == job->callback.url.port &&
-                 strcmp (jobs[i].callback.url.host, job->callback.url.host) == 0;
+        count += jobs[i].state == JOB_SENDING && strcmp (jobs[i].place, job->place) == 0;
     return count;
 }
 
@@ -235,6 +224,7 @@ void job_begin (struct delivery *job, const json_t *taken)
         job_finish (job, &outcome);
         return;
     }
+    snprintf (job->place, sizeof job->place, "%s:%d", callback->url.host, callback->url.port);
     int64_t most = (settings->in_flight + TARGET_MAX_PART - 1) / TARGET_MAX_PART;
     if ((int64_t)count_unsent_of_target (job) > most) {
         job_postpone (job, NO_SLOT_S, "the target uses all its slots");
