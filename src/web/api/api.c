@@ -38,16 +38,11 @@ void api_dispatch (struct exchange *self)
     table[self->routed.route - routes](self);
 }
 
-static void on_whoami (struct exchange *self, const struct station_answer *got)
+static void on_whoami (struct exchange *self, const struct station_answer *answer)
 {
-    const json_t *role;
-    size_t i;
-    bool observes = false;
-    json_array_foreach (json_object_get (got->json, "roles"), i, role) observes =
-        observes || strcmp (json_string_value (role), "observe") == 0;
-    api_fn **then = self->own;
-    if (observes && !json_is_string (json_object_get (got->json, "stations")))
-        (*then) (self);
+    bool sees_all = !json_is_string (json_object_get (answer->json, "stations"));
+    if (sees_all && exchange_observes (answer->json))
+        self->then (self);
     else
         exchange_problem (self, 403, "deny", "wants the role observe, for all targets");
 }
@@ -59,9 +54,7 @@ void api_ask_observer (struct exchange *self, api_fn *then)
         then (self);
         return;
     }
-    api_fn **kept = exchange_own_block (self, memory_new (sizeof *kept));
-    *kept = then;
-    self->own = kept;
+    self->then = then;
     exchange_question (self, &question, on_whoami);
 }
 

@@ -199,6 +199,18 @@ void exchange_ask (struct exchange *self, exchange_fn *fn, ...)
     exchange_question (self, &question, fn);
 }
 
+bool exchange_observes (const json_t *answer)
+{
+    size_t i;
+    const json_t *role;
+    json_array_foreach (json_object_get (answer, "roles"), i, role)
+    {
+        if (strcmp (json_string_value (role), "observe") == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *exchange_value (const struct exchange *self, const char *name)
 {
     return MHD_lookup_connection_value (self->connection, MHD_HEADER_KIND, name);

@@ -52,7 +52,8 @@ struct exchange {
     exchange_fn *failed; // set before a question: called if it failed; NULL: exchange_fail
     void *kept[EXCHANGE_KEPT_MAX]; // blocks of its resource, freed with free () at the end
     size_t kept_count;
-    void *own; // state of the resource, which `clear` releases
+    void (*then) (struct exchange *self); // the resource, while it is asked who may see it
+    void *own;                            // state of the resource, which `clear` releases
     void (*clear) (struct exchange *self);
     char id[17];    // id of the plan that is submitted; empty: none
     json_t *errors; // `errors` of the problem that is answered; NULL: at most one error
@@ -99,6 +100,9 @@ void exchange_ask (struct exchange *self, exchange_fn *fn, ...) __attribute__ ((
 
 // As exchange_ask, for any question.
 void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn);
+
+// Whether the role observe is among the roles in an answer to whoami.
+bool exchange_observes (const json_t *answer);
 
 // ---- while there is nothing to send
 

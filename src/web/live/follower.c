@@ -238,14 +238,9 @@ void follower_end (struct follower *self)
 // the roles. False: the user may see nothing.
 static bool set_permissions (struct follower *self, const json_t *answer)
 {
-    const json_t *role;
-    size_t i;
-    bool observes = false;
     const char *stations = json_string_value (json_object_get (answer, "stations"));
-    json_array_foreach (json_object_get (answer, "roles"), i, role) observes =
-        observes || strcmp (json_string_value (role), "observe") == 0;
     snprintf (self->stations, sizeof self->stations, "%s", stations ? stations : "");
-    return observes;
+    return exchange_observes (answer);
 }
 
 static void send_bye (struct follower *self)

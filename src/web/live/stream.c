@@ -145,9 +145,12 @@ static void add_runs (struct stream *self, const json_t *answer)
         return;
     }
     int64_t before = self->ring.last;
-    json_array_foreach (
-        runs, i, run) if (json_integer_value (json_object_get (run, "seq")) > self->ring.last &&
-                          stream_run_event (epoch, run, &event)) ring_put (&self->ring, &event);
+    json_array_foreach (runs, i, run)
+    {
+        bool is_new = json_integer_value (json_object_get (run, "seq")) > self->ring.last;
+        if (is_new && stream_run_event (epoch, run, &event))
+            ring_put (&self->ring, &event);
+    }
     const char *next = json_string_value (json_object_get (answer, "next"));
     snprintf (self->after, sizeof self->after, "%s", next ? next : "");
     self->again = self->again || next;
