@@ -58,7 +58,7 @@ static void end_ballot (struct target_server *station, struct worker_ballot *bal
         answer_job (station, ballot->job, ZERO_STATUS_VOTE_END_ID, reason);
     log_event (LEVEL_DEBUG, "ballot.closed", "mailbox=%s voters=%zu", quoted (ballot->job->mailbox),
                ballot->count);
-    ballots_close (&station->ballots, &ballot);
+    ballots_close (&station->ballots, ballot);
 }
 
 static void end_ballot_if_complete (struct target_server *station, struct worker_ballot *ballot)

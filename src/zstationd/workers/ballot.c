@@ -104,16 +104,14 @@ struct worker_ballot *ballots_open (struct ballots *self, const struct workers *
     return ballot;
 }
 
-void ballots_close (struct ballots *self, struct worker_ballot **ballot)
+void ballots_close (struct ballots *self, struct worker_ballot *ballot)
 {
-    struct worker_ballot *closed = *ballot;
-    assert (closed->expected == 0);
-    *(closed->prev ? &closed->prev->next : &self->first) = closed->next;
-    if (closed->next)
-        closed->next->prev = closed->prev;
+    assert (ballot->expected == 0);
+    *(ballot->prev ? &ballot->prev->next : &self->first) = ballot->next;
+    if (ballot->next)
+        ballot->next->prev = ballot->prev;
     self->count--;
-    self->bytes -= closed->size;
-    job_destroy (&closed->job);
-    free (closed);
-    *ballot = NULL;
+    self->bytes -= ballot->size;
+    job_destroy (&ballot->job);
+    free (ballot);
 }

@@ -47,8 +47,8 @@ size_t ballot_size (const struct job *job, size_t voters);
 struct worker_ballot *ballots_open (struct ballots *self, const struct workers *workers,
                                     struct job *job);
 
-// Close a ballot, free it, and set the pointer to NULL. No vote may be expected any more.
-void ballots_close (struct ballots *self, struct worker_ballot **ballot);
+// Close a ballot and free it. No vote may be expected any more.
+void ballots_close (struct ballots *self, struct worker_ballot *ballot);
 
 // The name of the voter in answers: the worker's name, or NAME#2 and so on for further workers of
 // that name. The worker must still exist.
