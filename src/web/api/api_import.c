@@ -191,11 +191,10 @@ static void import_advance (void *owner)
         task_set (&self->task, self->exchange->server->reactor);
     if (self->flying || (goes_on && self->rest.size))
         return;
-    json_t *body =
-        json_pack ("{s:I, s:I, s:I, s:O}", "accepted", self->accepted, "existing", self->existing,
-                   "rejected_count", self->rejected_count, "rejected", self->rejected);
-    if (self->rest.size)
-        json_object_set_new (body, "stopped_at", json_integer ((json_int_t)self->line));
+    json_t *body = json_pack ("{s:I, s:I, s:I, s:O, s:o*}", "accepted", self->accepted, "existing",
+                              self->existing, "rejected_count", self->rejected_count, "rejected",
+                              self->rejected, "stopped_at",
+                              self->rest.size ? json_integer ((json_int_t)self->line) : NULL);
     exchange_json (self->exchange, 200, body);
 }
 
