@@ -233,10 +233,21 @@ static void end_waiting_take (struct zplan_worker *self, int64_t now_us)
 
 // -- messages about jobs
 
-static json_t *job_fields (const struct zplan_worker *self, const struct client_job *job)
+static json_t *job_fields (const struct client_job *job)
 {
-    return json_pack ("{s:s, s:s, s:s}", "plan", job->fetched.plan, "worker", self->name, "exec_id",
-                      job->fetched.exec);
+    return json_pack ("{s:s, s:s, s:s}", "plan", job->fetched.plan, "worker", job->worker->name,
+                      "exec_id", job->fetched.exec);
+}
+
+// Write a message about the job with more fields, whose reference is taken.
+static char *write_job_message (const struct client_job *job, json_t *more)
+{
+    json_t *fields = job_fields (job);
+    json_object_update (fields, more);
+    char *text = json_write (fields);
+    json_decref (fields);
+    json_decref (more);
+    return text;
 }
 
 static void on_alive (void *context, int error, const struct zplan_reply *reply)
@@ -268,7 +279,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
 
 static void send_alive (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
-    json_t *fields = job_fields (self, job);
+    json_t *fields = job_fields (job);
     if (job->progress_new) {
         json_object_set_new (fields, "progress", json_string (job->progress));
         job->reported_us = now_us;
@@ -286,13 +297,10 @@ static void replace_report (struct client_job *job, const struct zplan_reply *re
     struct reason reason; // cuts at a character boundary
     reason_set (&reason, "the station rejects the report: %s",
                 zplan_reply_words (reply, words, sizeof words));
-    json_t *fields = job_fields (job->worker, job);
-    json_object_set_new (fields, "state", json_string ("fail"));
-    json_object_set_new (fields, "reason", json_string (reason.text));
     free (job->fetched.report);
-    job->fetched.report = json_write (fields);
+    job->fetched.report = write_job_message (
+        job, json_pack ("{s:s, s:o*}", "state", "fail", "reason", json_string (reason.text)));
     job->fetched.replaced = true;
-    json_decref (fields);
 }
 
 // The job is over when its report is accepted or rejected permanently. A denied report is retried,
@@ -336,39 +344,30 @@ bool fetch_result_fits (uint8_t type, struct span content)
     return taken;
 }
 
-static char *write_report (const struct zplan_worker *self, const struct client_job *job)
+// The reason of a job that failed or succeeded needs no status word; another status is a reason.
+static char *write_report (const struct client_job *job)
 {
     bool success = job->status < ZERO_STATUS_ERROR_FLAG;
+    bool plain = success || job->status == ZERO_STATUS_FAILED_ID;
     const char *reason = job->reason;
-    size_t head = strlen (status_word (ZERO_STATUS_FAILED_ID)) + strlen (": ");
-    if (*reason && (success || job->status == ZERO_STATUS_FAILED_ID))
-        reason += success ? strlen (status_word (job->status)) + strlen (": ") : head;
-    json_t *fields = job_fields (self, job);
-    json_object_set_new (fields, "state", json_string (success ? "success" : "fail"));
-    if (!*reason && !success && job->status != ZERO_STATUS_FAILED_ID)
+    if (*reason && plain)
+        reason += strlen (status_word (job->status)) + strlen (": ");
+    else if (!plain && !*reason)
         reason = status_word (job->status);
-    if (*reason)
-        json_object_set_new (fields, "reason", json_string (reason));
-    json_t *result = content_as_json (job->content_type, span_of (job->content, job->content_size));
-    if (result)
-        json_object_set_new (fields, "result", result);
-    char *text = json_write (fields);
-    json_decref (fields);
-    return text;
+    return write_job_message (
+        job,
+        json_pack ("{s:s, s:o*, s:o*}", "state", success ? "success" : "fail", "reason",
+                   *reason ? json_string (reason) : NULL, "result",
+                   content_as_json (job->content_type, span_of (job->content, job->content_size))));
 }
 
 static void report_job (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
     struct fetched *fetched = &job->fetched;
     bool release = job->status == ZERO_STATUS_NOT_WORKER_ID;
-    if (!fetched->report && release) {
-        json_t *fields = job_fields (self, job);
-        json_object_set_new (fields, "release", json_true ());
-        fetched->report = json_write (fields);
-        json_decref (fields);
-    } else if (!fetched->report) {
-        fetched->report = write_report (self, job);
-    }
+    if (!fetched->report)
+        fetched->report = release ? write_job_message (job, json_pack ("{s:b}", "release", 1))
+                                  : write_report (job);
     fetched->asking =
         send_command (self, release ? "alive" : "report", fetched->report, on_reported, job);
     fetched->due_us = now_us + RETRY_US;

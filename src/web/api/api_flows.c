@@ -87,31 +87,26 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
 // the request was answered.
 static const char *read_list_filter (struct exchange *self)
 {
-    static const char *const texts[] = {"name", "flow", "state"};
+    const struct request_target *target = &self->target;
+    const char *after = request_target_field (target, "after");
+    bool of_runs = self->routed.route == &routes[ROUTE_FLOW_RUNS];
     struct reason reason;
     int64_t limit, position = 0;
-    json_t *filter = json_object ();
-    const char *after = request_target_field (&self->target, "after");
-    bool good =
-        query_number (&self->target, "limit", 1, LIMIT_MAX, LIMIT_MAX, &limit, &reason) == 0;
-    bool of_runs = self->routed.route == &routes[ROUTE_FLOW_RUNS];
-    if (good && after && of_runs && !(number_parse (after, &position) && position >= 0)) {
-        reason_set (&reason, "after: want the next of the previous page");
-        good = false;
-    }
-    if (!good)
+    int rc = query_number (target, "limit", 1, LIMIT_MAX, LIMIT_MAX, &limit, &reason);
+    if (rc == 0 && after && of_runs && !(number_parse (after, &position) && position >= 0))
+        rc = reason_set (&reason, "after: want the next of the previous page");
+    if (rc) {
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *text = request_target_field (&self->target, texts[i]);
-        if (text)
-            json_object_set_new (filter, texts[i], json_string (text));
+        return NULL;
     }
-    json_object_set_new (filter, "limit", json_integer (limit));
-    if (after && of_runs)
-        json_object_set_new (filter, "after", json_integer (position));
-    else if (after)
-        json_object_set_new (filter, "after", json_string (after));
-    const char *text = good ? exchange_own_block (self, json_write (filter)) : NULL;
+    json_t *filter =
+        json_pack ("{s:s*, s:s*, s:s*, s:I, s:o*}", "name", request_target_field (target, "name"),
+                   "flow", request_target_field (target, "flow"), "state",
+                   request_target_field (target, "state"), "limit", (json_int_t)limit, "after",
+                   !after    ? NULL
+                   : of_runs ? json_integer (position)
+                             : json_string (after));
+    const char *text = exchange_own_block (self, json_write (filter));
     json_decref (filter);
     return text;
 }
