@@ -304,7 +304,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
         server_destroy (&self);
         return NULL;
     }
-    self->recorder = recorder_new (self);
+    api_series_start (self);
     self->daemon = start_library (self);
     if (!self->daemon) {
         reason_set (reason, "libmicrohttpd cannot be started");
@@ -341,7 +341,7 @@ void server_destroy (struct server **self_p)
         MHD_stop_daemon (self->daemon);
     }
     table_free (&self->connections);
-    recorder_destroy (&self->recorder);
+    api_series_end (self);
     tls_destroy (&self->tls);
     stream_destroy (&self->stream);
     users_destroy (&self->users);

@@ -33,6 +33,16 @@ struct route_count {
     int64_t sum_us;
 };
 
+// The metrics, which are written once for all requests that wait for them.
+struct scrape {
+    char *text; // NULL: none yet
+    size_t size;
+    int64_t made_us;
+    bool asking;
+    json_t *health;
+    struct exchange *waiting;
+};
+
 struct server {
     struct reactor *reactor;
     void (*call) (
@@ -54,10 +64,11 @@ struct server {
     bool importing;        // an import is in progress: only one at a time
     struct import *import; // the import being processed; NULL: none
     struct route_count counts[ROUTE_ROWS];
-    struct scrape *scrape;
-    struct recorder *recorder;
-    struct bulk_job *bulk;   // the last job
-    struct key_memory *keys; // NULL: no Idempotency-Key was used
+    struct scrape scrape;
+    struct series *series;     // the station's numbers of the last 24 hours
+    struct timer series_timer; // when they are read next
+    struct bulk_job *bulk;     // the last job
+    struct key_memory *keys;   // NULL: no Idempotency-Key was used
 };
 
 // Bind and listen. The settings are borrowed, the gateway is owned from then on. NULL with a

@@ -226,12 +226,6 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
     return 0;
 }
 
-void follower_end (struct follower *self)
-{
-    self->ending = true;
-    exchange_resume (self->exchange);
-}
-
 // -- permissions of the user
 
 // Set which targets the user may see, from the answer to whoami. True: the role observe is among

@@ -76,7 +76,6 @@ void stream_leave (struct stream *self, struct follower *follower);
 
 // ---- follower.c
 
-void follower_end (struct follower *self);
 void follower_tick (struct follower *self);
 
 // Answer the request with a stream, which begins after the event that is named.

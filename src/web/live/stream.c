@@ -331,7 +331,8 @@ void stream_stop (struct stream *self)
 {
     self->stopped = true;
     for (struct follower *at = self->first; at; at = at->next)
-        follower_end (at);
+        at->ending = true;
+    wake_followers (self);
 }
 
 void stream_destroy (struct stream **self_p)
