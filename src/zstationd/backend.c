@@ -206,10 +206,9 @@ static void handle_ready (struct target_server *station, const struct target_req
 
 static void handle_pitpat (struct target_server *station, const struct target_request *request)
 {
-    if (workers_find (station->workers, request->identity))
-        answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
-    else
-        answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
+    bool joined = workers_find (station->workers, request->identity);
+    answer_worker (station, request, joined ? ZERO_STATUS_OK_ID : ZERO_STATUS_NOT_FIND_ID,
+                   joined ? NULL : "join first");
 }
 
 static void handle_left (struct target_server *station, const struct target_request *request)

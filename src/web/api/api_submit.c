@@ -58,7 +58,10 @@ static int read_plan_body (struct exchange *self, struct submission_body *ret)
         exchange_problem (self, 422, "plan_error", "%s", reason.text);
         return -1;
     }
-    return check_submission (self, ret->plan);
+    if (check_submission (self, ret->plan) == 0)
+        return 0;
+    submission_clear (ret);
+    return -1;
 }
 
 // -- the answer
@@ -205,10 +208,8 @@ void api_plan_new (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    if (read_plan_body (self, &read)) {
-        submission_clear (&read);
+    if (read_plan_body (self, &read))
         return;
-    }
     if (key && read.id) {
         submission_clear (&read);
         exchange_problem (self, 400, "invalid_field", "id: not together with Idempotency-Key");
@@ -236,10 +237,8 @@ void api_plan_put (struct exchange *self)
         return;
     }
     ident_text (id, self->id);
-    if (read_plan_body (self, &read)) {
-        submission_clear (&read);
+    if (read_plan_body (self, &read))
         return;
-    }
     if (read.id && (!ident_parse (span_text (read.id), &its) || its != id)) {
         submission_clear (&read);
         api_reject_field (self, "id", "that of the path, or none");
