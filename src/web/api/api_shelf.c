@@ -68,25 +68,21 @@ void api_limits (struct exchange *self)
     send_named_command (self, "list", NULL, on_limits);
 }
 
-static void on_done (struct exchange *self, const struct station_answer *answer)
+static void on_limit_put (struct exchange *self, const struct station_answer *answer)
 {
     (void)answer;
-    if (self->routed.route == &routes[ROUTE_LIMIT_PUT]) {
-        json_object_set_new (self->json, "name", json_string (self->routed.args[0]));
-        exchange_json (self, 200, json_incref (self->json));
-    } else {
-        exchange_empty (self, 204);
-    }
+    json_object_set_new (self->json, "name", json_string (self->routed.args[0]));
+    exchange_json (self, 200, json_incref (self->json));
 }
 
 void api_limit_put (struct exchange *self)
 {
     const char *text = keep_as_text (self, self->json);
     if (text)
-        send_named_command (self, "set", text, on_done);
+        send_named_command (self, "set", text, on_limit_put);
 }
 
 void api_shelf_delete (struct exchange *self)
 {
-    send_named_command (self, "remove", NULL, on_done);
+    send_named_command (self, "remove", NULL, api_on_done);
 }
