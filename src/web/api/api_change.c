@@ -14,8 +14,7 @@
 static void reread_plan (struct exchange *self, const struct station_answer *answer,
                          exchange_fn *fn)
 {
-    self->own = memory_text (answer->reason);
-    exchange_own_block (self, self->own);
+    self->own = exchange_own_block (self, memory_text (answer->reason));
     const struct question question = {
         .word = "message", .args = {self->routed.args[0]}, .repeat = true};
     exchange_question (self, &question, fn);
