@@ -49,7 +49,10 @@ static json_t *read_reply_json (const struct zplan_reply *reply)
 static bool send_command (struct zplan_worker *self, const char *command, const char *text,
                           zplan_reply_fn *fn, void *context)
 {
-    return zplan_client_send_word (self->client, command, &text, 1, fn, context) == ZPLAN_OK;
+    const struct zplan_frame frames[] = {{ZERO_FRAME_COMMAND, command, strlen (command)},
+                                         {ZERO_FRAME_ARG, text, strlen (text)}};
+    return zplan_client_send (self->client, ZERO_BYTE_COMMAND_NONE, frames, 2, fn, context) ==
+           ZPLAN_OK;
 }
 
 // Send a command with these fields as JSON; takes their reference. False: it cannot be sent now.
