@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "address_rules.h"
 #include "clock.h"
@@ -105,7 +104,6 @@ static struct name_lookup *next_allowed_lookup (void)
 static void *resolver_run (void *owner)
 {
     const char **source = owner;
-    uint64_t one = 1;
     pthread_mutex_lock (&self.lock);
     for (;;) {
         struct name_lookup *lookup = next_allowed_lookup ();
@@ -121,8 +119,7 @@ static void *resolver_run (void *owner)
         lookup->next = self.done;
         self.done = lookup;
         pthread_cond_broadcast (&self.more); // its source may use another thread now
-        if (write (self.fd, &one, sizeof one) < 0)
-            continue; // it is readable already
+        eventfd_write (self.fd, 1);
     }
     return NULL;
 }
@@ -189,9 +186,9 @@ static void finish_lookup (struct name_lookup *lookup)
 
 static void on_lookups_done (void *owner, uint32_t events)
 {
-    uint64_t count;
+    eventfd_t count;
     (void)owner, (void)events;
-    if (read (self.fd, &count, sizeof count) < 0)
+    if (eventfd_read (self.fd, &count))
         return;
     pthread_mutex_lock (&self.lock);
     struct name_lookup *done = self.done;

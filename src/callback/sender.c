@@ -35,31 +35,12 @@ enum {
     LEAVE_US = 1000000  // how long a stop waits for the answer to the last take
 };
 
-static void report_delivery (struct delivery *job);
-
 static size_t count_busy (const struct sender *self)
 {
     size_t count = 0;
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         count += self->jobs[i].state != JOB_FREE;
     return count;
-}
-
-void job_finish (struct delivery *job, const struct delivery_outcome *outcome)
-{
-    const struct callback *callback = &job->callback;
-    job->outcome = *outcome;
-    job->state = JOB_REPORTING;
-    log_event (outcome->success ? LEVEL_DEBUG : LEVEL_INFO,
-               outcome->success     ? "callback.delivered"
-               : outcome->release_s ? "callback.postponed"
-                                    : "callback.failed",
-               "callback=%s plan=%s run=%s host=%s took_ms=%" PRId64 " final=%d reason=%s",
-               callback->plan, callback->about_plan, callback->about_exec,
-               callback->url.host[0] ? callback->url.host : "-",
-               (clock_mono_us () - job->begun_us) / 1000, outcome->final,
-               quoted (span_text (outcome->reason)));
-    report_delivery (job);
 }
 
 // -- the station
@@ -106,27 +87,6 @@ static bool note_request_answered (struct delivery *job, int64_t now_us)
     return !job->dropped && job->state != JOB_FREE;
 }
 
-static void on_alive (void *context, int error, const struct zplan_reply *reply)
-{
-    struct delivery *job = context;
-    int64_t now_us = clock_mono_us ();
-    if (!note_request_answered (job, now_us) || error != ZPLAN_OK || is_busy_status (reply->status))
-        return;
-    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? read_answer_json (reply) : NULL;
-    if (json_object_get (answer, "stop") || reply->status == ZERO_STATUS_NOT_FIND_ID) {
-        log_event (LEVEL_INFO, "callback.stopped", "callback=%s", job->callback.plan);
-        job_drop (job);
-    } else if (answer) {
-        job->lease_us = now_us + job->callback.worker_timeout_s * 1000000;
-        job->due_us =
-            now_us +
-            (job->callback.ping_s * 1000000 < ALIVE_US ? job->callback.ping_s * 1000000 : ALIVE_US);
-        if (job->state == JOB_REPORTING)
-            report_delivery (job);
-    }
-    json_decref (answer);
-}
-
 static void on_reported (void *context, int error, const struct zplan_reply *reply)
 {
     struct delivery *job = context;
@@ -150,15 +110,48 @@ static void report_delivery (struct delivery *job)
     job->due_us = clock_mono_us () + RESEND_US;
 }
 
-static void send_callback_alive (struct delivery *job)
+void job_finish (struct delivery *job, const struct delivery_outcome *outcome)
+{
+    const struct callback *callback = &job->callback;
+    job->outcome = *outcome;
+    job->state = JOB_REPORTING;
+    log_event (outcome->success ? LEVEL_DEBUG : LEVEL_INFO,
+               outcome->success     ? "callback.delivered"
+               : outcome->release_s ? "callback.postponed"
+                                    : "callback.failed",
+               "callback=%s plan=%s run=%s host=%s took_ms=%" PRId64 " final=%d reason=%s",
+               callback->plan, callback->about_plan, callback->about_exec,
+               callback->url.host[0] ? callback->url.host : "-",
+               (clock_mono_us () - job->begun_us) / 1000, outcome->final,
+               quoted (span_text (outcome->reason)));
+    report_delivery (job);
+}
+
+static void on_alive (void *context, int error, const struct zplan_reply *reply)
+{
+    struct delivery *job = context;
+    int64_t now_us = clock_mono_us ();
+    if (!note_request_answered (job, now_us) || error != ZPLAN_OK || is_busy_status (reply->status))
+        return;
+    json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? read_answer_json (reply) : NULL;
+    if (json_object_get (answer, "stop") || reply->status == ZERO_STATUS_NOT_FIND_ID) {
+        log_event (LEVEL_INFO, "callback.stopped", "callback=%s", job->callback.plan);
+        job_drop (job);
+    } else if (answer) {
+        job->lease_us = now_us + job->callback.worker_timeout_s * 1000000;
+        job->due_us =
+            now_us +
+            (job->callback.ping_s * 1000000 < ALIVE_US ? job->callback.ping_s * 1000000 : ALIVE_US);
+        if (job->state == JOB_REPORTING)
+            report_delivery (job);
+    }
+    json_decref (answer);
+}
+
+static void send_alive (struct delivery *job)
 {
     job->asking = send_command (job->sender, "alive", job_fields (job), on_alive, job);
     job->due_us = clock_mono_us () + RESEND_US;
-}
-
-static void ignore_answer (void *context, int error, const struct zplan_reply *reply)
-{
-    (void)context, (void)error, (void)reply;
 }
 
 static void accept_callback (struct sender *self, const json_t *taken, int64_t now_us)
@@ -176,7 +169,7 @@ static void accept_callback (struct sender *self, const json_t *taken, int64_t n
     if (self->stop_us) {
         json_t *fields = job_fields (job);
         json_object_set_new (fields, "release", json_true ());
-        send_command (self, "alive", fields, ignore_answer, NULL);
+        send_command (self, "alive", fields, NULL, NULL);
         return;
     }
     job_begin (job, taken);
@@ -279,10 +272,12 @@ static void on_tick (void *owner)
             continue;
         if (now_us >= job->lease_us)
             job_drop (job);
-        else if (!job->asking && now_us >= job->due_us && job->state == JOB_REPORTING)
+        else if (job->asking || now_us < job->due_us)
+            continue;
+        else if (job->state == JOB_REPORTING)
             report_delivery (job);
-        else if (!job->asking && now_us >= job->due_us)
-            send_callback_alive (job);
+        else
+            send_alive (job);
     }
     sender_start_ready_callbacks (self);
     handle_callbacks (self);
@@ -305,8 +300,7 @@ struct sender *sender_new (struct reactor *reactor, struct sender_settings *sett
     zplan_client_set_timeout (client, ANSWER_MS);
     self->source = (struct source){.call = on_client, .owner = self};
     source_set (&self->source, reactor, zplan_client_fd (client), EPOLLIN);
-    self->tick.call = on_tick;
-    self->tick.owner = self;
+    self->tick = (struct timer){.call = on_tick, .owner = self};
     timer_set (&self->tick, reactor, 0);
     return self;
 }
@@ -318,7 +312,7 @@ void sender_stop (struct sender *self)
     else
         self->stop_us = clock_mono_us () + STOP_US;
     if (self->taking)
-        send_command (self, "take", take_fields (self, 0, 0), ignore_answer, NULL);
+        send_command (self, "take", take_fields (self, 0, 0), NULL, NULL);
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         if (self->jobs[i].state == JOB_READY && !self->jobs[i].dropped)
             job_postpone (&self->jobs[i], RELEASE_S, "it ends");

@@ -14,6 +14,7 @@ struct delivery {
     bool asking;  // an alive or report request is in flight
     bool probes;  // it probes a host that failed; its outcome is reported to the breaker
     struct callback callback;
+    char place[CALLBACK_HOST_SIZE + 8]; // HOST:PORT of its URL, for the breaker
     struct secret secret;
     struct resolved resolved;
     struct transfer *transfer;

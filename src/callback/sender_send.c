@@ -13,11 +13,6 @@ enum {
     NO_SLOT_S = 1        // until a callback that found no free slot is due again
 };
 
-static void write_host_port (const struct delivery *job, char out[CALLBACK_HOST_SIZE + 8])
-{
-    snprintf (out, CALLBACK_HOST_SIZE + 8, "%s:%d", job->callback.url.host, job->callback.url.port);
-}
-
 void job_clear (struct delivery *job)
 {
     transfer_end (&job->transfer);
@@ -30,10 +25,8 @@ void job_clear (struct delivery *job)
 // callback was postponed.
 static bool postpone_if_host_fails (struct delivery *job)
 {
-    char host[CALLBACK_HOST_SIZE + 8];
-    write_host_port (job, host);
     int64_t now_ms = clock_mono_us () / 1000;
-    int64_t wait_ms = breaker_wait (&job->sender->breakers, host, now_ms, &job->probes);
+    int64_t wait_ms = breaker_wait (&job->sender->breakers, job->place, now_ms, &job->probes);
     if (wait_ms)
         job_postpone (job, (wait_ms + 999) / 1000, "its host failed many times in a row");
     return wait_ms == 0;
@@ -41,9 +34,7 @@ static bool postpone_if_host_fails (struct delivery *job)
 
 static void report_to_breaker (struct delivery *job, enum breaker_end end)
 {
-    char host[CALLBACK_HOST_SIZE + 8];
-    write_host_port (job, host);
-    breaker_end (&job->sender->breakers, host, end, clock_mono_us () / 1000);
+    breaker_end (&job->sender->breakers, job->place, end, clock_mono_us () / 1000);
     job->probes = false;
 }
 
@@ -57,13 +48,6 @@ void job_drop (struct delivery *job)
         job_clear (job);
     else if (job->state != JOB_RESOLVING)
         job->state = JOB_REPORTING; // frees its slot
-}
-
-static void fail_permanently (struct delivery *job, const char *reason)
-{
-    struct delivery_outcome outcome = {.final = true};
-    snprintf (outcome.reason, sizeof outcome.reason, "%s", reason);
-    job_finish (job, &outcome);
 }
 
 void job_postpone (struct delivery *job, int64_t seconds, const char *why)
@@ -131,9 +115,7 @@ static size_t count_sending_to_host (const struct delivery *job)
     size_t count = 0;
     const struct delivery *jobs = job->sender->jobs;
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
-        count += jobs[i].state == JOB_SENDING &&
-                 jobs[i].callback.url.port == job->callback.url.port &&
-                 strcmp (jobs[i].callback.url.host, job->callback.url.host) == 0;
+        count += jobs[i].state == JOB_SENDING && strcmp (jobs[i].place, job->place) == 0;
     return count;
 }
 
@@ -218,13 +200,6 @@ static int load_secret (struct delivery *job, struct reason *reason)
     return reason_set (reason, "secret not allowed");
 }
 
-// Read the address in the URL into `ret`. False: the URL has a name.
-static bool read_literal_address (const struct callback *callback, struct resolved *ret)
-{
-    ret->count = callback->url.literal;
-    return callback->url.literal && address_read (callback->url.host, ret->addresses[0]);
-}
-
 static size_t count_unsent_of_target (const struct delivery *job)
 {
     size_t count = 0;
@@ -240,13 +215,16 @@ void job_begin (struct delivery *job, const json_t *taken)
     struct callback *callback = &job->callback;
     const struct sender_settings *settings = job->sender->settings;
     struct reason reason;
-    struct resolved resolved;
+    struct resolved resolved = {.count = 1}; // the address in the URL, if it has one
     job->state = JOB_READY;
     if (callback_read (taken, callback, &reason) || read_callback_url (job, &reason) ||
         sender_url_check (settings, &callback->url, &reason) || load_secret (job, &reason)) {
-        fail_permanently (job, reason.text);
+        struct delivery_outcome outcome = {.final = true};
+        snprintf (outcome.reason, sizeof outcome.reason, "%s", reason.text);
+        job_finish (job, &outcome);
         return;
     }
+    snprintf (job->place, sizeof job->place, "%s:%d", callback->url.host, callback->url.port);
     int64_t most = (settings->in_flight + TARGET_MAX_PART - 1) / TARGET_MAX_PART;
     if ((int64_t)count_unsent_of_target (job) > most) {
         job_postpone (job, NO_SLOT_S, "the target uses all its slots");
@@ -255,7 +233,7 @@ void job_begin (struct delivery *job, const json_t *taken)
     if (!postpone_if_host_fails (job))
         return;
     job->state = JOB_RESOLVING;
-    if (read_literal_address (callback, &resolved) ||
+    if ((callback->url.literal && address_read (callback->url.host, resolved.addresses[0])) ||
         resolver_find (callback->url.host, callback->source, &resolved, on_resolved, job))
         on_resolved (job, &resolved);
 }

@@ -361,8 +361,7 @@ struct transfers *transfers_new (struct reactor *reactor, const struct address_r
     self->reactor = reactor;
     self->rules = rules;
     self->ca_file = ca_file;
-    self->timer.call = on_timer;
-    self->timer.owner = self;
+    self->timer = (struct timer){.call = on_timer, .owner = self};
     self->multi = curl_multi_init ();
     if (!self->multi) {
         free (self);

@@ -1,12 +1,9 @@
 // The typed calls: frames for zplan_client_call and zplan_client_send.
 #include "client_private.h"
 
-#include <stdio.h>
-
 #include "ident.h"
-#include "plan_builder.h"
 
-// A request being built. Everything but the request id is borrowed from the caller.
+// A request being built, zeroed before. Everything but the request id is borrowed from the caller.
 struct call_request {
     uint8_t command;
     size_t count;
@@ -17,18 +14,6 @@ struct call_request {
 static void add_text_frame (struct call_request *self, uint8_t type, const char *text)
 {
     self->frames[self->count++] = (struct zplan_frame){type, text, strlen (text)};
-}
-
-static int send_and_wait (struct zplan_client *client, const struct call_request *order,
-                          struct zplan_reply *ret)
-{
-    return zplan_client_call (client, order->command, order->frames, order->count, ret);
-}
-
-static int send_request (struct zplan_client *client, const struct call_request *order,
-                         zplan_reply_fn *fn, void *context)
-{
-    return zplan_client_send (client, order->command, order->frames, order->count, fn, context);
 }
 
 // -- submissions
@@ -51,7 +36,6 @@ static int build_submission_request (struct zplan_client *client,
         return client_fail (client, ZPLAN_ERROR_ARGUMENT, "frames: at most %d, got %zu",
                             ZPLAN_FRAMES_MAX - OWN_FRAMES, submission->count);
     ret->command = ZERO_BYTE_COMMAND_PLAN;
-    ret->count = 0;
     add_text_frame (ret, ZERO_FRAME_PLAN, submission->plan);
     add_text_frame (ret, ZERO_FRAME_STATION_ID, submission->station);
     if (submission->id)
@@ -73,7 +57,8 @@ int zplan_client_submit (struct zplan_client *client, const struct zplan_submiss
 {
     struct call_request order = {0};
     int error = build_submission_request (client, submission, &order);
-    return error ? error : send_and_wait (client, &order, ret);
+    return error ? error
+                 : zplan_client_call (client, order.command, order.frames, order.count, ret);
 }
 
 int zplan_client_send_submission (struct zplan_client *client,
@@ -82,36 +67,36 @@ int zplan_client_send_submission (struct zplan_client *client,
 {
     struct call_request order = {0};
     int error = build_submission_request (client, submission, &order);
-    return error ? error : send_request (client, &order, fn, context);
+    return error
+               ? error
+               : zplan_client_send (client, order.command, order.frames, order.count, fn, context);
 }
 
-static int build_plan_request (struct zplan_client *client, struct zplan_plan *plan,
-                               struct call_request *ret)
+static int read_plan_as_submission (struct zplan_client *client, struct zplan_plan *plan,
+                                    struct zplan_submission *ret)
 {
-    struct zplan_submission submission;
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
     if (!plan)
         return client_fail (client, ZPLAN_ERROR_ARGUMENT, "plan: is missing");
-    int error = plan_builder_submission (plan, &submission);
-    return error ? client_fail_as (client, error, zplan_plan_error (plan))
-                 : build_submission_request (client, &submission, ret);
+    int error = plan_builder_submission (plan, ret);
+    return error ? client_fail_as (client, error, zplan_plan_error (plan)) : ZPLAN_OK;
 }
 
 int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
                               struct zplan_reply *ret)
 {
-    struct call_request order = {0};
-    int error = build_plan_request (client, plan, &order);
-    return error ? error : send_and_wait (client, &order, ret);
+    struct zplan_submission submission;
+    int error = read_plan_as_submission (client, plan, &submission);
+    return error ? error : zplan_client_submit (client, &submission, ret);
 }
 
 int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan,
                             zplan_reply_fn *fn, void *context)
 {
-    struct call_request order = {0};
-    int error = build_plan_request (client, plan, &order);
-    return error ? error : send_request (client, &order, fn, context);
+    struct zplan_submission submission;
+    int error = read_plan_as_submission (client, plan, &submission);
+    return error ? error : zplan_client_send_submission (client, &submission, fn, context);
 }
 
 // -- admin commands
@@ -127,7 +112,6 @@ static int build_command_request (struct zplan_client *client, const char *word,
         return client_fail (client, ZPLAN_ERROR_ARGUMENT, "args: at most %d, got %zu",
                             ZPLAN_MANAGE_ARGS_MAX, count);
     ret->command = ZERO_BYTE_COMMAND_NONE;
-    ret->count = 0;
     add_text_frame (ret, ZERO_FRAME_COMMAND, word);
     for (size_t i = 0; i < count; i++) {
         if (!args[i])
@@ -142,7 +126,8 @@ int zplan_client_manage (struct zplan_client *client, const char *word, const ch
 {
     struct call_request order = {0};
     int error = build_command_request (client, word, args, count, &order);
-    return error ? error : send_and_wait (client, &order, ret);
+    return error ? error
+                 : zplan_client_call (client, order.command, order.frames, order.count, ret);
 }
 
 int zplan_client_send_word (struct zplan_client *client, const char *word, const char *const *args,
@@ -150,7 +135,9 @@ int zplan_client_send_word (struct zplan_client *client, const char *word, const
 {
     struct call_request order = {0};
     int error = build_command_request (client, word, args, count, &order);
-    return error ? error : send_request (client, &order, fn, context);
+    return error
+               ? error
+               : zplan_client_send (client, order.command, order.frames, order.count, fn, context);
 }
 
 int zplan_client_ping (struct zplan_client *client, struct zplan_reply *ret)

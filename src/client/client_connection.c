@@ -90,11 +90,6 @@ int64_t client_due_us (const struct zplan_client *self)
     return full ? clock_mono_us () + FULL_US : READINESS_NEVER;
 }
 
-uint64_t client_connection_count (const struct zplan_client *self)
-{
-    return self->dealers.turns;
-}
-
 const char *zplan_client_endpoint (const struct zplan_client *client)
 {
     int index = !client ? -1 : client_has_several (client) ? dealers_current (&client->dealers) : 0;
@@ -135,12 +130,10 @@ static void handle_lost_connection (struct zplan_client *self, size_t index)
 
 void client_drop_connection (struct zplan_client *self, const struct client_request *request)
 {
-    if (client_has_several (self)) {
+    if (client_has_several (self))
         handle_lost_connection (self, (size_t)request->at);
-        return;
-    }
-    unwatch_socket (self, 0);
-    dealers_close (&self->dealers);
+    else
+        client_disconnect (self);
 }
 
 // -- sending

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "zplan_client.h"
+#include "zplan_plan.h"
 
 #include "dealers.h"
 #include "keys.h"
@@ -89,9 +90,6 @@ bool client_has_several (const struct zplan_client *self);
 // The monotonic time when client_update_connections has something to do that no socket reports.
 int64_t client_due_us (const struct zplan_client *self);
 
-// How many connections were made so far, with several addresses.
-uint64_t client_connection_count (const struct zplan_client *self);
-
 // Send the request, or keep it until there is a connection, and append it to the list. Returns
 // ZPLAN_OK, or an error whose text is stored: nothing was done.
 int client_send_or_queue (struct zplan_client *self, struct client_request *request,
@@ -134,11 +132,16 @@ void request_expire (struct zplan_client *self, bool all_read);
 // Keep the message with the request. False: there is no memory, or too much is kept.
 bool request_copy (struct zplan_client *self, struct client_request *request,
                    const struct message *message);
-void request_drop_copy (struct zplan_client *self, struct client_request *request);
 
 // Whether the request is safe to resend: it only reads, or submits a plan with an id or key by
 // which the station recognises a duplicate.
 bool request_is_safe (const struct message *message);
+
+// ---- plans, plan_builder.c
+
+// The plan as a submission, which borrows from it until it is changed. Returns an enum zplan_error;
+// the text of an error is in zplan_plan_error.
+int plan_builder_submission (struct zplan_plan *self, struct zplan_submission *ret);
 
 // ---- answers, client.c
 

@@ -1,8 +1,6 @@
 // The texts of the errors of libzplan.
 #include "zplan_error.h"
 
-#include <stddef.h>
-
 const char *zplan_error_text (int error)
 {
     static const char *const texts[] = {

@@ -101,15 +101,15 @@ static void number_event (struct zplan_events *self, struct zplan_event *event)
     snprintf (epoch, sizeof epoch, "%s", text ? text : "");
     json_get_integer (state, "seq", 1, INT64_MAX, &event->seq);
     json_decref (state);
-    if (event->seq && self->last && self->codes == ZPLAN_EVENTS_ALL) {
+    event->epoch = event->seq ? self->epoch : "";
+    if (!event->seq)
+        return;
+    if (self->last && self->codes == ZPLAN_EVENTS_ALL) {
         bool anew = strcmp (epoch, self->epoch) != 0 || event->seq <= self->last;
         event->missed = anew ? ZPLAN_EVENTS_UNKNOWN : event->seq - self->last - 1;
     }
-    if (event->seq) {
-        self->last = event->seq;
-        memcpy (self->epoch, epoch, sizeof self->epoch);
-    }
-    event->epoch = event->seq ? self->epoch : "";
+    self->last = event->seq;
+    memcpy (self->epoch, epoch, sizeof self->epoch);
 }
 
 static bool receive_event (struct zplan_events *self, struct zplan_event *ret)

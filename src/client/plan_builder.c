@@ -1,7 +1,7 @@
 // A plan in the making: the members of its PLAN frame as a JSON object, and its frames. Each change
 // is made to a copy, which is checked by the rules of the PLAN frame; members that are not set yet
 // get valid values for the check, so that they cannot make it fail.
-#include "plan_builder.h"
+#include "client_private.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -76,11 +76,6 @@ const char *zplan_plan_error (const struct zplan_plan *plan)
 
 // -- the members of the PLAN frame
 
-static int64_t member_number (const json_t *members, const char *name)
-{
-    return json_integer_value (json_object_get (members, name));
-}
-
 static bool has_member (const json_t *members, const char *name)
 {
     return json_object_get (members, name) != NULL;
@@ -91,6 +86,16 @@ static bool set_if_missing (json_t *members, const char *name, int64_t value)
 {
     return has_member (members, name) ||
            json_object_set_new (members, name, json_integer (value)) == 0;
+}
+
+// Set this member of `changes`, which may be NULL; takes both references. Returns `changes`, or
+// NULL: no memory.
+static json_t *with_member (json_t *changes, const char *name, json_t *value)
+{
+    if (json_object_set_new (changes, name, value) == 0)
+        return changes;
+    json_decref (changes);
+    return NULL;
 }
 
 // Check the members by the rules of the PLAN frame.
@@ -216,7 +221,7 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
 
 static enum schedule_type member_type (const json_t *members)
 {
-    return (enum schedule_type)member_number (members, "plan_type");
+    return (enum schedule_type)json_integer_value (json_object_get (members, "plan_type"));
 }
 
 static bool plan_repeats (const json_t *members)
@@ -231,11 +236,8 @@ int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s)
     if (unix_s < 1)
         return FAIL (plan, "plan_time: want Unix seconds from 1 on, got %" PRId64, unix_s);
     json_t *changes = json_pack ("{s:I}", "plan_time", (json_int_t)unix_s);
-    if (changes && !plan_repeats (plan->members) &&
-        json_object_set_new (changes, "plan_type", json_integer (SCHEDULE_TIME))) {
-        json_decref (changes);
-        changes = NULL;
-    }
+    if (!plan_repeats (plan->members))
+        changes = with_member (changes, "plan_type", json_integer (SCHEDULE_TIME));
     return change_members (plan, changes);
 }
 
@@ -271,12 +273,8 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
 // Returns them, or NULL: no memory.
 static json_t *add_timezone (const struct zplan_plan *self, json_t *changes)
 {
-    if (changes && *self->timezone &&
-        json_object_set_new (changes, "timezone", json_string (self->timezone))) {
-        json_decref (changes);
-        return NULL;
-    }
-    return changes;
+    return *self->timezone ? with_member (changes, "timezone", json_string (self->timezone))
+                           : changes;
 }
 
 int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
@@ -365,14 +363,7 @@ int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *
         return json_error_code (&why) == json_error_out_of_memory
                    ? keep_setter_error (plan, fail_memory (plan))
                    : FAIL (plan, "%.64s: JSON: %s", name, why.text);
-    json_t *changes = json_object ();
-    if (!changes || json_object_set_new (changes, name, value)) {
-        if (!changes)
-            json_decref (value);
-        json_decref (changes);
-        changes = NULL;
-    }
-    return change_members (plan, changes);
+    return change_members (plan, with_member (json_object (), name, value));
 }
 
 // -- what the target gets

@@ -200,14 +200,11 @@ static void begin_page (struct zplan_subscriber *self)
 
 // Return this run of the page if it was missed and its title is wanted. True: `ret` is filled.
 static bool return_if_missed (struct zplan_subscriber *self, const json_t *run,
-                              struct zplan_result *ret)
+                              const struct gap_mark *mark, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
-    struct gap_mark mark = {.epoch = recovery->filling.epoch};
-    json_get_integer (run, "seq", 1, INT64_MAX, &mark.seq);
-    json_get_integer (run, "exec_id", 1, INT64_MAX, &mark.exec_id);
     struct zplan_result result;
-    if (!gap_is_missed (&recovery->gap, mark.seq, recovery->filling.before))
+    if (!gap_is_missed (&recovery->gap, mark->seq, recovery->filling.before))
         return false;
     if (!recovery_read_run (self, run, &result)) {
         recovery->error = ZPLAN_ERROR_MEMORY;
@@ -216,12 +213,12 @@ static bool return_if_missed (struct zplan_subscriber *self, const json_t *run,
         handle_unreadable_history (self);
         return false;
     }
-    gap_record_history (&recovery->gap, &mark);
+    gap_record_history (&recovery->gap, mark);
     if (!subscriber_wants (self, span_of (result.title, result.title_size)))
         return false;
     memcpy (self->epoch, recovery->filling.epoch, sizeof self->epoch);
-    result.seq = mark.seq;
-    result.exec_id = mark.exec_id;
+    result.seq = mark->seq;
+    result.exec_id = mark->exec_id;
     result.epoch = self->epoch;
     *ret = result;
     return true;
@@ -235,13 +232,15 @@ static bool return_next_run (struct zplan_subscriber *self, struct zplan_result 
     const json_t *runs = json_object_get (filling->page, "runs");
     while (recovery->phase == PHASE_RETURN && filling->next < json_array_size (runs)) {
         const json_t *run = json_array_get (runs, filling->next++);
-        int64_t seq = 0;
-        if (json_get_integer (run, "seq", 1, INT64_MAX, &seq) && seq >= filling->before) {
+        struct gap_mark mark = {.epoch = filling->epoch};
+        json_get_integer (run, "seq", 1, INT64_MAX, &mark.seq);
+        json_get_integer (run, "exec_id", 1, INT64_MAX, &mark.exec_id);
+        if (mark.seq >= filling->before) {
             close_page (filling);
             end_filling (recovery);
             return false;
         }
-        if (return_if_missed (self, run, ret))
+        if (return_if_missed (self, run, &mark, ret))
             return true;
     }
     if (recovery->phase != PHASE_RETURN)
@@ -351,29 +350,10 @@ static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_r
 }
 
 // Whether the phase has something to do now.
-static bool is_phase_ready (const struct recovery *self, int turns)
+static bool is_phase_ready (const struct recovery *self)
 {
-    switch (self->phase) {
-    case PHASE_HEAD:
-    case PHASE_PAGE:
-        return self->ended;
-    case PHASE_RETRY:
-        return clock_mono_us () >= self->next_attempt_us;
-    case PHASE_LISTEN:
-    case PHASE_RETURN:
-        break;
-    }
-    return turns > 0;
-}
-
-// Schedule a check at once if another connection was made: the last results of the previous one may
-// be missing.
-static void check_for_reconnection (struct recovery *self)
-{
-    uint64_t turns = client_connection_count (self->client);
-    if (self->turns && turns != self->turns)
-        self->check_due_us = 0;
-    self->turns = turns;
+    bool listens;
+    return self->phase == PHASE_LISTEN || recovery_wake_us (self, &listens) <= clock_mono_us ();
 }
 
 bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
@@ -381,8 +361,13 @@ bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
     struct recovery *recovery = &self->recovery;
     int turns = TURNS;
     zplan_client_process (recovery->client);
-    check_for_reconnection (recovery);
-    while (turns > 0 && is_phase_ready (recovery, turns)) {
+    uint64_t connections = recovery->client->dealers.turns;
+    // Check at once after another connection was made: the last results of the previous one may be
+    // missing.
+    if (recovery->turns && connections != recovery->turns)
+        recovery->check_due_us = 0;
+    recovery->turns = connections;
+    while (turns > 0 && is_phase_ready (recovery)) {
         enum subscriber_phase before = recovery->phase;
         turns--;
         if (run_phase (self, &turns, ret))

@@ -56,35 +56,28 @@ static void request_history (struct recovery *self, enum subscriber_phase phase,
         store_history_answer (self, error, NULL);
 }
 
-static json_t *filter_since (const struct gap *gap, int limit)
+static const char *text_or_null (const char *text)
 {
-    json_t *filter = json_pack ("{s:I, s:i}", "since", (json_int_t)gap->last, "limit", limit);
-    if (filter && *gap->epoch && json_object_set_new (filter, "epoch", json_string (gap->epoch))) {
-        json_decref (filter);
-        filter = NULL;
-    }
-    return filter;
+    return *text ? text : NULL;
 }
 
 void recovery_request_head (struct recovery *self)
 {
+    const struct gap *gap = &self->gap;
     request_history (self, PHASE_HEAD,
-                     self->gap.known ? filter_since (&self->gap, 1)
-                                     : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1));
+                     gap->known ? json_pack ("{s:I, s:i, s:s*}", "since", (json_int_t)gap->last,
+                                             "limit", 1, "epoch", text_or_null (gap->epoch))
+                                : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1));
 }
 
+// Request the output too, so that a missed result has the same data as a received one.
 void recovery_request_page (struct recovery *self)
 {
-    json_t *filter = filter_since (&self->gap, PAGE_RUNS);
-    const char *after = self->filling.after;
-    // Request the output, so that a missed result has the same data as a received one.
-    bool made = filter && !json_object_set_new (filter, "output", json_true ()) &&
-                (!*after || !json_object_set_new (filter, "after", json_string (after)));
-    if (!made) {
-        json_decref (filter);
-        filter = NULL;
-    }
-    request_history (self, PHASE_PAGE, filter);
+    const struct gap *gap = &self->gap;
+    request_history (self, PHASE_PAGE,
+                     json_pack ("{s:I, s:i, s:s*, s:b, s:s*}", "since", (json_int_t)gap->last,
+                                "limit", PAGE_RUNS, "epoch", text_or_null (gap->epoch), "output", 1,
+                                "after", text_or_null (self->filling.after)));
 }
 
 // -- replies of the history

@@ -78,9 +78,7 @@ const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_
     if (!reply)
         return out;
     const void *words = zplan_reply_frame (reply, ZERO_FRAME_STATUS, &length);
-    if (length)
-        copy_printable (span_of (words, length), out, size);
-    else
-        copy_printable (span_text (status_word (reply->status)), out, size);
+    copy_printable (length ? span_of (words, length) : span_text (status_word (reply->status)), out,
+                    size);
     return out;
 }

@@ -60,7 +60,9 @@ void request_finish (struct zplan_client *self, struct client_request *request, 
     if (request->fn)
         request->fn (request->context, error, reply);
     self->calling = calling;
-    request_drop_copy (self, request);
+    if (request->copy)
+        self->copied -= request->copy->size;
+    free (request->copy);
     free (request);
 }
 
@@ -102,14 +104,6 @@ bool request_copy (struct zplan_client *self, struct client_request *request,
     self->copied += size;
     request->copy = copy;
     return true;
-}
-
-void request_drop_copy (struct zplan_client *self, struct client_request *request)
-{
-    if (request->copy)
-        self->copied -= request->copy->size;
-    free (request->copy);
-    request->copy = NULL;
 }
 
 // -- the end without an answer

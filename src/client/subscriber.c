@@ -97,21 +97,15 @@ static bool read_result (const struct packet *packet, struct zplan_result *ret)
     return true;
 }
 
-struct gap_mark subscriber_mark (const json_t *object, char epoch[EPOCH_SIZE])
-{
-    const char *text = json_string_value (json_object_get (object, "epoch"));
-    struct gap_mark mark = {.epoch = epoch};
-    snprintf (epoch, EPOCH_SIZE, "%s", text ? text : "");
-    json_get_integer (object, "seq", 1, INT64_MAX, &mark.seq);
-    json_get_integer (object, "exec_id", 1, INT64_MAX, &mark.exec_id);
-    return mark;
-}
-
 static void read_result_mark (struct zplan_subscriber *self)
 {
     struct reason reason;
     json_t *plan = json_read_object (span_of (self->result.plan, self->result.plan_size), &reason);
-    self->mark = subscriber_mark (plan, self->mark_epoch);
+    const char *epoch = json_string_value (json_object_get (plan, "epoch"));
+    snprintf (self->mark_epoch, sizeof self->mark_epoch, "%s", epoch ? epoch : "");
+    self->mark = (struct gap_mark){.epoch = self->mark_epoch};
+    json_get_integer (plan, "seq", 1, INT64_MAX, &self->mark.seq);
+    json_get_integer (plan, "exec_id", 1, INT64_MAX, &self->mark.exec_id);
     json_decref (plan);
 }
 

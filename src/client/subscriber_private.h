@@ -53,7 +53,7 @@ struct recovery {
     int64_t check_due_us; // monotonic: time of the next check
     int64_t check_interval_us; // interval from the last check to `check_due_us`
     int64_t next_attempt_us;   // monotonic: when to retry
-    uint64_t turns;            // client_connection_count when last checked
+    uint64_t turns;            // connections of `client` when last checked
 
     // How the request in flight ended.
     bool ended;
@@ -76,9 +76,6 @@ struct zplan_subscriber {
 
 // Whether results with this title are wanted: it begins with `prefix`.
 bool subscriber_wants (const struct zplan_subscriber *self, struct span title);
-
-// The broadcast numbers in a plan or run, which may be NULL. The epoch is copied to `epoch`.
-struct gap_mark subscriber_mark (const json_t *object, char epoch[EPOCH_SIZE]);
 
 // Receive one result into `result` and `mark`, skipping at most `*turns` other messages. False:
 // there is no result, or the turns are used up.

@@ -13,7 +13,6 @@
 
 #include "api.h"
 #include "audit.h"
-#include "bulk.h"
 #include "clock.h"
 #include "forwarded.h"
 #include "key_memory.h"
@@ -69,24 +68,13 @@ static void peer_address_text (const struct sockaddr *address, char out[48])
         snprintf (out, 48, "-");
 }
 
-static struct http_connection **bucket_of (struct server *self, const char *address)
-{
-    uint32_t hash = 5381;
-    for (const char *at = address; *at; at++)
-        hash = hash * 33 + (unsigned char)*at;
-    return &self->buckets[hash % PEER_BUCKETS];
-}
-
 static void on_connection (void *cls, struct MHD_Connection *connection, void **context,
                            enum MHD_ConnectionNotificationCode code)
 {
     struct server *self = cls;
     struct http_connection *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        self->peers--;
-        *peer->place = peer->next;
-        if (peer->next)
-            peer->next->place = peer->place;
+        table_remove (&self->connections, &peer->node);
         timer_end (&peer->deadline);
         if (peer->exchange) // left from a request that the library did not complete
             exchange_destroy (&peer->exchange);
@@ -95,17 +83,12 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
         return;
     }
     *context = peer = memory_new (sizeof *peer);
-    self->peers++;
     peer->server = self;
     peer->fd = MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     peer_address_text (
         MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
         peer->address);
-    peer->place = bucket_of (self, peer->address);
-    peer->next = *peer->place;
-    if (peer->next)
-        peer->next->place = &peer->next;
-    *peer->place = peer;
+    table_add (&self->connections, &peer->node, table_hash (span_text (peer->address)));
     peer->deadline = (struct timer){.call = on_deadline, .owner = peer};
     peer_set_deadline (peer, HEADER_MS);
 }
@@ -165,8 +148,9 @@ void server_count_request (struct server *self, const struct exchange *exchange)
 // Run the library, and set the timer for its next turn. The library requests a turn at once when it
 // has work left, but also repeatedly while a TLS handshake waits for its peer. It gets a few turns
 // at once, then one after 1, 2, 4 ... 64 ms, until something happens.
-static void run_daemon (struct server *self)
+static void run_daemon (void *owner)
 {
+    struct server *self = owner;
     enum { AT_ONCE = 4, DOUBLED_MAX = 6 };
     MHD_UNSIGNED_LONG_LONG ms;
     MHD_run (self->daemon);
@@ -177,11 +161,6 @@ static void run_daemon (struct server *self)
     if (self->idle_turns < AT_ONCE + DOUBLED_MAX)
         self->idle_turns++;
     timer_set (&self->timer, self->reactor, (int64_t)ms);
-}
-
-static void on_timer (void *owner)
-{
-    run_daemon (owner);
 }
 
 // Run the library, as a connection has input or an answer is ready.
@@ -198,15 +177,22 @@ static void on_epoll (void *owner, uint32_t events)
     on_wakeup (owner);
 }
 
+static const struct http_connection *connection_of (const struct table_node *node)
+{
+    return (const void *)((const uint8_t *)node - offsetof (struct http_connection, node));
+}
+
 // Whether an address has reached its limit of connections. Always false for proxies, as they
 // connect for all their users.
-static bool is_at_connection_limit (struct server *self, const char *address)
+static bool is_at_connection_limit (const struct server *self, const char *address)
 {
     size_t count = 0;
     if (self->listener.path[0] || forwarded_is_proxy (self->settings->behind_proxy, address))
         return false;
-    for (const struct http_connection *peer = *bucket_of (self, address); peer; peer = peer->next)
-        count += strcmp (peer->address, address) == 0;
+    const struct table_node *node =
+        table_find (&self->connections, table_hash (span_text (address)));
+    for (; node; node = table_next (node))
+        count += strcmp (connection_of (node)->address, address) == 0;
     return count >= ADDRESS_CONNECTIONS_MAX;
 }
 
@@ -217,7 +203,7 @@ static void on_accept (void *owner, uint32_t events)
     socklen_t size;
     char name[48];
     (void)events;
-    for (int i = 0; i < ACCEPTS_MAX && self->peers < CONNECTIONS_MAX; i++) {
+    for (int i = 0; i < ACCEPTS_MAX && self->connections.count < CONNECTIONS_MAX; i++) {
         int fd = web_listener_accept (&self->listener, &address, &size);
         if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
             break;
@@ -233,7 +219,7 @@ static void on_accept (void *owner, uint32_t events)
             MHD_add_connection (self->daemon, fd, (const struct sockaddr *)(const void *)&address,
                                 size);
     }
-    if (self->peers >= CONNECTIONS_MAX) {
+    if (self->connections.count >= CONNECTIONS_MAX) {
         source_end (&self->accepts);
         timer_set (&self->pause, self->reactor, PAUSE_MS);
     }
@@ -307,7 +293,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     self->call = api_dispatch;
     self->gateway = gateway;
     self->source = (struct source){.call = on_epoll, .owner = self};
-    self->timer = (struct timer){.call = on_timer, .owner = self};
+    self->timer = (struct timer){.call = run_daemon, .owner = self};
     self->task = (struct task){.call = on_wakeup, .owner = self};
     self->accepts = (struct source){.call = on_accept, .owner = self};
     self->pause = (struct timer){.call = on_pause, .owner = self};
@@ -318,7 +304,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
         server_destroy (&self);
         return NULL;
     }
-    self->recorder = recorder_new (self);
+    api_series_start (self);
     self->daemon = start_library (self);
     if (!self->daemon) {
         reason_set (reason, "libmicrohttpd cannot be started");
@@ -343,7 +329,7 @@ void server_destroy (struct server **self_p)
     timer_end (&self->pause);
     web_listener_close (&self->listener);
     self->ending = true;
-    bulk_end (&self->bulk);
+    api_bulk_end (self);
     if (self->stream)
         stream_stop (self->stream);
     gateway_destroy (&self->gateway);
@@ -354,7 +340,8 @@ void server_destroy (struct server **self_p)
         MHD_run (self->daemon);
         MHD_stop_daemon (self->daemon);
     }
-    recorder_destroy (&self->recorder);
+    table_free (&self->connections);
+    api_series_end (self);
     tls_destroy (&self->tls);
     stream_destroy (&self->stream);
     users_destroy (&self->users);

@@ -42,18 +42,16 @@ static struct worker **collect_workers (const struct target_server *station, str
 
 static json_t *worker_json (const struct worker *worker)
 {
-    json_t *row = json_pack ("{s:s, s:I, s:I, s:I, s:b}", "name", worker->name, "jobs",
-                             (json_int_t)worker->job_count, "credits", (json_int_t)worker->credit,
-                             "since", (json_int_t)worker->joined_s, "draining", worker->draining);
     json_t *commands = worker->commands ? json_array () : NULL;
     for (const char *at = worker->commands; at && at[1];) {
         size_t size = strcspn (++at, ",");
         json_array_append_new (commands, json_from_frame (span_of (at, size)));
         at += size;
     }
-    if (commands)
-        json_object_set_new (row, "commands", commands);
-    return row;
+    return json_pack ("{s:s, s:I, s:I, s:I, s:b, s:o*}", "name", worker->name, "jobs",
+                      (json_int_t)worker->job_count, "credits", (json_int_t)worker->credit, "since",
+                      (json_int_t)worker->joined_s, "draining", worker->draining, "commands",
+                      commands);
 }
 
 static void list_workers (struct target_server *station, const struct target_request *request)

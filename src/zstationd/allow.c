@@ -102,23 +102,25 @@ static bool authenticate (struct allow *self, const struct packet *question)
     return name != NULL;
 }
 
-enum allow_answer allow_answer (struct allow *self)
+size_t allow_process (struct allow *self, int most)
 {
     struct packet question;
-    if (!packet_recv (&question, self->socket, &packet_of_peers))
-        return ALLOW_NOT_ASKED;
-    bool in = authenticate (self, &question);
-    const struct span answer[] = {
-        span_text ("1.0"),
-        question.count > REQUEST_ID ? question.frames[REQUEST_ID] : (struct span){0},
-        span_text (in ? "200" : "300"),
-        span_text (in ? "OK" : "refused"),
-        span_text (""), // user id
-        span_text (""), // metadata
-    };
-    packet_send (self->socket, answer, sizeof answer / sizeof *answer);
-    packet_clear (&question);
-    return in ? ALLOW_LET_IN : ALLOW_REFUSED;
+    size_t refused = 0;
+    for (int i = 0; i < most && packet_recv (&question, self->socket, &packet_of_peers); i++) {
+        bool in = authenticate (self, &question);
+        const struct span answer[] = {
+            span_text ("1.0"),
+            question.count > REQUEST_ID ? question.frames[REQUEST_ID] : (struct span){0},
+            span_text (in ? "200" : "300"),
+            span_text (in ? "OK" : "refused"),
+            span_text (""), // user id
+            span_text (""), // metadata
+        };
+        packet_send (self->socket, answer, sizeof answer / sizeof *answer);
+        packet_clear (&question);
+        refused += !in;
+    }
+    return refused;
 }
 
 void *allow_socket (const struct allow *self)

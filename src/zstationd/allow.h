@@ -21,7 +21,5 @@ void allow_destroy (struct allow **self);
 // The socket that receives ZAP requests, for polling; borrowed.
 void *allow_socket (const struct allow *self);
 
-enum allow_answer { ALLOW_NOT_ASKED, ALLOW_LET_IN, ALLOW_REFUSED };
-
-// Answer one ZAP request. ALLOW_NOT_ASKED: there was none; else whether the key may connect.
-enum allow_answer allow_answer (struct allow *self);
+// Answer the ZAP requests that were received, at most `most`. Returns how many keys were rejected.
+size_t allow_process (struct allow *self, int most);

@@ -42,7 +42,7 @@ static bool send_answer (struct target_server *station, struct span identity,
     station_process_disconnects (station->request);
     if (!*rerouted && packet_send_message (station->request, identity, answer))
         return true;
-    if (answer->envelope == ENVELOPE_MAILBOX && plan_link_is_open (&station->plan) &&
+    if (answer->envelope == ENVELOPE_MAILBOX && station->plan.endpoints.count &&
         plan_link_send (&station->plan, answer)) {
         log_event (LEVEL_INFO, "answer.rerouted", "mailbox=%s", quoted (answer->sender));
         *rerouted = true;

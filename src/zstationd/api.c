@@ -14,10 +14,13 @@ static struct span command_of (const struct job *job)
     return message_frame (&job->message, ZERO_FRAME_COMMAND, NULL);
 }
 
-// Answer queued jobs that no worker takes, which would wait forever, as failed. While the queue is
-// being served this is postponed to the end of it.
+// Called when a worker takes no more jobs: answer queued jobs that only it would have taken, which
+// would wait forever, as failed. While the queue is being served this is postponed to the end of
+// it.
 static void fail_stranded (struct target_server *station, const char *reason)
 {
+    if (workers_serving (station->workers) && !workers_any_limited (station->workers))
+        return;
     station->has_stranded = station->serving;
     if (station->serving)
         return;
@@ -28,19 +31,6 @@ static void fail_stranded (struct target_server *station, const char *reason)
         job_queue_remove (&station->queue, job);
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
     }
-}
-
-static void fail_queue (struct target_server *station, const char *reason)
-{
-    for (struct job *job; (job = job_queue_pop (&station->queue));)
-        answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
-}
-
-// Called when a worker takes no more jobs: fail queued jobs that only it would have taken.
-static void fail_if_stranded (struct target_server *station, const char *reason)
-{
-    if (workers_serving (station->workers) == 0 || workers_any_limited (station->workers))
-        fail_stranded (station, reason);
 }
 
 // Give the job to the least recently used worker that takes it; one that cannot be reached is lost,
@@ -69,7 +59,7 @@ static void serve_queue (struct target_server *station)
     }
     station->serving = false;
     if (station->has_stranded)
-        fail_if_stranded (station, "the last worker is gone");
+        fail_stranded (station, "the last worker is gone");
 }
 
 // Why the job cannot be queued; NULL: it can.
@@ -102,15 +92,15 @@ static bool renew_job (struct target_server *station, const struct target_reques
     return true;
 }
 
-static void start_job (struct target_server *station, const struct target_request *request,
-                       enum job_kind kind)
+static void start_job (struct target_server *station, const struct target_request *request)
 {
-    if (kind == JOB_RUN && renew_job (station, request))
+    bool is_run = request->message.desc.code == ZERO_BYTE_COMMAND_PROXY;
+    if (is_run && renew_job (station, request))
         return;
-    struct job *job = frontend_make_job (station, request, kind);
+    struct job *job = frontend_make_job (station, request);
     if (!job)
         return;
-    if (kind == JOB_RUN && job->message.envelope == ENVELOPE_MAILBOX)
+    if (is_run && job->message.envelope == ENVELOPE_MAILBOX)
         job_add_to_runs (job, &station->runs);
     if (!give_to_worker (station, job)) {
         const char *reason = find_reject_reason (station, job);
@@ -121,31 +111,11 @@ static void start_job (struct target_server *station, const struct target_reques
         job_queue_push (&station->queue, job);
     }
     // The worker's answer is read in a later turn of the loop, so RUNING is sent first.
-    if (kind == JOB_RUN)
+    if (is_run)
         answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
 }
 
-static void handle_call (struct target_server *station, const struct target_request *request)
-{
-    if (!frontend_handle_admin_command (station, request))
-        start_job (station, request, JOB_CALL);
-}
-
-static void handle_run (struct target_server *station, const struct target_request *request)
-{
-    start_job (station, request, JOB_RUN);
-}
-
 // -- cancelling
-
-static struct job *find_queued_job (const struct target_server *station,
-                                    const struct target_request *request)
-{
-    struct job *job = station->queue.head;
-    while (job && !cancel_matches (request, job))
-        job = job->next;
-    return job;
-}
 
 // Cancel a queued job, which was not begun. zpland expects no answer to a cancelled run; the
 // requester of a call does.
@@ -159,7 +129,9 @@ static void cancel_queued_job (struct target_server *station, const struct targe
         job_destroy (&job);
         return;
     }
-    cancel_describe (request, &reason);
+    struct span words = message_frame (&request->message, ZERO_FRAME_STATUS, NULL);
+    reason_set (&reason, "cancelled%s%.*s", words.size ? ": " : "", (int)words.size,
+                words.size ? (const char *)words.data : "");
     answer_failed (station, &job, ZERO_STATUS_FAILED_ID, reason.text);
 }
 
@@ -173,7 +145,9 @@ static void cancel_job (struct target_server *station, const struct target_reque
             cancel_notify_worker (station, request, worker, job);
         return;
     }
-    job = find_queued_job (station, request);
+    job = station->queue.head;
+    while (job && !cancel_matches (request, job))
+        job = job->next;
     if (job)
         cancel_queued_job (station, request, job);
     else
@@ -181,10 +155,11 @@ static void cancel_job (struct target_server *station, const struct target_reque
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, handle_call},
-    {ZERO_BYTE_COMMAND_PROXY, handle_run},
+    {ZERO_BYTE_COMMAND_NONE, start_job},
+    {ZERO_BYTE_COMMAND_PROXY, start_job},
     {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_job},
+    {0},
 };
 
 // -- workers
@@ -234,13 +209,13 @@ static void worker_lost (struct target_server *station, struct worker *worker, s
 {
     for (size_t i = 0; i < count; i++)
         fail_job (station, worker, jobs[i], what);
-    fail_if_stranded (station, "the last worker is gone");
+    fail_stranded (station, "the last worker is gone");
 }
 
 static void worker_drained (struct target_server *station, struct worker *worker)
 {
     (void)worker;
-    fail_if_stranded (station, "the last worker is drained");
+    fail_stranded (station, "the last worker is drained");
 }
 
 static const struct worker_rules workers = {
@@ -248,7 +223,8 @@ static const struct worker_rules workers = {
 
 static void drain_queue (struct target_server *station)
 {
-    fail_queue (station, "the station is stopped");
+    for (struct job *job; (job = job_queue_pop (&station->queue));)
+        answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, "the station is stopped");
 }
 
 static bool api_busy (const struct target_server *station)
@@ -257,7 +233,7 @@ static bool api_busy (const struct target_server *station)
 }
 
 const struct station_kind api_station = {
-    .commands = {rows, sizeof rows / sizeof *rows},
+    .commands = rows,
     .answers_max = 1000,
     .workers = &workers,
     .tick = backend_tick,

@@ -206,10 +206,9 @@ static void handle_ready (struct target_server *station, const struct target_req
 
 static void handle_pitpat (struct target_server *station, const struct target_request *request)
 {
-    if (workers_find (station->workers, request->identity))
-        answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
-    else
-        answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
+    bool joined = workers_find (station->workers, request->identity);
+    answer_worker (station, request, joined ? ZERO_STATUS_OK_ID : ZERO_STATUS_NOT_FIND_ID,
+                   joined ? NULL : "join first");
 }
 
 static void handle_left (struct target_server *station, const struct target_request *request)
@@ -225,13 +224,11 @@ static void handle_port_ping (struct target_server *station, const struct target
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static const struct target_command rows[] = {
+static const struct target_command commands[] = {
     {ZERO_BYTE_COMMAND_HEART_JOIN, handle_join},     {ZERO_BYTE_COMMAND_HEART_READY, handle_ready},
     {ZERO_BYTE_COMMAND_HEART_PITPAT, handle_pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, handle_left},
-    {ZERO_BYTE_COMMAND_PING, handle_port_ping},
+    {ZERO_BYTE_COMMAND_PING, handle_port_ping},      {0},
 };
-
-static const struct command_table commands = {rows, sizeof rows / sizeof *rows};
 
 // -- answers
 
@@ -281,7 +278,7 @@ static void handle_port_message (struct target_server *station, struct target_re
                                            : "description: has no code");
         broken = true;
     }
-    const struct target_command *command = command_find (&commands, message->desc.code);
+    const struct target_command *command = command_find (commands, message->desc.code);
     if (broken)
         handle_malformed (station, worker, request, &reason);
     else if (message->envelope == ENVELOPE_MAILBOX || message->envelope == ENVELOPE_CALLER)

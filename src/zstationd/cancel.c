@@ -61,14 +61,6 @@ struct job *cancel_find_in_progress (const struct target_server *station,
 
 // -- cancelling
 
-void cancel_describe (const struct target_request *request, struct reason *ret)
-{
-    bool given;
-    struct span words = message_frame (&request->message, ZERO_FRAME_STATUS, &given);
-    reason_set (ret, "cancelled%s%.*s", words.size ? ": " : "", (int)words.size,
-                words.size ? (const char *)words.data : "");
-}
-
 bool cancel_begin (struct target_server *station, const struct target_request *request,
                    struct job *job)
 {

@@ -26,9 +26,6 @@ bool cancel_begin (struct target_server *station, const struct target_request *r
 void cancel_notify_worker (struct target_server *station, const struct target_request *request,
                            const struct worker *worker, const struct job *job);
 
-// Write "cancelled: " and the reason in the request.
-void cancel_describe (const struct target_request *request, struct reason *ret);
-
 // Count and drop a CLOSE_REQUEST that has nothing to cancel. It is not answered, since zpland would
 // take the answer for a result.
 void cancel_drop_stray (struct target_server *station, const struct target_request *request);

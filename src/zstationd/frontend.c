@@ -25,7 +25,10 @@ static void dispatch_request (struct target_server *station, const struct target
                    code);
         return;
     }
-    const struct target_command *command = command_find (&station->kind->commands, code);
+    if (code == ZERO_BYTE_COMMAND_NONE && station->kind->workers &&
+        frontend_handle_admin_command (station, request))
+        return;
+    const struct target_command *command = command_find (station->kind->commands, code);
     if (command) {
         command->handle (station, request);
     } else if (code == 0) {
@@ -70,8 +73,7 @@ void frontend_drop_late_run (struct target_server *station, struct job *job)
     job_destroy (&job);
 }
 
-struct job *frontend_make_job (struct target_server *station, const struct target_request *request,
-                               enum job_kind kind)
+struct job *frontend_make_job (struct target_server *station, const struct target_request *request)
 {
     bool found;
     message_frame (&request->message, ZERO_FRAME_COMMAND, &found);
@@ -80,7 +82,7 @@ struct job *frontend_make_job (struct target_server *station, const struct targe
         answer_request (station, request, ZERO_STATUS_FRAME_INVALID_ID, "COMMAND: is missing");
         return NULL;
     }
-    struct job *job = job_new (request->identity, &request->message, kind);
+    struct job *job = job_new (request->identity, &request->message);
     if (deadline_past (job->deadline_s)) {
         frontend_drop_late_run (station, job);
         return NULL;

@@ -8,8 +8,7 @@ bool frontend_recv (struct target_server *station);
 
 // Make a job of a request for workers. NULL: it was rejected because it has no COMMAND or the
 // station is stopping, or dropped because it is a run whose deadline is past.
-struct job *frontend_make_job (struct target_server *station, const struct target_request *request,
-                               enum job_kind kind);
+struct job *frontend_make_job (struct target_server *station, const struct target_request *request);
 
 // Destroy, count and log a run whose deadline is past; it is not answered, since it is resent.
 void frontend_drop_late_run (struct target_server *station, struct job *job);

@@ -74,12 +74,7 @@ static int on_zap_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     (void)loop;
     (void)item;
     struct target_server *station = arg;
-    enum allow_answer answer = ALLOW_LET_IN;
-    for (int i = 0; i < MESSAGES_A_WAKE && answer != ALLOW_NOT_ASKED; i++) {
-        answer = allow_answer (station->allow);
-        if (answer == ALLOW_REFUSED)
-            station->counts[COUNT_REFUSED_KEYS]++;
-    }
+    station->counts[COUNT_REFUSED_KEYS] += allow_process (station->allow, MESSAGES_A_WAKE);
     return 0;
 }
 
@@ -200,17 +195,13 @@ int main (int argc, char **argv)
     struct reason reason;
     process_begin (HANGUP_KEPT);
     switch (options_read (argc, argv, &station.options, &reason)) {
-    case OPTIONS_HELP:
-        options_help ();
-        return EXIT_STOPPED;
-    case OPTIONS_VERSION:
-        puts ("zstationd " ZPLAN_VERSION);
+    case OPTIONS_READ:
+        return run_zstationd (&station);
+    case OPTIONS_DONE:
         return EXIT_STOPPED;
     case OPTIONS_WRONG:
-        fprintf (stderr, "zstationd: %s (see zstationd --help)\n", reason.text);
-        return EXIT_USAGE;
-    case OPTIONS_READ:
         break;
     }
-    return run_zstationd (&station);
+    fprintf (stderr, "zstationd: %s (see zstationd --help)\n", reason.text);
+    return EXIT_USAGE;
 }

@@ -54,29 +54,19 @@ static const struct setting_table table = {rows, sizeof rows / sizeof *rows};
 static const char *const type_names[] = {
     [STATION_API] = "api", [STATION_PUB] = "pub", [STATION_VOTE] = "vote"};
 
-static bool parse_station_type (const char *name, enum station_type *ret)
-{
-    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++) {
-        if (strcmp (type_names[i], name) == 0) {
-            *ret = (enum station_type)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-// What is wrong with the combination of CURVE options; NULL = nothing.
-static const char *find_curve_error (const struct options *self)
+// Check the combination of CURVE options.
+static int check_curve (const struct options *self, struct reason *reason)
 {
     if (!*self->curve != !*self->allow)
-        return "--curve FILE and --allow DIR go together";
+        return reason_set (reason, "--curve FILE and --allow DIR go together");
     if (*self->plan_key && !*self->curve)
-        return "--plan-key: wants --curve FILE";
+        return reason_set (reason, "--plan-key: wants --curve FILE");
     if (*self->plan_key && !*self->plan)
-        return "--plan-key: wants --plan ENDPOINT";
+        return reason_set (reason, "--plan-key: wants --plan ENDPOINT");
     if (*self->plan_key && !server_keys_valid (self->plan_key, 0))
-        return "--plan-key: want 40 characters of Z85, the plan proxy station's public key";
-    return NULL;
+        return reason_set (reason, "--plan-key: want 40 characters of Z85, the plan proxy "
+                                   "station's public key");
+    return 0;
 }
 
 // Check that the endpoints are valid and, without CURVE, that none is bound where other machines
@@ -104,23 +94,23 @@ static int check_endpoints (const struct options *self, struct reason *reason)
     if (rc)
         reason_set (reason, "--plan: %s", why.text);
     else if (*self->plan_key && !server_keys_valid (self->plan_key, plan.count))
-        reason_set (reason, "--plan-key: want one key, or one for each endpoint of --plan");
-    else {
-        endpoints_clear (&plan);
-        return 0;
-    }
+        rc = reason_set (reason, "--plan-key: want one key, or one for each endpoint of --plan");
     endpoints_clear (&plan);
-    return -1;
+    return rc;
 }
 
 // Check the rules that concern several options.
 static enum options_result check_options (struct options *self, struct reason *reason)
 {
-    bool known = parse_station_type (self->type_name, &self->type);
+    enum { TYPES = sizeof type_names / sizeof *type_names };
+    size_t type = 0;
+    while (type < TYPES && strcmp (type_names[type], self->type_name) != 0)
+        type++;
+    self->type = (enum station_type)type;
     bool publishes = self->type == STATION_PUB;
     const char *needed = publishes ? self->publish : self->workers;
     const char *other = publishes ? self->workers : self->publish;
-    if (!known)
+    if (type == TYPES)
         reason_set (reason, "--type: want api, pub or vote");
     else if (!station_name_valid (span_text (self->name)))
         reason_set (reason, "--name: want 1..64 of A-Z a-z 0-9 _ . -");
@@ -133,39 +123,14 @@ static enum options_result check_options (struct options *self, struct reason *r
     else if (!*needed)
         reason_set (reason, "%s ENDPOINT is missing: a station of type %s needs it",
                     publishes ? "--publish" : "--workers", self->type_name);
-    else if (find_curve_error (self))
-        reason_set (reason, "%s", find_curve_error (self));
+    else if (check_curve (self, reason))
+        return OPTIONS_WRONG;
     else if (*other)
         reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
                     self->type_name);
     else if (check_endpoints (self, reason) == 0)
         return OPTIONS_READ;
     return OPTIONS_WRONG;
-}
-
-enum options_result options_read (int argc, char **argv, struct options *ret, struct reason *reason)
-{
-    *ret = (struct options){0};
-    settings_reset (&table, ret);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp (argv[i], "--help") == 0 || strcmp (argv[i], "-h") == 0)
-            return OPTIONS_HELP;
-        if (strcmp (argv[i], "--version") == 0)
-            return OPTIONS_VERSION;
-        const struct setting *row = settings_option (&table, argv[i]);
-        if (!row) {
-            reason_set (reason, "%s: no such option", quoted (span_text (argv[i])));
-            return OPTIONS_WRONG;
-        }
-        const char *value = row->type == SETTING_FLAG ? "1" : argv[++i];
-        if (!value) {
-            reason_set (reason, "%s: %s is missing", row->option, row->metavar);
-            return OPTIONS_WRONG;
-        }
-        if (setting_set (row, ret, value, reason))
-            return OPTIONS_WRONG;
-    }
-    return check_options (ret, reason);
 }
 
 static const char help_head[] =
@@ -223,7 +188,7 @@ static const char help_tail[] =
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh\n"
     "  zpland --station jobs=api@tcp://127.0.0.1:7930\n";
 
-void options_help (void)
+static void print_help (void)
 {
     fputs (help_head, stdout);
     for (size_t i = 0; i < table.count; i++) {
@@ -236,4 +201,33 @@ void options_help (void)
         putchar ('\n');
     }
     fputs (help_tail, stdout);
+}
+
+enum options_result options_read (int argc, char **argv, struct options *ret, struct reason *reason)
+{
+    *ret = (struct options){0};
+    settings_reset (&table, ret);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp (argv[i], "--help") == 0 || strcmp (argv[i], "-h") == 0) {
+            print_help ();
+            return OPTIONS_DONE;
+        }
+        if (strcmp (argv[i], "--version") == 0) {
+            puts ("zstationd " ZPLAN_VERSION);
+            return OPTIONS_DONE;
+        }
+        const struct setting *row = settings_option (&table, argv[i]);
+        if (!row) {
+            reason_set (reason, "%s: no such option", quoted (span_text (argv[i])));
+            return OPTIONS_WRONG;
+        }
+        const char *value = row->type == SETTING_FLAG ? "1" : argv[++i];
+        if (!value) {
+            reason_set (reason, "%s: %s is missing", row->option, row->metavar);
+            return OPTIONS_WRONG;
+        }
+        if (setting_set (row, ret, value, reason))
+            return OPTIONS_WRONG;
+    }
+    return check_options (ret, reason);
 }

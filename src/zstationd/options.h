@@ -26,12 +26,9 @@ struct options {
     enum station_type type; // parsed from type_name
 };
 
-enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
+enum options_result { OPTIONS_READ, OPTIONS_DONE, OPTIONS_WRONG };
 
-// Read the command line. OPTIONS_HELP: --help was given, OPTIONS_VERSION: --version. OPTIONS_WRONG:
-// `reason` names the option and the rule.
+// Read the command line. OPTIONS_DONE: --help or --version was answered. OPTIONS_WRONG: `reason`
+// names the option and the rule.
 enum options_result options_read (int argc, char **argv, struct options *ret,
                                   struct reason *reason);
-
-// Print the text of --help to stdout.
-void options_help (void);

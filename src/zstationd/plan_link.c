@@ -52,11 +52,6 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
     return reason_set (reason, "%s: %s", endpoints, zmq_strerror (errno));
 }
 
-bool plan_link_is_open (const struct plan_link *self)
-{
-    return self->endpoints.count > 0;
-}
-
 static void drop_first_waiting (struct plan_link *self)
 {
     struct unsent_answer *answer = self->first;

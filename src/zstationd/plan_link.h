@@ -9,7 +9,7 @@
 struct plan_link {
     const struct curve_keys *own; // our own keys, used if there are `server_keys`; borrowed
     const char *server_keys;      // borrowed; "" = without CURVE
-    struct endpoints endpoints;
+    struct endpoints endpoints;   // none without --plan
     struct dealers dealers;
     struct unsent_answer *first; // waiting answers, oldest first
     struct unsent_answer **end;
@@ -24,9 +24,6 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
 
 // Close the connection. libzmq has `linger_ms` to send its pending results.
 void plan_link_close (struct plan_link *self, int linger_ms);
-
-// Whether plan_link_open was called with endpoints: the station has --plan.
-bool plan_link_is_open (const struct plan_link *self);
 
 // Send an answer. While none of several stations is connected a result is kept until one is, and a
 // heartbeat is dropped, as the next one follows. False: a result that can neither be sent nor kept.

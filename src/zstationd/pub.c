@@ -44,9 +44,10 @@ static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_PROXY, handle_publish},
     {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_drop_stray}, // nothing is ever in progress
+    {0},
 };
 
 const struct station_kind pub_station = {
-    .commands = {rows, sizeof rows / sizeof *rows},
+    .commands = rows,
     .answers_max = 1000,
 };

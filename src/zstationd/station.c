@@ -15,29 +15,15 @@ enum {
 };
 
 static const char *const count_names[COUNT_END] = {
-    [COUNT_JOBS] = "jobs",
-    [COUNT_ANSWERS] = "answers",
-    [COUNT_BALLOTS] = "ballots",
-    [COUNT_VOTES] = "votes",
-    [COUNT_PUBLISHED] = "published",
-    [COUNT_INVALID] = "invalid",
-    [COUNT_STATUS_DROPPED] = "status_dropped",
-    [COUNT_LATE_RUNS] = "late_runs",
-    [COUNT_STRAY_ANSWERS] = "stray_answers",
-    [COUNT_LOST_ANSWERS] = "lost_answers",
-    [COUNT_WORKERS_GONE] = "workers_gone",
-    [COUNT_REFUSED_KEYS] = "refused_keys",
-    [COUNT_CANCELS] = "cancels",
-    [COUNT_RENEWED] = "renewed",
-    [COUNT_STRAY_CANCELS] = "stray_cancels",
+#define COUNT(name, word) word,
+#include "counts.def"
 };
 
-const struct target_command *command_find (const struct command_table *table, uint8_t code)
+const struct target_command *command_find (const struct target_command *table, uint8_t code)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].code == code)
-            return &table->rows[i];
-    return NULL;
+    while (table->handle && table->code != code)
+        table++;
+    return table->handle ? table : NULL;
 }
 
 static int open_socket (void **ret, int type, struct reason *reason)
@@ -89,31 +75,25 @@ static int open_router (struct target_server *self, void **ret, const struct por
     return bind_port (self, *ret, port, reason);
 }
 
-static int open_plan_link (struct target_server *self, struct reason *reason)
-{
-    if (!*self->options.plan)
-        return 0;
-    return plan_link_open (&self->plan, self->options.plan, self->options.plan_key, &self->keys,
-                           reason);
-}
-
 int station_open (struct target_server *self, struct reason *reason)
 {
-    const struct port request = {"request", self->options.request};
-    const struct port workers = {"workers", self->options.workers};
-    const struct port publish = {"publish", self->options.publish};
+    const struct options *options = &self->options;
+    const struct port request = {"request", options->request};
+    const struct port workers = {"workers", options->workers};
+    const struct port publish = {"publish", options->publish};
     if (open_router (self, &self->request, &request, self->kind->answers_max, reason) ||
-        open_plan_link (self, reason))
+        (*options->plan &&
+         plan_link_open (&self->plan, options->plan, options->plan_key, &self->keys, reason)))
         return -1;
     if (self->kind->workers) {
-        self->ballots = ballots_new (self->options.voter_timeout * 1000);
-        self->workers = workers_new (self->options.worker_timeout * 1000);
+        self->ballots.limit_us = options->voter_timeout * 1000;
+        self->workers = workers_new (options->worker_timeout * 1000);
         return open_router (self, &self->backend, &workers, PORT_QUEUE_MAX, reason);
     }
     if (open_socket (&self->publish, ZMQ_XPUB, reason))
         return -1;
     subscribers_prepare (self->publish);
-    self->subscribers = subscribers_new (self->options.publish);
+    self->subscribers = subscribers_new (options->publish);
     return bind_port (self, self->publish, &publish, reason);
 }
 
@@ -138,7 +118,7 @@ void station_close (struct target_server *self)
     for (struct job *job; (job = job_queue_pop (&self->queue));)
         job_destroy (&job);
     workers_destroy (&self->workers);
-    ballots_destroy (&self->ballots);
+    heap_free (&self->ballots.limits);
     close_socket (&self->request);
     plan_link_close (&self->plan, CLOSE_LINGER_MS);
     close_socket (&self->backend);

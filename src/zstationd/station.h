@@ -9,21 +9,8 @@
 
 // Everything that is dropped or fails is counted; the counts are logged at the end.
 enum count {
-    COUNT_JOBS,           // jobs given to a worker
-    COUNT_ANSWERS,        // final answers sent
-    COUNT_BALLOTS,        // ballots opened
-    COUNT_VOTES,          // votes forwarded to the requester
-    COUNT_PUBLISHED,      // requests published
-    COUNT_INVALID,        // broken messages
-    COUNT_STATUS_DROPPED, // statuses where a request was expected
-    COUNT_LATE_RUNS,      // runs whose deadline was past
-    COUNT_STRAY_ANSWERS,  // workers' answers to a job that they do not have
-    COUNT_LOST_ANSWERS,   // answers whose requester was gone
-    COUNT_WORKERS_GONE,   // workers that were unresponsive or could not be reached
-    COUNT_REFUSED_KEYS,   // connections whose key was rejected
-    COUNT_CANCELS,        // jobs and ballots that were cancelled
-    COUNT_RENEWED,        // duplicates of runs whose job is queued or in progress
-    COUNT_STRAY_CANCELS,  // cancels of an unknown job, or of one cancelled before
+#define COUNT(name, word) COUNT_##name,
+#include "counts.def"
     COUNT_END
 };
 
@@ -44,16 +31,11 @@ struct target_command {
     void (*handle) (struct target_server *station, const struct target_request *request);
 };
 
-struct command_table {
-    const struct target_command *rows;
-    size_t count;
-};
-
 // A type of station.
 struct station_kind {
-    struct command_table commands;      // commands at the request socket
-    int answers_max;                    // answers that may wait for one slow requester
-    const struct worker_rules *workers; // NULL: no workers, and the functions below are NULL
+    const struct target_command *commands; // commands at the request socket
+    int answers_max;                       // answers that may wait for one slow requester
+    const struct worker_rules *workers;    // NULL: no workers, and the functions below are NULL
     void (*tick) (struct target_server *station);
     // The station is stopping, and frontend_make_job accepts no more requests: answer the jobs that
     // no worker has received yet. NULL: there are none.
@@ -80,16 +62,16 @@ struct target_server {
     struct workers *workers;         // api and vote
     bool serving; // api: true while the queue is being served; then stranded jobs are failed at the
                   // end of it
-    bool has_stranded;       // queued jobs may have lost the last worker that takes them
-    struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
-    struct table runs;       // api only: jobs of plans' runs, by mailbox
-    struct ballots *ballots; // vote only
-    bool stopping;           // the station accepts no more requests, and ends when it is not busy
+    bool has_stranded;      // queued jobs may have lost the last worker that takes them
+    struct job_queue queue; // api only: jobs that wait for a worker; empty while one is ready
+    struct table runs;      // api only: jobs of plans' runs, by mailbox
+    struct ballots ballots; // vote only
+    bool stopping;          // the station accepts no more requests, and ends when it is not busy
     uint64_t counts[COUNT_END];
 };
 
-// The row with this code, or NULL.
-const struct target_command *command_find (const struct command_table *table, uint8_t code);
+// The row with this code, or NULL. The table ends with an empty row.
+const struct target_command *command_find (const struct target_command *table, uint8_t code);
 
 // Load the keys that may connect, and our own; call it before anything is bound. 0, or -1 with a
 // reason: a file that an option names cannot be used.

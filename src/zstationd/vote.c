@@ -58,7 +58,7 @@ static void end_ballot (struct target_server *station, struct worker_ballot *bal
         answer_job (station, ballot->job, ZERO_STATUS_VOTE_END_ID, reason);
     log_event (LEVEL_DEBUG, "ballot.closed", "mailbox=%s voters=%zu", quoted (ballot->job->mailbox),
                ballot->count);
-    ballots_close (station->ballots, &ballot);
+    ballots_close (&station->ballots, ballot);
 }
 
 static void end_ballot_if_complete (struct target_server *station, struct worker_ballot *ballot)
@@ -70,7 +70,7 @@ static void end_ballot_if_complete (struct target_server *station, struct worker
 static void remove_voter (struct target_server *station, struct ballot_worker *voter)
 {
     struct worker_ballot *ballot = voter->ballot;
-    voter_remove (station->ballots, voter);
+    voter_remove (&station->ballots, voter);
     end_ballot_if_complete (station, ballot);
 }
 
@@ -94,7 +94,7 @@ static void serve_worker (struct target_server *station, struct worker *worker)
         remove_voter (station, worker->voters.head);
     struct ballot_worker *voter = worker->voters.head;
     if (voter && backend_give_job (station, worker, voter->ballot->job))
-        voter_restart_timeout (station->ballots, voter);
+        voter_restart_timeout (&station->ballots, voter);
 }
 
 // Withdraw a ballot that has lost its requester: voters that have not received it need not vote.
@@ -104,7 +104,7 @@ static void withdraw_ballot (struct target_server *station, struct worker_ballot
     ballot->expected++; // keeps it open during the loop
     for (size_t i = 0; i < ballot->count; i++)
         if (ballot->voters[i].worker && !voter_has_ballot (&ballot->voters[i]))
-            voter_remove (station->ballots, &ballot->voters[i]);
+            voter_remove (&station->ballots, &ballot->voters[i]);
     ballot->expected--;
     end_ballot_if_complete (station, ballot);
 }
@@ -112,8 +112,7 @@ static void withdraw_ballot (struct target_server *station, struct worker_ballot
 // Withdraw the ballots of earlier deliveries of a run on the same connection.
 static void withdraw_earlier_ballots (struct target_server *station, const struct job *job)
 {
-    for (struct worker_ballot *ballot = ballots_first (station->ballots), *next; ballot;
-         ballot = next) {
+    for (struct worker_ballot *ballot = station->ballots.first, *next; ballot; ballot = next) {
         next = ballot->next;
         if (ballot->job->kind == JOB_RUN && span_equal (ballot->job->mailbox, job->mailbox) &&
             span_equal (ballot->job->identity, job->identity))
@@ -129,15 +128,15 @@ static const char *find_ballot_obstacle (const struct target_server *station, co
         return "no worker has joined";
     if (voters == 0)
         return "all workers are drained";
-    if (ballots_count (station->ballots) > (size_t)station->options.queue ||
-        ballots_bytes (station->ballots) + ballot_size (job, voters) > STATION_BYTES_MAX)
+    if (station->ballots.count > (size_t)station->options.queue ||
+        station->ballots.bytes + ballot_size (job, voters) > STATION_BYTES_MAX)
         return "all workers are busy";
     return NULL;
 }
 
 static void open_ballot (struct target_server *station, struct job *job)
 {
-    struct worker_ballot *ballot = ballots_open (station->ballots, station->workers, job);
+    struct worker_ballot *ballot = ballots_open (&station->ballots, station->workers, job);
     station->counts[COUNT_BALLOTS]++;
     log_event (LEVEL_DEBUG, "ballot", "mailbox=%s voters=%zu", quoted (job->mailbox),
                ballot->count);
@@ -150,13 +149,19 @@ static void open_ballot (struct target_server *station, struct job *job)
     end_ballot_if_complete (station, ballot);
 }
 
-static void start_vote (struct target_server *station, const struct target_request *request,
-                        enum job_kind kind)
+// A REQ client cannot open a ballot: it would take later answers for the reply to its next request.
+static void start_vote (struct target_server *station, const struct target_request *request)
 {
-    struct job *job = frontend_make_job (station, request, kind);
+    if (request->message.envelope == ENVELOPE_REQ &&
+        request->message.desc.code == ZERO_BYTE_COMMAND_NONE) {
+        answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
+                        "a vote has several answers: want a DEALER client");
+        return;
+    }
+    struct job *job = frontend_make_job (station, request);
     if (!job)
         return;
-    if (kind == JOB_RUN)
+    if (job->kind == JOB_RUN)
         withdraw_earlier_ballots (station, job);
     const char *reason = find_ballot_obstacle (station, job);
     if (reason)
@@ -165,30 +170,11 @@ static void start_vote (struct target_server *station, const struct target_reque
         open_ballot (station, job);
 }
 
-// Handle a call. A REQ client cannot open a ballot: it would take later answers for the reply to
-// its next request.
-static void handle_vote_call (struct target_server *station, const struct target_request *request)
-{
-    if (frontend_handle_admin_command (station, request))
-        return;
-    if (request->message.envelope == ENVELOPE_REQ)
-        answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
-                        "a vote has several answers: want a DEALER client");
-    else
-        start_vote (station, request, JOB_CALL);
-}
-
-static void handle_vote_run (struct target_server *station, const struct target_request *request)
-{
-    start_vote (station, request, JOB_RUN);
-}
-
 // Cancel a ballot. Voters that have received it still vote; then it ends.
 static void cancel_ballot (struct target_server *station, const struct target_request *request)
 {
     struct worker_ballot *oldest = NULL;
-    for (struct worker_ballot *ballot = ballots_first (station->ballots); ballot;
-         ballot = ballot->next)
+    for (struct worker_ballot *ballot = station->ballots.first; ballot; ballot = ballot->next)
         if (cancel_matches (request, ballot->job))
             oldest = ballot;
     if (!oldest) {
@@ -206,10 +192,11 @@ static void cancel_ballot (struct target_server *station, const struct target_re
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, handle_vote_call},
-    {ZERO_BYTE_COMMAND_PROXY, handle_vote_run},
+    {ZERO_BYTE_COMMAND_NONE, start_vote},
+    {ZERO_BYTE_COMMAND_PROXY, start_vote},
     {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
     {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_ballot},
+    {0},
 };
 
 // -- votes
@@ -252,7 +239,7 @@ static bool fits_voter_name (const struct message *answer)
 static void forward_heartbeat (struct target_server *station, struct ballot_worker *voter,
                                struct message *answer)
 {
-    voter_restart_timeout (station->ballots, voter);
+    voter_restart_timeout (&station->ballots, voter);
     if (answer->desc.code == ZERO_STATUS_VOTE_START_ID)
         answer->desc.code = ZERO_STATUS_WAITING_ID;
     forward_answer (station, voter, answer);
@@ -308,7 +295,7 @@ static const struct worker_rules workers = {serve_worker, worker_answer,  worker
 static void vote_tick (struct target_server *station)
 {
     backend_tick (station);
-    for (struct ballot_worker *voter; (voter = voter_overdue (station->ballots));) {
+    for (struct ballot_worker *voter; (voter = voter_overdue (&station->ballots));) {
         if (!voter_has_ballot (voter)) {
             drop_voter (station, voter, "is busy for too long");
             continue;
@@ -322,20 +309,20 @@ static void vote_tick (struct target_server *station)
 // The stop waits for open ballots, including voters that have not received them yet.
 static bool vote_busy (const struct target_server *station)
 {
-    return ballots_count (station->ballots) > 0;
+    return station->ballots.count > 0;
 }
 
 // End all ballots with one answer each: a VOTE_BYE for each of its voters would be too many at
 // once.
 static void end_ballots (struct target_server *station)
 {
-    for (struct worker_ballot *ballot; (ballot = ballots_first (station->ballots));) {
+    for (struct worker_ballot *ballot; (ballot = station->ballots.first);) {
         for (size_t i = 0; i < ballot->count; i++) {
             struct ballot_worker *voter = &ballot->voters[i];
             if (voter->worker && voter_has_ballot (voter))
                 workers_release_job (station->workers, voter->worker, ballot->job);
             if (voter->worker)
-                voter_remove (station->ballots, voter);
+                voter_remove (&station->ballots, voter);
         }
         end_ballot (station, ballot, "the station is stopped");
     }
@@ -343,7 +330,7 @@ static void end_ballots (struct target_server *station)
 }
 
 const struct station_kind vote_station = {
-    .commands = {rows, sizeof rows / sizeof *rows},
+    .commands = rows,
     .answers_max = 25000, // when workers leave, each ballot is notified of each of them
     .workers = &workers,
     .tick = vote_tick,

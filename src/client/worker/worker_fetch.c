@@ -9,7 +9,6 @@
 //
 // A worker that leaves has its waiting take ended (a take of no jobs does that): a job could still
 // be given to it. A job that still arrives is released, as it was not begun.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,11 +35,6 @@ enum {
 static bool is_temporary_rejection (uint8_t status)
 {
     return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
-}
-
-static const char *reply_status_text (const struct zplan_reply *reply, char out[REASON_MAX])
-{
-    return zplan_reply_words (reply, out, REASON_MAX);
 }
 
 static json_t *read_reply_json (const struct zplan_reply *reply)
@@ -178,12 +172,6 @@ static void accept_fetched_job (struct zplan_worker *self, const json_t *taken)
 
 // -- requesting jobs
 
-static void mark_not_joined (struct zplan_worker *self)
-{
-    self->unseen_change = self->unseen_change || self->joined;
-    self->joined = false;
-}
-
 static void on_taken (void *context, int error, const struct zplan_reply *reply)
 {
     struct zplan_worker *self = context;
@@ -196,8 +184,9 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
     if (!json_is_array (jobs)) {
         char words[REASON_MAX];
         if (error == ZPLAN_OK && !self->leaving)
-            worker_store_refusal (self, span_text (reply_status_text (reply, words)));
-        mark_not_joined (self);
+            worker_store_refusal (self, span_text (zplan_reply_words (reply, words, sizeof words)));
+        self->unseen_change = self->unseen_change || self->joined;
+        self->joined = false;
         self->take_us = error == ZPLAN_OK ? now_us + RETRY_US : now_us;
     } else {
         size_t i;
@@ -213,13 +202,6 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
             self->take_us = now_us;
     }
     json_decref (answer);
-}
-
-static void ignore_reply (void *context, int error, const struct zplan_reply *reply)
-{
-    (void)context;
-    (void)error;
-    (void)reply;
 }
 
 static json_t *take_fields (const struct zplan_worker *self, size_t limit, int wait_s)
@@ -246,7 +228,7 @@ static void end_waiting_take (struct zplan_worker *self, int64_t now_us)
 {
     if (worker_start_leaving (self) && self->taking) {
         self->leave_us = now_us + LAST_ANSWER_US;
-        send_json_command (self, "take", take_fields (self, 0, 0), ignore_reply, self);
+        send_json_command (self, "take", take_fields (self, 0, 0), NULL, NULL);
     } else if (self->leave_us && now_us >= self->leave_us) {
         self->taking = false;
     }
@@ -254,10 +236,21 @@ static void end_waiting_take (struct zplan_worker *self, int64_t now_us)
 
 // -- messages about jobs
 
-static json_t *job_fields (const struct zplan_worker *self, const struct client_job *job)
+static json_t *job_fields (const struct client_job *job)
 {
-    return json_pack ("{s:s, s:s, s:s}", "plan", job->fetched.plan, "worker", self->name, "exec_id",
-                      job->fetched.exec);
+    return json_pack ("{s:s, s:s, s:s}", "plan", job->fetched.plan, "worker", job->worker->name,
+                      "exec_id", job->fetched.exec);
+}
+
+// Write a message about the job with more fields, whose reference is taken.
+static char *write_job_message (const struct client_job *job, json_t *more)
+{
+    json_t *fields = job_fields (job);
+    json_object_update (fields, more);
+    char *text = json_write (fields);
+    json_decref (fields);
+    json_decref (more);
+    return text;
 }
 
 static void on_alive (void *context, int error, const struct zplan_reply *reply)
@@ -273,7 +266,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
     json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? read_reply_json (reply) : NULL;
     const char *stop = json_string_value (json_object_get (answer, "stop"));
     if (reply->status == ZERO_STATUS_NOT_FIND_ID)
-        stop = reply_status_text (reply, words);
+        stop = zplan_reply_words (reply, words, sizeof words);
     if (stop) {
         fetched->over = true;
         worker_cancel (job->worker, job, span_text (stop));
@@ -289,7 +282,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
 
 static void send_alive (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
-    json_t *fields = job_fields (self, job);
+    json_t *fields = job_fields (job);
     if (job->progress_new) {
         json_object_set_new (fields, "progress", json_string (job->progress));
         job->reported_us = now_us;
@@ -305,14 +298,12 @@ static void replace_report (struct client_job *job, const struct zplan_reply *re
 {
     char words[REASON_MAX];
     struct reason reason; // cuts at a character boundary
-    reason_set (&reason, "the station rejects the report: %s", reply_status_text (reply, words));
-    json_t *fields = job_fields (job->worker, job);
-    json_object_set_new (fields, "state", json_string ("fail"));
-    json_object_set_new (fields, "reason", json_string (reason.text));
+    reason_set (&reason, "the station rejects the report: %s",
+                zplan_reply_words (reply, words, sizeof words));
     free (job->fetched.report);
-    job->fetched.report = json_write (fields);
+    job->fetched.report = write_job_message (
+        job, json_pack ("{s:s, s:o*}", "state", "fail", "reason", json_string (reason.text)));
     job->fetched.replaced = true;
-    json_decref (fields);
 }
 
 // The job is over when its report is accepted or rejected permanently. A denied report is retried,
@@ -356,39 +347,30 @@ bool fetch_result_fits (uint8_t type, struct span content)
     return taken;
 }
 
-static char *write_report (const struct zplan_worker *self, const struct client_job *job)
+// The reason of a job that failed or succeeded needs no status word; another status is a reason.
+static char *write_report (const struct client_job *job)
 {
     bool success = job->status < ZERO_STATUS_ERROR_FLAG;
+    bool plain = success || job->status == ZERO_STATUS_FAILED_ID;
     const char *reason = job->reason;
-    size_t head = strlen (status_word (ZERO_STATUS_FAILED_ID)) + strlen (": ");
-    if (*reason && (success || job->status == ZERO_STATUS_FAILED_ID))
-        reason += success ? strlen (status_word (job->status)) + strlen (": ") : head;
-    json_t *fields = job_fields (self, job);
-    json_object_set_new (fields, "state", json_string (success ? "success" : "fail"));
-    if (!*reason && !success && job->status != ZERO_STATUS_FAILED_ID)
+    if (*reason && plain)
+        reason += strlen (status_word (job->status)) + strlen (": ");
+    else if (!plain && !*reason)
         reason = status_word (job->status);
-    if (*reason)
-        json_object_set_new (fields, "reason", json_string (reason));
-    json_t *result = content_as_json (job->content_type, span_of (job->content, job->content_size));
-    if (result)
-        json_object_set_new (fields, "result", result);
-    char *text = json_write (fields);
-    json_decref (fields);
-    return text;
+    return write_job_message (
+        job,
+        json_pack ("{s:s, s:o*, s:o*}", "state", success ? "success" : "fail", "reason",
+                   *reason ? json_string (reason) : NULL, "result",
+                   content_as_json (job->content_type, span_of (job->content, job->content_size))));
 }
 
 static void report_job (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
     struct fetched *fetched = &job->fetched;
     bool release = job->status == ZERO_STATUS_NOT_WORKER_ID;
-    if (!fetched->report && release) {
-        json_t *fields = job_fields (self, job);
-        json_object_set_new (fields, "release", json_true ());
-        fetched->report = json_write (fields);
-        json_decref (fields);
-    } else if (!fetched->report) {
-        fetched->report = write_report (self, job);
-    }
+    if (!fetched->report)
+        fetched->report = release ? write_job_message (job, json_pack ("{s:b}", "release", 1))
+                                  : write_report (job);
     fetched->asking =
         send_command (self, release ? "alive" : "report", fetched->report, on_reported, job);
     fetched->due_us = now_us + RETRY_US;

@@ -13,8 +13,6 @@
 
 enum { PLAN_FRAME_MAX = 64 << 10 }; // a larger PLAN frame is not parsed
 
-_Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under two names");
-
 // -- reading
 
 static const struct zplan_frame *find_frame (const struct zplan_job *job, uint8_t type)
@@ -230,13 +228,8 @@ int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer
 
 int zplan_job_fail (struct zplan_job *shown, const char *words)
 {
-    struct client_job *job = job_of_user (shown);
-    if (!lock_job (job))
-        return ZPLAN_ERROR_ARGUMENT;
-    job_set_answer (job, ZERO_STATUS_FAILED_ID, words);
-    unlock_job (job);
-    worker_wake (job->worker);
-    return ZPLAN_OK;
+    const struct zplan_answer answer = {.status = ZERO_STATUS_FAILED_ID, .reason = words};
+    return zplan_job_answer (shown, &answer); // without content it needs no memory
 }
 
 // Write the percentage and as much of the text as fits, in whole characters. False: invalid UTF-8.

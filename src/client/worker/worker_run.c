@@ -1,5 +1,4 @@
 // Handlers, and the functions that run them.
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"

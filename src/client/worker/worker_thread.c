@@ -3,7 +3,6 @@
 // as only this thread does that.
 #include <errno.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "worker_private.h"
@@ -99,20 +98,14 @@ static void worker_turn (struct zplan_worker *self)
         pthread_cond_broadcast (&self->changed);
 }
 
-// The time until the next turn is due, in milliseconds.
-static long ms_until_turn (const struct zplan_worker *self)
-{
-    int64_t left_us = self->dialog->due_us (self) - clock_mono_us ();
-    return left_us > 0 ? (long)((left_us + 999) / 1000) : 0;
-}
-
 void *worker_serve (void *worker)
 {
     struct zplan_worker *self = worker;
     for (;;) {
         pthread_mutex_lock (&self->lock);
         worker_turn (self);
-        long ms = ms_until_turn (self);
+        int64_t left_us = self->dialog->due_us (self) - clock_mono_us ();
+        long ms = left_us > 0 ? (long)((left_us + 999) / 1000) : 0;
         pthread_mutex_unlock (&self->lock);
         if (atomic_load (&self->stop))
             break;

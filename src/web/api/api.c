@@ -38,18 +38,11 @@ void api_dispatch (struct exchange *self)
     table[self->routed.route - routes](self);
 }
 
-static void on_whoami (struct exchange *self, const struct station_answer *got)
+static void on_whoami (struct exchange *self, const struct station_answer *answer)
 {
-    const json_t *role;
-    size_t i;
-    bool observes = false;
-    if (exchange_failed (self, got))
-        return;
-    json_array_foreach (json_object_get (got->json, "roles"), i, role) observes =
-        observes || strcmp (json_string_value (role), "observe") == 0;
-    api_fn **then = self->own;
-    if (observes && !json_is_string (json_object_get (got->json, "stations")))
-        (*then) (self);
+    bool sees_all = !json_is_string (json_object_get (answer->json, "stations"));
+    if (sees_all && exchange_observes (answer->json))
+        self->then (self);
     else
         exchange_problem (self, 403, "deny", "wants the role observe, for all targets");
 }
@@ -61,36 +54,31 @@ void api_ask_observer (struct exchange *self, api_fn *then)
         then (self);
         return;
     }
-    api_fn **kept = exchange_own_block (self, memory_new (sizeof *kept));
-    *kept = then;
-    self->own = kept;
+    self->then = then;
     exchange_question (self, &question, on_whoami);
 }
 
 void api_send_plan_command (struct exchange *self, const char *more, exchange_fn *fn)
 {
-    const char *const args[] = {self->routed.args[0], more};
-    exchange_ask (self, args, more ? 2 : 1, fn);
+    exchange_ask (self, fn, self->routed.args[0], more, NULL);
 }
 
 // -- common answers
 
 void api_on_plan (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
+    exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
 }
 
 void api_on_answer (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
+    exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
 }
 
 void api_on_done (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_empty (self, 204);
+    (void)answer;
+    exchange_empty (self, 204);
 }
 
 const char *api_read_count (struct exchange *self)
@@ -220,8 +208,6 @@ static void on_page (struct exchange *self, const struct station_answer *answer)
     struct paging *paging = self->own;
     struct json_text body, rest;
     size_t size;
-    if (exchange_failed (self, answer))
-        return;
     struct json_scan scan = json_scan_of (answer->text);
     json_text_start (&body, 2 * answer->text.size);
     json_text_start (&rest, CURSOR_SIZE);
@@ -265,7 +251,6 @@ void api_ask_page (struct exchange *self, const struct api_page *page, json_t *f
     int64_t limit = json_integer_value (json_object_get (fields, "limit"));
     const struct question question = {.word = self->routed.route->command,
                                       .args = {exchange_own_block (self, json_write (asked))},
-                                      .count = 1,
                                       .repeat = true,
                                       .large = limit > LARGE,
                                       .as_text = true};

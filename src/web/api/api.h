@@ -8,15 +8,15 @@
 // have effects that cannot be undone.
 void api_dispatch (struct exchange *self);
 
-// The recorder reads the station's numbers for `/series`.
-struct recorder;
-struct recorder *recorder_new (struct server *server);
-void recorder_destroy (struct recorder **self);
+// Begin and end to read the station's numbers for `/series`, each 10 s.
+void api_series_start (struct server *server);
+void api_series_end (struct server *server);
 
 // End the import in progress, and free the cached metrics. Called after gateway_destroy, which has
 // answered the requests that waited for metrics.
 void api_end (struct server *server);
 void api_import_end (struct server *server); // answers the import in progress, if any
+void api_bulk_end (struct server *server);   // ends all bulk jobs
 
 typedef void api_fn (struct exchange *self);
 

@@ -1,4 +1,6 @@
 // Bulk jobs: a command for all plans that a filter selects; previewed, started, followed, deleted.
+// A job reads the list once and keeps the ids, so that exactly the plans that were shown are
+// changed; it starts when the client confirms their count. Commands are rate-limited.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +8,6 @@
 
 #include "api.h"
 #include "audit.h"
-#include "bulk.h"
 #include "clock.h"
 #include "ident.h"
 #include "json.h"
@@ -98,10 +99,10 @@ static bool count_question_ended (struct bulk_job *self)
     return false;
 }
 
-void bulk_end (struct bulk_job **first)
+void api_bulk_end (struct server *server)
 {
-    while (*first)
-        bulk_job_remove (*first);
+    while (server->bulk)
+        bulk_job_remove (server->bulk);
 }
 
 static void add_error (struct bulk_job *self, const char *id, const char *detail)
@@ -151,7 +152,7 @@ static void request_ids_page (struct bulk_job *self)
     free (self->asked);
     self->asked = json_write (self->filter);
     const struct question question = {
-        .word = "list", .args = {self->asked}, .count = 1, .repeat = true, .large = true};
+        .word = "list", .args = {self->asked}, .repeat = true, .large = true};
     self->flying++;
     gateway_ask (self->gateway, &question, on_page, self);
 }
@@ -188,7 +189,6 @@ static void send_command (struct bulk_job *self)
     ident_text (self->ids[self->at++], sent->id);
     const struct question question = {.word = self->action->command,
                                       .args = {sent->id},
-                                      .count = 1,
                                       .repeat = self->action->repeat,
                                       .user = self->user[0] ? self->user : NULL};
     self->flying++;

@@ -10,8 +10,6 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
     static const struct api_page page = {'i', "plans", JSON_PLAN};
     size_t i;
     const json_t *target, *name = NULL;
-    if (exchange_failed (self, answer))
-        return;
     json_array_foreach (json_object_get (answer->json, "stations"), i, target)
     {
         if (json_is_true (json_object_get (target, "callbacks")))
@@ -25,21 +23,17 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
 
 void api_callbacks (struct exchange *self)
 {
-    const struct question question = {
-        .word = "station", .args = {"list"}, .count = 1, .repeat = true};
+    const struct question question = {.word = "station", .args = {"list"}, .repeat = true};
     exchange_question (self, &question, on_targets);
 }
 
 void api_redeliver (struct exchange *self)
 {
-    const char *const args[] = {"redeliver", self->routed.args[0]};
-    exchange_ask (self, args, 2, api_on_plan);
+    exchange_ask (self, api_on_plan, "redeliver", self->routed.args[0], NULL);
 }
 
 static void on_test (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     api_add_location (self, "callbacks", answer->id);
     exchange_json (self, 201, json_pack ("{s:s}", "id", answer->id));
 }
@@ -53,6 +47,6 @@ void api_callback_test (struct exchange *self)
                           "want {\"target\": NAME, \"callback\": {\"success\": {\"url\": ...}}}");
         return;
     }
-    const char *const args[] = {"test", target, exchange_own_block (self, json_write (callback))};
-    exchange_ask (self, args, 3, on_test);
+    const char *text = exchange_own_block (self, json_write (callback));
+    exchange_ask (self, on_test, "test", target, text, NULL);
 }

@@ -9,20 +9,14 @@
 #include "plan_document.h"
 #include "submission.h"
 
-static bool is_rejection (const struct station_answer *answer, uint8_t status)
-{
-    return answer->error == ZPLAN_OK && answer->status == status;
-}
-
 // Read the plan again, to find out why the station rejected the command: from its state, never from
 // the text of the reason, which is kept for the answer.
 static void reread_plan (struct exchange *self, const struct station_answer *answer,
                          exchange_fn *fn)
 {
-    self->own = memory_text (answer->reason);
-    exchange_own_block (self, self->own);
+    self->own = exchange_own_block (self, memory_text (answer->reason));
     const struct question question = {
-        .word = "message", .args = {self->routed.args[0]}, .count = 1, .repeat = true};
+        .word = "message", .args = {self->routed.args[0]}, .repeat = true};
     exchange_question (self, &question, fn);
 }
 
@@ -32,7 +26,7 @@ static bool plan_state_is (const json_t *plan, const char *state)
     return its && strcmp (its, state) == 0;
 }
 
-// -- commands
+// -- why a change was rejected
 
 // Answer a rejected command: the plan already is as requested, or in the wrong state, or the
 // argument is wrong.
@@ -40,8 +34,6 @@ static void on_reread_after_command (struct exchange *self, const struct station
 {
     const struct route *route = self->routed.route;
     const char *words = self->own;
-    if (exchange_failed (self, answer))
-        return;
     const json_t *plan = answer->json;
     bool paused = plan_state_is (plan, "paused"), open = plan && !paused &&
                                                          !plan_state_is (plan, "error") &&
@@ -54,17 +46,32 @@ static void on_reread_after_command (struct exchange *self, const struct station
         exchange_problem (self, 422, "manage_arg_error", "%s", words);
 }
 
-static void on_changed (struct exchange *self, const struct station_answer *answer)
+static void on_reread_after_update (struct exchange *self, const struct station_answer *answer)
 {
-    if (is_rejection (answer, ZERO_STATUS_MANAGE_ARG_ERROR_ID)) {
-        reread_plan (self, answer, on_reread_after_command);
-        return;
-    }
-    if (self->routed.route == &routes[ROUTE_CANCEL])
-        api_on_answer (self, answer);
+    const char *words = self->own;
+    int64_t wanted = 0;
+    char etag[PLAN_ETAG_SIZE];
+    plan_etag_read (exchange_value (self, "If-Match"), &wanted);
+    exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
+    if (json_integer_value (json_object_get (answer->json, "revision")) != wanted)
+        exchange_problem (self, 412, "changed", "the plan has changed: read it and decide again");
+    else if (plan_state_is (answer->json, "running"))
+        exchange_problem (self, 409, "running", "%s", words);
     else
-        api_on_plan (self, answer);
+        exchange_problem (self, 422, "manage_arg_error", "%s", words);
 }
+
+// Answer a failed change, or find out first why its argument was rejected.
+static void on_change_failed (struct exchange *self, const struct station_answer *answer)
+{
+    bool updates = self->routed.route == &routes[ROUTE_PLAN_PATCH];
+    if (answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID)
+        reread_plan (self, answer, updates ? on_reread_after_update : on_reread_after_command);
+    else
+        exchange_fail (self, answer);
+}
+
+// -- commands
 
 // The field of the body that is the command's argument; NULL: it has none.
 static const char *argument_field (const struct route *route)
@@ -90,23 +97,26 @@ void api_command (struct exchange *self)
 {
     const char *field = argument_field (self->routed.route);
     const json_t *value = field ? json_object_get (self->json, field) : NULL;
+    bool cancels = self->routed.route == &routes[ROUTE_CANCEL];
+    exchange_fn *fn = cancels ? api_on_answer : api_on_plan;
     char text[24];
     if (reject_if_match (self))
         return;
+    self->failed = on_change_failed;
     if (self->routed.route == &routes[ROUTE_SKIP]) {
         if (!json_is_integer (value)) {
             exchange_problem (self, 422, "invalid_field", "count: want 1..2147483647");
             return;
         }
         snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
-        api_send_plan_command (self, exchange_own_block (self, memory_text (text)), on_changed);
+        api_send_plan_command (self, exchange_own_block (self, memory_text (text)), fn);
         return;
     }
     if (value && !json_is_string (value)) {
         exchange_problem (self, 422, "invalid_field", "%s: want a string", field);
         return;
     }
-    api_send_plan_command (self, json_string_value (value), on_changed);
+    api_send_plan_command (self, json_string_value (value), fn);
 }
 
 void api_plan_delete (struct exchange *self)
@@ -117,32 +127,9 @@ void api_plan_delete (struct exchange *self)
 
 // -- update
 
-static void on_reread_after_update (struct exchange *self, const struct station_answer *answer)
-{
-    const char *words = self->own;
-    int64_t wanted = 0;
-    char etag[PLAN_ETAG_SIZE];
-    if (exchange_failed (self, answer))
-        return;
-    plan_etag_read (exchange_value (self, "If-Match"), &wanted);
-    exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
-    if (json_integer_value (json_object_get (answer->json, "revision")) != wanted)
-        exchange_problem (self, 412, "changed", "the plan has changed: read it and decide again");
-    else if (plan_state_is (answer->json, "running"))
-        exchange_problem (self, 409, "running", "%s", words);
-    else
-        exchange_problem (self, 422, "manage_arg_error", "%s", words);
-}
-
 static void on_updated (struct exchange *self, const struct station_answer *answer)
 {
     char etag[PLAN_ETAG_SIZE];
-    if (is_rejection (answer, ZERO_STATUS_MANAGE_ARG_ERROR_ID)) {
-        reread_plan (self, answer, on_reread_after_update);
-        return;
-    }
-    if (exchange_failed (self, answer))
-        return;
     exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
     exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
 }
@@ -166,5 +153,6 @@ void api_plan_patch (struct exchange *self)
     json_object_set_new (changes, "revision", json_integer (revision));
     char *text = exchange_own_block (self, json_write (changes));
     json_decref (changes);
+    self->failed = on_change_failed;
     api_send_plan_command (self, text, on_updated);
 }

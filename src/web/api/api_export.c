@@ -63,7 +63,7 @@ static void export_request (struct export *self, const char *word, const char *a
 {
     const struct exchange *exchange = self->exchange;
     const struct question question = {
-        .word = word, .args = {arg}, .count = 1, .repeat = true, .user = exchange->user};
+        .word = word, .args = {arg}, .repeat = true, .user = exchange->user};
     self->flying++;
     gateway_ask (exchange->gateway, &question, fn, self);
 }

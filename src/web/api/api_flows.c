@@ -1,7 +1,6 @@
 // Flows: definitions, and runs. The station has one command for all of them, with a subcommand as
 // its first argument.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api.h"
 #include "json.h"
@@ -37,8 +36,7 @@ static json_t *convert_names (const json_t *wire)
 
 static void answer_with_names (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, convert_names (answer->json));
+    exchange_json (self, 200, convert_names (answer->json));
 }
 
 // Lists of the station, which are answered as `items`: the subcommand, and the name of the list in
@@ -57,17 +55,19 @@ static const struct listing *route_listing (const struct exchange *self)
     return &listings[self->routed.route - routes];
 }
 
+static void on_list_failed (struct exchange *self, const struct station_answer *answer)
+{
+    bool wrong = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID;
+    if (wrong && request_target_field (&self->target, "after"))
+        exchange_problem (self, 400, "invalid_field", "%s", answer->reason);
+    else
+        exchange_fail (self, answer);
+}
+
 static void on_list (struct exchange *self, const struct station_answer *answer)
 {
     size_t i;
     const json_t *item, *next = json_object_get (answer->json, "next");
-    bool wrong = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID;
-    if (wrong && request_target_field (&self->target, "after")) {
-        exchange_problem (self, 400, "invalid_field", "%s", answer->reason);
-        return;
-    }
-    if (exchange_failed (self, answer))
-        return;
     json_t *items = json_array (), *body = json_pack ("{s:o}", "items", items);
     json_array_foreach (json_object_get (answer->json, route_listing (self)->list), i, item)
         json_array_append_new (items, convert_names (item));
@@ -87,31 +87,26 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
 // the request was answered.
 static const char *read_list_filter (struct exchange *self)
 {
-    static const char *const texts[] = {"name", "flow", "state"};
+    const struct request_target *target = &self->target;
+    const char *after = request_target_field (target, "after");
+    bool of_runs = self->routed.route == &routes[ROUTE_FLOW_RUNS];
     struct reason reason;
     int64_t limit, position = 0;
-    json_t *filter = json_object ();
-    const char *after = request_target_field (&self->target, "after");
-    bool good =
-        query_number (&self->target, "limit", 1, LIMIT_MAX, LIMIT_MAX, &limit, &reason) == 0;
-    bool of_runs = self->routed.route == &routes[ROUTE_FLOW_RUNS];
-    if (good && after && of_runs && !(number_parse (after, &position) && position >= 0)) {
-        reason_set (&reason, "after: want the next of the previous page");
-        good = false;
-    }
-    if (!good)
+    int rc = query_number (target, "limit", 1, LIMIT_MAX, LIMIT_MAX, &limit, &reason);
+    if (rc == 0 && after && of_runs && !(number_parse (after, &position) && position >= 0))
+        rc = reason_set (&reason, "after: want the next of the previous page");
+    if (rc) {
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *text = request_target_field (&self->target, texts[i]);
-        if (text)
-            json_object_set_new (filter, texts[i], json_string (text));
+        return NULL;
     }
-    json_object_set_new (filter, "limit", json_integer (limit));
-    if (after && of_runs)
-        json_object_set_new (filter, "after", json_integer (position));
-    else if (after)
-        json_object_set_new (filter, "after", json_string (after));
-    const char *text = good ? exchange_own_block (self, json_write (filter)) : NULL;
+    json_t *filter =
+        json_pack ("{s:s*, s:s*, s:s*, s:I, s:o*}", "name", request_target_field (target, "name"),
+                   "flow", request_target_field (target, "flow"), "state",
+                   request_target_field (target, "state"), "limit", (json_int_t)limit, "after",
+                   !after    ? NULL
+                   : of_runs ? json_integer (position)
+                             : json_string (after));
+    const char *text = exchange_own_block (self, json_write (filter));
     json_decref (filter);
     return text;
 }
@@ -120,16 +115,18 @@ static const char *read_list_filter (struct exchange *self)
 void api_flow_list (struct exchange *self)
 {
     const char *filter = read_list_filter (self), *of = self->routed.args[0];
-    const char *const args[] = {route_listing (self)->word, of ? of : filter, filter};
-    if (filter)
-        exchange_ask (self, args, of ? 3 : 2, on_list);
+    const char *word = route_listing (self)->word;
+    self->failed = on_list_failed;
+    if (filter && of)
+        exchange_ask (self, on_list, word, of, filter, NULL);
+    else if (filter)
+        exchange_ask (self, on_list, word, filter, NULL);
 }
 
 void api_flow (struct exchange *self)
 {
     const char *version = request_target_field (&self->target, "version");
-    const char *const args[] = {"get", self->routed.args[0], version};
-    exchange_ask (self, args, version ? 3 : 2, answer_with_names);
+    exchange_ask (self, answer_with_names, "get", self->routed.args[0], version, NULL);
 }
 
 // Check or store a definition; its name must match the path.
@@ -142,27 +139,23 @@ void api_flow_put (struct exchange *self)
                           self->routed.args[0]);
         return;
     }
-    const char *const args[] = {check ? "check" : "put",
-                                exchange_own_block (self, json_write (self->json))};
-    exchange_ask (self, args, 2, answer_with_names);
+    exchange_ask (self, answer_with_names, check ? "check" : "put",
+                  exchange_own_block (self, json_write (self->json)), NULL);
 }
 
 void api_flow_delete (struct exchange *self)
 {
-    const char *const args[] = {"remove", self->routed.args[0]};
-    exchange_ask (self, args, 2, api_on_done);
+    exchange_ask (self, api_on_done, "remove", self->routed.args[0], NULL);
 }
 
 void api_flow_run (struct exchange *self)
 {
-    const char *const args[] = {"show", self->routed.args[0]};
-    exchange_ask (self, args, 2, answer_with_names);
+    exchange_ask (self, answer_with_names, "show", self->routed.args[0], NULL);
 }
 
 void api_flow_log (struct exchange *self)
 {
-    const char *const args[] = {"log", self->routed.args[0]};
-    exchange_ask (self, args, 2, on_list);
+    exchange_ask (self, on_list, "log", self->routed.args[0], NULL);
 }
 
 // -- actions on runs
@@ -183,8 +176,7 @@ void api_flow_run_command (struct exchange *self)
     const struct route *route = self->routed.route;
     const json_t *step = json_object_get (self->json, "step");
     const json_t *reason = json_object_get (self->json, "reason");
-    const char *args[GATEWAY_ARGS_MAX] = {NULL, self->routed.args[0]};
-    size_t count = 2;
+    const char *word, *more;
     bool of_step = route == &routes[ROUTE_FLOW_SIGNAL] || route == &routes[ROUTE_FLOW_SKIP];
     if (of_step && !json_is_string (step)) {
         api_reject_field (self, "step", "the name of a step");
@@ -194,25 +186,23 @@ void api_flow_run_command (struct exchange *self)
         api_reject_field (self, "reason", "a string");
         return;
     }
-    if (of_step)
-        args[count++] = json_string_value (step);
     if (route == &routes[ROUTE_FLOW_SIGNAL]) {
-        json_t *value = json_object_get (self->json, "value");
-        args[0] = "signal";
-        if (value)
-            args[count++] =
-                exchange_own_block (self, json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY));
+        const json_t *value = json_object_get (self->json, "value");
+        char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY); // NULL: no value
+        word = "signal";
+        more = exchange_own_block (self, text);
     } else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY]) {
-        const char *options = write_options (self);
-        args[0] = of_step ? "skip" : "retry";
-        if (options)
-            args[count++] = options;
+        word = of_step ? "skip" : "retry";
+        more = write_options (self);
     } else {
-        args[0] = route == &routes[ROUTE_FLOW_HOLD]     ? "suspend"
-                  : route == &routes[ROUTE_FLOW_RESUME] ? "resume"
-                                                        : "cancel";
-        if (reason)
-            args[count++] = json_string_value (reason);
+        word = route == &routes[ROUTE_FLOW_HOLD]     ? "suspend"
+               : route == &routes[ROUTE_FLOW_RESUME] ? "resume"
+                                                     : "cancel";
+        more = json_string_value (reason);
     }
-    exchange_ask (self, args, count, answer_with_names);
+    if (of_step)
+        exchange_ask (self, answer_with_names, word, self->routed.args[0], json_string_value (step),
+                      more, NULL);
+    else
+        exchange_ask (self, answer_with_names, word, self->routed.args[0], more, NULL);
 }

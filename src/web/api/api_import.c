@@ -38,7 +38,7 @@ struct import {
     struct slot slots[IN_FLIGHT];
 };
 
-static void import_advance (struct import *self);
+static void import_advance (void *owner);
 
 static void add_rejected_line (struct import *self, size_t line, const char *detail)
 {
@@ -48,20 +48,15 @@ static void add_rejected_line (struct import *self, size_t line, const char *det
             self->rejected, json_pack ("{s:I, s:s}", "line", (json_int_t)line, "detail", detail));
 }
 
-static void import_slot_clear (struct slot *slot)
-{
-    submission_clear (&slot->read);
-    slot->used = false;
-    slot->import->flying--;
-}
-
 static void finish_import_slot (struct slot *slot, const char *outcome, const char *id)
 {
     struct import *self = slot->import;
     const struct exchange *exchange = self->exchange;
     if (exchange->user)
         audit_each (exchange->server->audit, exchange->user, "import", id, outcome);
-    import_slot_clear (slot);
+    submission_clear (&slot->read);
+    slot->used = false;
+    self->flying--;
     import_advance (self);
 }
 
@@ -87,7 +82,7 @@ static void on_submitted (void *owner, const struct station_answer *answer)
     const char *outcome = "accepted";
     if (answer->status == ZERO_STATUS_FRAME_PLANERROR_ID && slot->id[0]) {
         const struct question question = {
-            .word = "message", .args = {slot->id}, .count = 1, .repeat = true, .reads = true};
+            .word = "message", .args = {slot->id}, .repeat = true, .reads = true};
         memcpy (slot->refusal, answer->reason, sizeof slot->refusal);
         gateway_ask (self->exchange->gateway, &question, on_existing_read, slot);
         return;
@@ -180,8 +175,9 @@ static struct span take_next_line (struct import *self)
     return line;
 }
 
-static void import_advance (struct import *self)
+static void import_advance (void *owner)
 {
+    struct import *self = owner;
     struct slot *slot;
     size_t lines = 0;
     task_end (&self->task);
@@ -195,17 +191,11 @@ static void import_advance (struct import *self)
         task_set (&self->task, self->exchange->server->reactor);
     if (self->flying || (goes_on && self->rest.size))
         return;
-    json_t *body =
-        json_pack ("{s:I, s:I, s:I, s:O}", "accepted", self->accepted, "existing", self->existing,
-                   "rejected_count", self->rejected_count, "rejected", self->rejected);
-    if (self->rest.size)
-        json_object_set_new (body, "stopped_at", json_integer ((json_int_t)self->line));
+    json_t *body = json_pack ("{s:I, s:I, s:I, s:O, s:o*}", "accepted", self->accepted, "existing",
+                              self->existing, "rejected_count", self->rejected_count, "rejected",
+                              self->rejected, "stopped_at",
+                              self->rest.size ? json_integer ((json_int_t)self->line) : NULL);
     exchange_json (self->exchange, 200, body);
-}
-
-static void on_task (void *owner)
-{
-    import_advance (owner);
 }
 
 static void on_clear (struct exchange *exchange)
@@ -221,14 +211,11 @@ void api_import (struct exchange *exchange)
 {
     struct reason reason;
     bool hold, dry_run;
-    if (query_flag (&exchange->target, "hold", &hold, &reason) ||
-        query_flag (&exchange->target, "dry_run", &dry_run, &reason)) {
-        exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
-        return;
-    }
     const char *key = exchange_value (exchange, "Idempotency-Key");
     char ignored[17];
-    if (key && plan_id_of_key ("", key, 0, ignored, &reason)) {
+    if (query_flag (&exchange->target, "hold", &hold, &reason) ||
+        query_flag (&exchange->target, "dry_run", &dry_run, &reason) ||
+        (key && plan_id_of_key ("", key, 0, ignored, &reason))) {
         exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
         return;
     }
@@ -244,7 +231,7 @@ void api_import (struct exchange *exchange)
     exchange->clear = on_clear;
     exchange->server->import = self;
     exchange->state = EXCHANGE_ASKING;
-    self->task = (struct task){.call = on_task, .owner = self};
+    self->task = (struct task){.call = import_advance, .owner = self};
     peer_set_deadline (exchange->peer, IMPORT_MS);
     import_advance (self);
 }

@@ -15,16 +15,6 @@
 
 enum { FRESH_US = 1000000, TARGETS = 64 };
 
-struct scrape {
-    struct server *server;
-    char *text; // NULL: none yet
-    size_t size;
-    int64_t made_us;
-    bool asking;
-    json_t *health;
-    struct exchange *waiting;
-};
-
 static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
 
 static void write_web_metrics (const struct server *server, FILE *out)
@@ -53,61 +43,59 @@ static void write_web_metrics (const struct server *server, FILE *out)
              "# TYPE zplan_web_connections gauge\nzplan_web_connections %zu\n"
              "# HELP zplan_web_memory_bytes Resident memory.\n"
              "# TYPE zplan_web_memory_bytes gauge\nzplan_web_memory_bytes %" PRId64 "\n",
-             server->peers, process_memory ());
+             server->connections.count, process_memory ());
 }
 
-static void answer_scrape (struct scrape *self, struct exchange *exchange)
+static void answer_scrape (struct exchange *exchange)
 {
-    char *copy = memory_copy (self->text, self->size);
-    exchange_bytes (exchange, 200, type, copy, self->size);
+    const struct scrape *scrape = &exchange->server->scrape;
+    char *copy = memory_copy (scrape->text, scrape->size);
+    exchange_bytes (exchange, 200, type, copy, scrape->size);
 }
 
-static void finish_scrape (struct scrape *self, const json_t *stats)
+static void finish_scrape (struct server *server, const json_t *stats)
 {
-    free (self->text);
-    FILE *out = open_memstream (&self->text, &self->size);
-    metrics_write (out, self->health, stats, TARGETS);
-    write_web_metrics (self->server, out);
+    struct scrape *scrape = &server->scrape;
+    free (scrape->text);
+    FILE *out = open_memstream (&scrape->text, &scrape->size);
+    metrics_write (out, scrape->health, stats, TARGETS);
+    write_web_metrics (server, out);
     fclose (out);
-    json_decref (self->health);
-    self->health = NULL;
-    self->asking = false;
-    self->made_us = clock_mono_us ();
-    while (self->waiting) {
-        struct exchange *first = self->waiting;
-        self->waiting = first->next;
-        answer_scrape (self, first);
+    json_decref (scrape->health);
+    scrape->health = NULL;
+    scrape->asking = false;
+    scrape->made_us = clock_mono_us ();
+    while (scrape->waiting) {
+        struct exchange *first = scrape->waiting;
+        scrape->waiting = first->next;
+        answer_scrape (first);
     }
 }
 
-static void on_stats (void *owner, const struct station_answer *got)
+static void on_stats (void *owner, const struct station_answer *answer)
 {
-    finish_scrape (owner, got->json);
+    finish_scrape (owner, answer->json);
 }
 
-static void on_health (void *owner, const struct station_answer *got)
+static void on_health (void *owner, const struct station_answer *answer)
 {
     static const struct question question = {.word = "stats", .deadline_ms = GATEWAY_SOON_MS};
-    struct scrape *self = owner;
-    if (got->error != ZPLAN_OK || !got->json) {
-        finish_scrape (self, NULL);
+    struct server *server = owner;
+    if (answer->error != ZPLAN_OK || !answer->json) {
+        finish_scrape (server, NULL);
         return;
     }
-    self->health = json_incref ((json_t *)(uintptr_t)got->json);
-    gateway_ask (self->server->gateway, &question, on_stats, self);
+    server->scrape.health = json_incref ((json_t *)(uintptr_t)answer->json);
+    gateway_ask (server->gateway, &question, on_stats, server);
 }
 
 static void answer_or_wait_for_scrape (struct exchange *self)
 {
     static const struct question question = {.word = "health", .deadline_ms = GATEWAY_SOON_MS};
     struct server *server = self->server;
-    if (!server->scrape) {
-        server->scrape = memory_new (sizeof *server->scrape);
-        server->scrape->server = server;
-    }
-    struct scrape *scrape = server->scrape;
+    struct scrape *scrape = &server->scrape;
     if (scrape->text && !scrape->asking && clock_mono_us () - scrape->made_us < FRESH_US) {
-        answer_scrape (scrape, self);
+        answer_scrape (self);
         return;
     }
     self->state = EXCHANGE_ASKING;
@@ -116,7 +104,7 @@ static void answer_or_wait_for_scrape (struct exchange *self)
     if (scrape->asking)
         return;
     scrape->asking = true;
-    gateway_ask (server->gateway, &question, on_health, scrape);
+    gateway_ask (server->gateway, &question, on_health, server);
 }
 
 void api_metrics (struct exchange *self)
@@ -127,9 +115,6 @@ void api_metrics (struct exchange *self)
 void api_end (struct server *server)
 {
     api_import_end (server);
-    if (!server->scrape)
-        return;
-    free (server->scrape->text);
-    free (server->scrape);
-    server->scrape = NULL;
+    free (server->scrape.text);
+    server->scrape.text = NULL;
 }

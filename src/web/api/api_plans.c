@@ -18,8 +18,6 @@ static void on_plan (struct exchange *self, const struct station_answer *answer)
     char etag[PLAN_ETAG_SIZE];
     bool frames = false, live = false;
     struct reason reason;
-    if (exchange_failed (self, answer))
-        return;
     query_flag (&self->target, "frames", &frames, &reason); // was checked
     query_flag (&self->target, "live", &live, &reason);
     plan_etag (answer->json, frames, etag);
@@ -47,11 +45,8 @@ void api_plan (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    const struct question question = {.word = "message",
-                                      .args = {self->routed.args[0]},
-                                      .count = 1,
-                                      .repeat = true,
-                                      .large = frames};
+    const struct question question = {
+        .word = "message", .args = {self->routed.args[0]}, .repeat = true, .large = frames};
     exchange_question (self, &question, on_plan);
 }
 
@@ -59,8 +54,7 @@ void api_plan (struct exchange *self)
 
 static void on_next (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, plan_next_document (answer->json));
+    exchange_json (self, 200, plan_next_document (answer->json));
 }
 
 void api_next (struct exchange *self)
@@ -78,10 +72,7 @@ void api_about (struct exchange *self)
 
 void api_result (struct exchange *self)
 {
-    const struct question question = {.word = "result",
-                                      .args = {self->routed.args[0]},
-                                      .count = 1,
-                                      .repeat = true,
-                                      .large = true};
+    const struct question question = {
+        .word = "result", .args = {self->routed.args[0]}, .repeat = true, .large = true};
     exchange_question (self, &question, api_on_answer);
 }

@@ -20,8 +20,7 @@ void api_runs (struct exchange *self)
 
 static void on_forgotten (struct exchange *self, const struct station_answer *answer)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, json_incref ((json_t *)(uintptr_t)answer->json));
+    exchange_json (self, 200, json_incref ((json_t *)(uintptr_t)answer->json));
 }
 
 void api_forget (struct exchange *self)
@@ -35,8 +34,7 @@ void api_forget (struct exchange *self)
         json_object_set (self->json, "station", target);
         json_object_del (self->json, "target");
     }
-    const char *const args[] = {exchange_own_block (self, json_write (self->json))};
-    exchange_ask (self, args, 1, on_forgotten);
+    exchange_ask (self, on_forgotten, exchange_own_block (self, json_write (self->json)), NULL);
 }
 
 // -- one run
@@ -44,8 +42,6 @@ void api_forget (struct exchange *self)
 static void on_run (struct exchange *self, const struct station_answer *answer)
 {
     const char *epoch = request_target_field (&self->target, "epoch");
-    if (exchange_failed (self, answer))
-        return;
     const char *now = json_string_value (json_object_get (answer->json, "epoch"));
     const json_t *run = json_array_get (json_object_get (answer->json, "runs"), 0);
     const char *entry = json_string_value (json_object_get (run, "entry"));
@@ -76,7 +72,6 @@ void api_run (struct exchange *self)
     snprintf (text, sizeof text, "%" PRId64 "-%" PRId64, first, second + 1);
     json_t *filter =
         json_pack ("{s:s, s:b, s:i, s:b}", "after", text, "newest", 1, "limit", 1, "output", 1);
-    const char *const args[] = {exchange_own_block (self, json_write (filter))};
+    exchange_ask (self, on_run, exchange_own_block (self, json_write (filter)), NULL);
     json_decref (filter);
-    exchange_ask (self, args, 1, on_run);
 }

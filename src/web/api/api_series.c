@@ -1,50 +1,36 @@
 // The station's numbers of the last 24 hours, which this program reads each 10 s.
 #include "api.h"
 #include "clock.h"
-#include "memory.h"
 #include "query.h"
 #include "series.h"
 #include "server.h"
 
-struct recorder {
-    struct server *server;
-    struct series *series;
-    struct timer timer;
-};
-
 static void on_stats (void *owner, const struct station_answer *answer)
 {
-    const struct recorder *self = owner;
+    const struct server *server = owner;
     if (answer->error == ZPLAN_OK && json_is_object (answer->json))
-        series_add (self->series, clock_wall_us () / 1000000, answer->json);
+        series_add (server->series, clock_wall_us () / 1000000, answer->json);
 }
 
 static void on_timer (void *owner)
 {
     static const struct question question = {.word = "stats", .deadline_ms = GATEWAY_SOON_MS};
-    struct recorder *self = owner;
-    timer_set (&self->timer, self->server->reactor, SERIES_STEP_S * 1000);
-    gateway_ask (self->server->gateway, &question, on_stats, self);
+    struct server *server = owner;
+    timer_set (&server->series_timer, server->reactor, SERIES_STEP_S * 1000);
+    gateway_ask (server->gateway, &question, on_stats, server);
 }
 
-struct recorder *recorder_new (struct server *server)
+void api_series_start (struct server *server)
 {
-    struct recorder *self = memory_new (sizeof *self);
-    self->server = server;
-    self->series = series_new ();
-    self->timer = (struct timer){.call = on_timer, .owner = self};
-    timer_set (&self->timer, server->reactor, 0);
-    return self;
+    server->series = series_new ();
+    server->series_timer = (struct timer){.call = on_timer, .owner = server};
+    timer_set (&server->series_timer, server->reactor, 0);
 }
 
-void recorder_destroy (struct recorder **self_p)
+void api_series_end (struct server *server)
 {
-    if (*self_p) {
-        timer_end (&(*self_p)->timer);
-        series_destroy (&(*self_p)->series);
-    }
-    free (*self_p);
-    *self_p = NULL;
+    timer_end (&server->series_timer);
+    series_destroy (&server->series);
 }
 
 static void answer_series (struct exchange *self)
@@ -63,8 +49,7 @@ static void answer_series (struct exchange *self)
     if (rc)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
     else
-        exchange_json (self, 200,
-                       series_json (self->server->recorder->series, now_s, from_s, step_s));
+        exchange_json (self, 200, series_json (self->server->series, now_s, from_s, step_s));
 }
 
 void api_series (struct exchange *self)

@@ -5,16 +5,13 @@
 
 static void on_whoami (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     json_t *body = json_pack (
-        "{s:o, s:O?, s:O?, s:O?, s:b, s:b}", "user",
+        "{s:o, s:O?, s:O?, s:O?, s:b, s:b, s:s*}", "user",
         self->user ? json_string (self->user) : json_null (), "key",
         json_object_get (answer->json, "name"), "roles", json_object_get (answer->json, "roles"),
         "targets", json_object_get (answer->json, "stations"), "users", self->server->users != NULL,
-        "readonly", (int)self->server->settings->readonly);
-    if (self->secret[0])
-        json_object_set_new (body, "session", json_string (self->secret));
+        "readonly", (int)self->server->settings->readonly, "session",
+        self->secret[0] ? self->secret : NULL);
     exchange_json (self, 200, body);
 }
 

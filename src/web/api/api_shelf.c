@@ -22,14 +22,11 @@ static json_t *items_with_names (const json_t *objects, const char *inside)
 static void send_named_command (struct exchange *self, const char *word, const char *text,
                                 exchange_fn *fn)
 {
-    const char *const args[] = {word, self->routed.args[0], text};
-    exchange_ask (self, args, text ? 3 : self->routed.args[0] ? 2 : 1, fn);
+    exchange_ask (self, fn, word, self->routed.args[0], text, NULL);
 }
 
 static void on_kinds (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     json_t *items = items_with_names (json_object_get (answer->json, "kinds"), "spec");
     if (self->routed.args[0])
         exchange_json (self, 200, json_incref (json_array_get (items, 0)));
@@ -62,8 +59,6 @@ void api_kind_put (struct exchange *self)
 
 static void on_limits (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     json_t *limits = json_object_get (answer->json, "limits");
     exchange_json (self, 200, json_pack ("{s:o}", "items", items_with_names (limits, NULL)));
 }
@@ -73,26 +68,21 @@ void api_limits (struct exchange *self)
     send_named_command (self, "list", NULL, on_limits);
 }
 
-static void on_done (struct exchange *self, const struct station_answer *answer)
+static void on_limit_put (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
-    if (self->routed.route == &routes[ROUTE_LIMIT_PUT]) {
-        json_object_set_new (self->json, "name", json_string (self->routed.args[0]));
-        exchange_json (self, 200, json_incref (self->json));
-    } else {
-        exchange_empty (self, 204);
-    }
+    (void)answer;
+    json_object_set_new (self->json, "name", json_string (self->routed.args[0]));
+    exchange_json (self, 200, json_incref (self->json));
 }
 
 void api_limit_put (struct exchange *self)
 {
     const char *text = keep_as_text (self, self->json);
     if (text)
-        send_named_command (self, "set", text, on_done);
+        send_named_command (self, "set", text, on_limit_put);
 }
 
 void api_shelf_delete (struct exchange *self)
 {
-    send_named_command (self, "remove", NULL, on_done);
+    send_named_command (self, "remove", NULL, api_on_done);
 }

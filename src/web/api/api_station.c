@@ -27,6 +27,7 @@ void api_ready (struct exchange *self)
 {
     const struct question question = {.deadline_ms = READY_MS};
     self->gateway = self->server->gateway;
+    self->failed = on_ping;
     exchange_question (self, &question, on_ping);
 }
 
@@ -42,8 +43,6 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
     const char *name = self->routed.args[0];
     size_t i;
     const json_t *target;
-    if (exchange_failed (self, answer))
-        return;
     json_t *items = json_array ();
     json_array_foreach (json_object_get (answer->json, "stations"), i, target)
     {
@@ -62,8 +61,7 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
 
 void api_targets (struct exchange *self)
 {
-    static const char *const args[] = {"list"};
-    exchange_ask (self, args, 1, on_targets);
+    exchange_ask (self, on_targets, "list", NULL);
 }
 
 // Whether the settings allow changes of targets, which make the station connect to their endpoints.
@@ -110,24 +108,20 @@ static const char *write_target_text (struct exchange *self)
 void api_target_put (struct exchange *self)
 {
     const char *text = may_change_targets (self) ? write_target_text (self) : NULL;
-    const char *const args[] = {"add", text};
     if (text)
-        exchange_ask (self, args, 2, api_on_done);
+        exchange_ask (self, api_on_done, "add", text, NULL);
 }
 
 void api_target_delete (struct exchange *self)
 {
-    const char *const args[] = {"remove", self->routed.args[0]};
     if (may_change_targets (self))
-        exchange_ask (self, args, 2, api_on_done);
+        exchange_ask (self, api_on_done, "remove", self->routed.args[0], NULL);
 }
 
 // -- numbers
 
 static void on_load (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     const json_t *from = json_object_get (answer->json, "from");
     exchange_json (self, 200,
                    json_pack ("{s:o, s:O*, s:O*, s:O*}", "from",
@@ -145,25 +139,24 @@ void api_load (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    const char *const args[] = {exchange_own_block (self, json_write (fields))};
-    exchange_ask (self, args, json_object_size (fields) ? 1 : 0, on_load);
+    bool filtered = json_object_size (fields) > 0;
+    const char *text = filtered ? exchange_own_block (self, json_write (fields)) : NULL;
     json_decref (fields);
+    exchange_ask (self, on_load, text, NULL);
 }
 
 void api_stats (struct exchange *self)
 {
-    exchange_ask (self, NULL, 0, api_on_answer);
+    exchange_ask (self, api_on_answer, NULL);
 }
 
 static void on_health (struct exchange *self, const struct station_answer *answer)
 {
-    if (exchange_failed (self, answer))
-        return;
     bool healthy = json_is_true (json_object_get (answer->json, "healthy"));
     exchange_json (self, healthy ? 200 : 503, json_names (JSON_ANSWER, answer->json));
 }
 
 void api_health (struct exchange *self)
 {
-    exchange_ask (self, NULL, 0, on_health);
+    exchange_ask (self, on_health, NULL);
 }

@@ -58,7 +58,10 @@ static int read_plan_body (struct exchange *self, struct submission_body *ret)
         exchange_problem (self, 422, "plan_error", "%s", reason.text);
         return -1;
     }
-    return check_submission (self, ret->plan);
+    if (check_submission (self, ret->plan) == 0)
+        return 0;
+    submission_clear (ret);
+    return -1;
 }
 
 // -- the answer
@@ -87,10 +90,11 @@ static void on_existing_plan_read (struct exchange *self, const struct station_a
                       own->words);
 }
 
+// Read the plan; `fn` is called whether or not that succeeds.
 static void request_submitted_plan (struct exchange *self, exchange_fn *fn)
 {
-    const struct question question = {
-        .word = "message", .args = {self->id}, .count = 1, .repeat = true};
+    const struct question question = {.word = "message", .args = {self->id}, .repeat = true};
+    self->failed = fn;
     exchange_question (self, &question, fn);
 }
 
@@ -127,10 +131,9 @@ static bool answer_repeated_key (struct exchange *self)
     return true;
 }
 
-static void on_submitted (struct exchange *self, const struct station_answer *answer)
+static void on_submit_failed (struct exchange *self, const struct station_answer *answer)
 {
     struct submit_call *own = self->own;
-    const char *prefer = exchange_value (self, "Prefer");
     if (answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_FRAME_PLANERROR_ID) {
         memcpy (own->words, answer->reason, sizeof own->words);
         request_submitted_plan (self, on_existing_plan_read);
@@ -143,8 +146,13 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
         exchange_problem (self, 422, "not_find", "%s", answer->reason);
         return;
     }
-    if (exchange_failed (self, answer))
-        return;
+    exchange_fail (self, answer);
+}
+
+static void on_submitted (struct exchange *self, const struct station_answer *answer)
+{
+    struct submit_call *own = self->own;
+    const char *prefer = exchange_value (self, "Prefer");
     if (answer->id[0])
         snprintf (self->id, sizeof self->id, "%s", answer->id);
     own->status = answer->stored == ZPLAN_STORED_NEW ? 201 : 200;
@@ -181,8 +189,10 @@ static void send_submission (struct exchange *self, struct submission_body *read
                                           .count = own->read.count};
     own->use = (struct key_use){.key = key, .body = key ? body_hash (self) : 0};
     const struct question question = {.submission = &own->sent, .repeat = true};
-    if (!answer_repeated_key (self))
-        exchange_question (self, &question, on_submitted);
+    if (answer_repeated_key (self))
+        return;
+    self->failed = on_submit_failed;
+    exchange_question (self, &question, on_submitted);
 }
 
 // -- the resources
@@ -198,10 +208,8 @@ void api_plan_new (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    if (read_plan_body (self, &read)) {
-        submission_clear (&read);
+    if (read_plan_body (self, &read))
         return;
-    }
     if (key && read.id) {
         submission_clear (&read);
         exchange_problem (self, 400, "invalid_field", "id: not together with Idempotency-Key");
@@ -229,10 +237,8 @@ void api_plan_put (struct exchange *self)
         return;
     }
     ident_text (id, self->id);
-    if (read_plan_body (self, &read)) {
-        submission_clear (&read);
+    if (read_plan_body (self, &read))
         return;
-    }
     if (read.id && (!ident_parse (span_text (read.id), &its) || its != id)) {
         submission_clear (&read);
         api_reject_field (self, "id", "that of the path, or none");
@@ -246,8 +252,6 @@ void api_plan_put (struct exchange *self)
 static void on_preview (struct exchange *self, const struct station_answer *answer)
 {
     const json_t *zone = json_object_get (json_object_get (self->json, "spec"), "timezone");
-    if (exchange_failed (self, answer))
-        return;
     json_t *body = plan_next_document (answer->json);
     json_object_set (body, "zone", zone ? (json_t *)(uintptr_t)zone : json_null ());
     exchange_json (self, 200, body);
@@ -266,6 +270,5 @@ void api_preview (struct exchange *self)
     char *plan = exchange_own_block (self, json_dumps (spec, JSON_COMPACT));
     if (check_submission (self, plan))
         return;
-    const char *const args[] = {plan, count};
-    exchange_ask (self, args, 2, on_preview);
+    exchange_ask (self, on_preview, plan, count, NULL);
 }

@@ -80,47 +80,33 @@ static bool audit_append (struct audit *self, json_t *line)
     return written;
 }
 
-// Add the revision of a plan, from its ETag, to the line.
-static void add_revision (json_t *line, const char *name, const char *etag)
+// The revision of a plan in its ETag; NULL: there is none.
+static json_t *revision_of (const char *etag)
 {
     int64_t revision;
-    if (etag && plan_etag_read (etag, &revision) == 0)
-        json_object_set_new (line, name, json_integer (revision));
+    return etag && plan_etag_read (etag, &revision) == 0 ? json_integer (revision) : NULL;
 }
 
-static bool write_request_line (struct audit *self, const struct exchange *exchange,
-                                const char *event)
+bool audit_exchange (struct audit *self, const struct exchange *exchange)
 {
     const struct route *route = exchange->routed.route;
-    json_t *line =
-        json_pack ("{s:o, s:s, s:s*, s:s*, s:s, s:s, s:s, s:s*, s:s*, s:s*}", "at",
-                   json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
-                   exchange->user, "key", users_key_name (exchange->key), "address",
-                   exchange->address, "method", route->method, "route", route->path, "name",
-                   exchange->routed.args[0], "id", exchange->id[0] ? exchange->id : NULL, "step",
-                   json_string_value (json_object_get (exchange->json, "step")));
-    const char *repeated = exchange_value (exchange, "Idempotency-Key");
-    add_revision (line, "revision_before", exchange_value (exchange, "If-Match"));
-    if (repeated)
-        json_object_set_new (line, "idempotency_key",
-                             json_stringn (repeated, strnlen (repeated, KEY_MAX)));
-    if (exchange->status)
-        json_object_set_new (line, "status", json_integer (exchange->status));
+    if (!self)
+        return true;
+    const char *etag = NULL, *repeated = exchange_value (exchange, "Idempotency-Key");
     for (size_t i = 0; exchange->status && i < exchange->header_count; i++)
         if (strcmp (exchange->headers[i].name, "ETag") == 0)
-            add_revision (line, "revision", exchange->headers[i].value);
+            etag = exchange->headers[i].value;
+    json_t *line = json_pack (
+        "{s:o, s:s, s:s*, s:s*, s:s, s:s, s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:o*, s:o*}", "at",
+        json_instant_ms (clock_wall_us () / 1000), "event", exchange->status ? "answered" : "asked",
+        "user", exchange->user, "key", users_key_name (exchange->key), "address", exchange->address,
+        "method", route->method, "route", route->path, "name", exchange->routed.args[0], "id",
+        exchange->id[0] ? exchange->id : NULL, "step",
+        json_string_value (json_object_get (exchange->json, "step")), "revision_before",
+        revision_of (exchange_value (exchange, "If-Match")), "idempotency_key",
+        repeated ? json_stringn (repeated, strnlen (repeated, KEY_MAX)) : NULL, "status",
+        exchange->status ? json_integer (exchange->status) : NULL, "revision", revision_of (etag));
     return audit_append (self, line);
-}
-
-bool audit_before (struct audit *self, const struct exchange *exchange)
-{
-    return !self || write_request_line (self, exchange, "asked");
-}
-
-void audit_after (struct audit *self, const struct exchange *exchange)
-{
-    if (self)
-        write_request_line (self, exchange, "answered");
 }
 
 void audit_wrong_token (struct audit *self, const struct exchange *exchange)

@@ -11,10 +11,9 @@ struct audit;
 struct audit *audit_open (const char *path, struct reason *reason);
 void audit_close (struct audit **self);
 
-// Write the line before a change. False: it cannot be written, so nothing may be changed. Also true
-// if `self` is NULL: there is no audit.
-bool audit_before (struct audit *self, const struct exchange *exchange);
-void audit_after (struct audit *self, const struct exchange *exchange);
+// Write the line before a change or, once the exchange has a status, the one after it. False: it
+// cannot be written, so nothing may be changed. Also true if `self` is NULL: there is no audit.
+bool audit_exchange (struct audit *self, const struct exchange *exchange);
 
 // Record a token that is invalid or has expired.
 void audit_wrong_token (struct audit *self, const struct exchange *exchange);

@@ -10,7 +10,6 @@
 #include "clock.h"
 #include "json.h"
 #include "status_names.h"
-#include "exchange_check.h"
 #include "memory.h"
 #include "problem.h"
 #include "server.h"
@@ -49,7 +48,7 @@ static void add_headers (struct exchange *self, struct MHD_Response *response)
 
 bool exchange_audit (struct exchange *self)
 {
-    self->audited = audit_before (self->server->audit, self);
+    self->audited = audit_exchange (self->server->audit, self);
     if (!self->audited)
         exchange_problem (self, 503, "no_audit", "the audit cannot be written");
     return self->audited;
@@ -77,7 +76,7 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
     self->status = status;
     self->state = EXCHANGE_ANSWERED;
     if (self->audited)
-        audit_after (self->server->audit, self);
+        audit_exchange (self->server->audit, self);
     server_count_request (self->server, self);
     exchange_resume (self);
 }
@@ -124,26 +123,24 @@ void exchange_problem (struct exchange *self, unsigned status, const char *code,
     exchange_bytes (self, status, "application/problem+json", body, strlen (body));
 }
 
-bool exchange_failed (struct exchange *self, const struct station_answer *answer)
+void exchange_fail (struct exchange *self, const struct station_answer *answer)
 {
     char code[JSON_CODE_SIZE], after[16];
     bool unsafe = route_is_unsafe (self->routed.route);
-    if (answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG)
-        return false;
     if (answer->error == ZPLAN_ERROR_AGAIN || answer->error == ZPLAN_ERROR_CLOSED) {
         exchange_header (self, "Retry-After", "1");
         exchange_problem (self, 503, "busy", "zplan-web has too many requests in progress");
-        return true;
+        return;
     }
     if (answer->error != ZPLAN_OK && unsafe) {
         exchange_problem (self, 504, "no_answer",
                           "the station did not answer: it is unknown whether it was done");
-        return true;
+        return;
     }
     if (answer->error != ZPLAN_OK) {
         exchange_header (self, "Retry-After", "1");
         exchange_problem (self, 503, "no_answer", "the station did not answer");
-        return true;
+        return;
     }
     int after_s = 1;
     bool removes = strcmp (self->routed.route->method, "DELETE") == 0;
@@ -156,7 +153,6 @@ bool exchange_failed (struct exchange *self, const struct station_answer *answer
         exchange_header (self, "Retry-After", after);
     exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s",
                       answer->reason);
-    return true;
 }
 
 // -- the station
@@ -171,7 +167,12 @@ void *exchange_own_block (struct exchange *self, void *block)
 static void on_answer (void *owner, const struct station_answer *answer)
 {
     struct exchange *self = owner;
-    self->fn (self, answer);
+    exchange_fn *failed = self->failed ? self->failed : exchange_fail;
+    self->failed = NULL; // `fn` may ask a further question
+    if (answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG)
+        self->fn (self, answer);
+    else
+        failed (self, answer);
 }
 
 void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn)
@@ -185,13 +186,29 @@ void exchange_question (struct exchange *self, const struct question *question, 
     gateway_ask (self->gateway, &asked, on_answer, self);
 }
 
-void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn)
+void exchange_ask (struct exchange *self, exchange_fn *fn, ...)
 {
     const struct route *route = self->routed.route;
-    struct question question = {.word = route->command, .count = count, .repeat = route->repeat};
-    for (size_t i = 0; i < count && i < GATEWAY_ARGS_MAX; i++)
-        question.args[i] = args[i];
+    struct question question = {.word = route->command, .repeat = route->repeat};
+    const char *arg;
+    va_list args;
+    va_start (args, fn);
+    for (size_t i = 0; i < GATEWAY_ARGS_MAX && (arg = va_arg (args, const char *)); i++)
+        question.args[i] = arg;
+    va_end (args);
     exchange_question (self, &question, fn);
+}
+
+bool exchange_observes (const json_t *answer)
+{
+    size_t i;
+    const json_t *role;
+    json_array_foreach (json_object_get (answer, "roles"), i, role)
+    {
+        if (strcmp (json_string_value (role), "observe") == 0)
+            return true;
+    }
+    return false;
 }
 
 const char *exchange_value (const struct exchange *self, const char *name)

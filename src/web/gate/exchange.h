@@ -48,10 +48,12 @@ struct exchange {
         char *value;                 // owned
     } headers[EXCHANGE_HEADERS_MAX]; // headers of the answer
     size_t header_count;
-    exchange_fn *fn;               // called with the answer to the question
+    exchange_fn *fn;     // called with the answer to the question, if it succeeded
+    exchange_fn *failed; // set before a question: called if it failed; NULL: exchange_fail
     void *kept[EXCHANGE_KEPT_MAX]; // blocks of its resource, freed with free () at the end
     size_t kept_count;
-    void *own; // state of the resource, which `clear` releases
+    void (*then) (struct exchange *self); // the resource, while it is asked who may see it
+    void *own;                            // state of the resource, which `clear` releases
     void (*clear) (struct exchange *self);
     char id[17];    // id of the plan that is submitted; empty: none
     json_t *errors; // `errors` of the problem that is answered; NULL: at most one error
@@ -78,9 +80,8 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
 void exchange_problem (struct exchange *self, unsigned status, const char *code, const char *format,
                        ...) __attribute__ ((format (printf, 4, 5)));
 
-// Answer an error if the station rejected the command or did not answer. True: the exchange is
-// answered. False: the command succeeded, and nothing was answered.
-bool exchange_failed (struct exchange *self, const struct station_answer *answer);
+// Answer the error of a command that the station rejected or did not answer.
+void exchange_fail (struct exchange *self, const struct station_answer *answer);
 
 // ---- before the answer
 
@@ -93,12 +94,15 @@ const char *exchange_value (const struct exchange *self, const char *name);
 // Keep a block until the exchange ends, then free it. Returns the block.
 void *exchange_own_block (struct exchange *self, void *block);
 
-// Send the route's command to the station; the strings in `args` must stay valid. `fn` is called
-// with the answer.
-void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn);
+// Send the route's command to the station, with the arguments up to the first NULL; these strings
+// must stay valid. `fn` is called with the answer if the command succeeded, else `self->failed`.
+void exchange_ask (struct exchange *self, exchange_fn *fn, ...) __attribute__ ((sentinel));
 
 // As exchange_ask, for any question.
 void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn);
+
+// Whether the role observe is among the roles in an answer to whoami.
+bool exchange_observes (const json_t *answer);
 
 // ---- while there is nothing to send
 
@@ -115,3 +119,10 @@ void exchange_destroy (struct exchange **self);
 // Handle one call of the library's handler. 0, or -1: close the connection.
 int exchange_handle (struct exchange *self, const char *method, const char *version,
                      const char *data, size_t *size);
+
+// ---- exchange_check.c
+
+// Check method, target, user and the headers of the body before it is read. True: the request was
+// answered, mostly with a rejection. False: its route, if it has one, its user and the limit of its
+// body are set.
+bool exchange_check_header (struct exchange *self, const char *method, const char *version);

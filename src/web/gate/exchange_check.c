@@ -1,4 +1,4 @@
-#include "exchange_check.h"
+#include "exchange.h"
 
 #include <microhttpd.h>
 
@@ -76,18 +76,14 @@ static bool check_target (struct exchange *self, const struct guard_head *head)
     return false;
 }
 
-static bool is_below_v1 (const struct exchange *self)
-{
-    return self->target.segment_count && strcmp (self->target.segments[0], "v1") == 0;
-}
-
 // Reject pages of other origins, requests without a valid user, and changes if readonly is set.
 // True: answered.
 static bool check_permission (struct exchange *self, const struct guard_head *head)
 {
     const struct route *route = self->routed.route;
     bool unsafe = route && route_is_unsafe (route);
-    if ((unsafe || is_below_v1 (self)) && guard_is_foreign (head, unsafe, self->scheme))
+    bool below_v1 = self->target.segment_count && strcmp (self->target.segments[0], "v1") == 0;
+    if ((unsafe || below_v1) && guard_is_foreign (head, unsafe, self->scheme))
         return reject_and_close (self, 403, "foreign_origin",
                                  "a page of another origin may not ask this");
     if (users_authenticate (self))

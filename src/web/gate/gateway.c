@@ -214,6 +214,11 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     json_decref (json);
 }
 
+static struct zplan_frame text_frame (uint8_t type, const char *text)
+{
+    return (struct zplan_frame){type, text, strlen (text)};
+}
+
 // Send a command or PING; the name of the user, if any, is sent in a frame. Returns an enum
 // zplan_error.
 static int send_command (struct gateway *self, struct pending_question *ask)
@@ -223,16 +228,11 @@ static int send_command (struct gateway *self, struct pending_question *ask)
     size_t count = 0;
     if (!question->word)
         return zplan_client_send (self->client, ZERO_BYTE_COMMAND_PING, NULL, 0, on_reply, ask);
-    if (!question->user)
-        return zplan_client_send_word (self->client, question->word, question->args,
-                                       question->count, on_reply, ask);
-    frames[count++] =
-        (struct zplan_frame){ZERO_FRAME_COMMAND, question->word, strlen (question->word)};
-    for (size_t i = 0; i < question->count; i++)
-        frames[count++] =
-            (struct zplan_frame){ZERO_FRAME_ARG, question->args[i], strlen (question->args[i])};
-    frames[count++] =
-        (struct zplan_frame){ZERO_FRAME_REQUESTER, question->user, strlen (question->user)};
+    frames[count++] = text_frame (ZERO_FRAME_COMMAND, question->word);
+    for (const char *const *arg = question->args; *arg; arg++)
+        frames[count++] = text_frame (ZERO_FRAME_ARG, *arg);
+    if (question->user)
+        frames[count++] = text_frame (ZERO_FRAME_REQUESTER, question->user);
     return zplan_client_send (self->client, ZERO_BYTE_COMMAND_NONE, frames, count, on_reply, ask);
 }
 

@@ -28,9 +28,8 @@ struct station_answer {
 typedef void gateway_fn (void *owner, const struct station_answer *answer);
 
 struct question {
-    const char *word; // NULL: PING, or the submission if there is one
-    const char *args[GATEWAY_ARGS_MAX];
-    size_t count;
+    const char *word;                       // NULL: PING, or the submission if there is one
+    const char *args[GATEWAY_ARGS_MAX + 1]; // NULL after the last one
     const struct zplan_submission *submission;
     const char *user;    // on whose behalf; NULL = none
     bool repeat;         // true: handling it twice does no harm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "exchange.h"
+#include "table.h"
 #include "web_listener.h"
 #include "web_settings.h"
 
@@ -16,12 +17,12 @@ struct http_connection {
     struct server *server;
     int fd;
     struct timer deadline;
-    char address[48];                      // the peer's; "unix" for a socket in the file system
-    struct http_connection *next, **place; // in its hash bucket
-    struct exchange *exchange;             // the exchange in progress; NULL = none
+    char address[48];          // the peer's; "unix" for a socket in the file system
+    struct table_node node;    // in `connections`
+    struct exchange *exchange; // the exchange in progress; NULL = none
 };
 
-enum { PEER_BUCKETS = 256, ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
+enum { ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
 
 // The counts of a route; the last row is for requests without one.
 struct route_count {
@@ -30,6 +31,16 @@ struct route_count {
         uint64_t count;
     } codes[ROUTE_CODES_MAX]; // the last one counts all further codes
     int64_t sum_us;
+};
+
+// The metrics, which are written once for all requests that wait for them.
+struct scrape {
+    char *text; // NULL: none yet
+    size_t size;
+    int64_t made_us;
+    bool asking;
+    json_t *health;
+    struct exchange *waiting;
 };
 
 struct server {
@@ -46,18 +57,18 @@ struct server {
     struct web_listener listener;
     struct source source, accepts; // source: the library's epoll; accepts: the listener
     struct timer timer, pause;     // pause: until accepting is retried
-    struct http_connection *buckets[PEER_BUCKETS];
+    struct table connections;      // by address
     struct task task;
     unsigned idle_turns;   // turns of the library since the last event
     bool ending;           // no more questions are sent to the station
     bool importing;        // an import is in progress: only one at a time
     struct import *import; // the import being processed; NULL: none
-    size_t peers;
     struct route_count counts[ROUTE_ROWS];
-    struct scrape *scrape;
-    struct recorder *recorder;
-    struct bulk_job *bulk;   // the last job
-    struct key_memory *keys; // NULL: no Idempotency-Key was used
+    struct scrape scrape;
+    struct series *series;     // the station's numbers of the last 24 hours
+    struct timer series_timer; // when they are read next
+    struct bulk_job *bulk;     // the last job
+    struct key_memory *keys;   // NULL: no Idempotency-Key was used
 };
 
 // Bind and listen. The settings are borrowed, the gateway is owned from then on. NULL with a

@@ -345,9 +345,7 @@ static bool set_exchange_user (struct exchange *self, struct user *user)
                              "the key of this user cannot be used: see the log");
     }
     user->exchanges++;
-    self->key = key;
-    if (key)
-        key->exchanges++;
+    self->key = users_key_hold (key);
     self->gateway = key ? key->gateway : users->own;
     snprintf (self->name, sizeof self->name, "%s", user->file.name);
     self->user = self->name;
@@ -431,8 +429,7 @@ void users_leave (struct exchange *self)
     struct user *user = find_user (users, self->user);
     if (user && user->exchanges)
         user->exchanges--;
-    if (self->key)
-        self->key->exchanges--;
+    users_key_release (self->key);
 }
 
 // -- sessions

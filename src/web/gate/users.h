@@ -38,7 +38,7 @@ bool users_is_valid (struct users *self, const uint8_t sum[32], const struct key
 // The file name of the key; NULL if `key` is NULL.
 const char *users_key_name (const struct key *key);
 
-// Keep the connection of a key for a bulk job; NULL is allowed. Returns the key.
+// Keep the connection of a key, as for a bulk job; NULL is allowed. Returns the key.
 struct key *users_key_hold (struct key *key);
 void users_key_release (struct key *key);
 

@@ -1,9 +1,9 @@
 #include "cursor.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base64.h"
 #include "sha1.h"
 
 // A hash of the filter without the fields that differ from page to page.
@@ -16,8 +16,7 @@ static void filter_hash (const json_t *filter, char out[17])
     char *text = json_dumps (copy, JSON_COMPACT | JSON_SORT_KEYS);
     const struct span part = span_text (text ? text : "");
     sha1_sum (&part, 1, sum);
-    for (int i = 0; i < 8; i++)
-        snprintf (out + 2 * i, 3, "%02x", sum[i]);
+    sodium_bin2hex (out, 17, sum, 8);
     free (text);
     json_decref (copy);
 }
@@ -28,28 +27,22 @@ const char *cursor_write (char order, const char *position, const json_t *filter
     char text[CURSOR_POSITION_SIZE + 24], sum[17];
     filter_hash (filter, sum);
     snprintf (text, sizeof text, "%c%s%.127s", order, sum, position);
-    base64_encode (span_text (text), out);
-    for (char *at = out; *at; at++)
-        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
-    out[strcspn (out, "=")] = '\0';
-    return out;
+    return sodium_bin2base64 (out, CURSOR_SIZE, (const uint8_t *)text, strlen (text),
+                              sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
 int cursor_read (const char *text, char order, const json_t *filter,
                  char ret_position[CURSOR_POSITION_SIZE], struct reason *reason)
 {
-    char copy[CURSOR_SIZE + 4], sum[17];
+    char sum[17];
     uint8_t bytes[CURSOR_SIZE];
     size_t size = strlen (text), got = 0;
-    if (size >= CURSOR_SIZE || size < 24)
-        return reason_set (reason, "after: want the next of the previous page");
-    for (size_t i = 0; i <= size; i++)
-        copy[i] = text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i];
-    while (size % 4)
-        copy[size++] = '=';
     filter_hash (filter, sum);
-    if (!base64_decode (span_of (copy, size), bytes, &got) || got < 18 ||
-        got - 17 >= CURSOR_POSITION_SIZE || bytes[0] != (uint8_t)order || memchr (bytes, '\0', got))
+    if (size >= CURSOR_SIZE ||
+        sodium_base642bin (bytes, sizeof bytes, text, size, NULL, &got, NULL,
+                           sodium_base64_VARIANT_URLSAFE_NO_PADDING) ||
+        got < 18 || got - 17 >= CURSOR_POSITION_SIZE || bytes[0] != (uint8_t)order ||
+        memchr (bytes, '\0', got))
         return reason_set (reason, "after: want the next of the previous page");
     if (memcmp (bytes + 1, sum, 16) != 0)
         return reason_set (reason, "after: is of a list with another filter");

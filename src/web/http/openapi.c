@@ -8,11 +8,8 @@
 static json_t *parameter_json (const char *name, size_t size, const char *in)
 {
     bool path = strcmp (in, "path") == 0;
-    json_t *made = json_pack ("{s:s%, s:s, s:{s:s}}", "name", name, size, "in", in, "schema",
-                              "type", "string");
-    if (path)
-        json_object_set_new (made, "required", json_true ());
-    return made;
+    return json_pack ("{s:s%, s:s, s:{s:s}, s:o*}", "name", name, size, "in", in, "schema", "type",
+                      "string", "required", path ? json_true () : NULL);
 }
 
 static json_t *parameters_json (const struct route *route)
@@ -83,18 +80,13 @@ static const char *to_lower (const char *text, char out[32])
 static json_t *operation_json (const struct route *route)
 {
     char name[32];
-    json_t *made = json_pack ("{s:s, s:s, s:o, s:o}", "operationId", to_lower (route->name, name),
-                              "summary", route->summary, "parameters", parameters_json (route),
-                              "responses", responses_json (route));
-    if (route->body != BODY_NONE)
-        json_object_set_new (made, "requestBody", request_body_json (route));
-    if (route->role[0])
-        json_object_set_new (made, "x-role", json_string (route->role));
-    if (!route->role[0])
-        json_object_set_new (made, "security", json_array ());
-    if (route->command[0])
-        json_object_set_new (made, "x-command", json_string (route->command));
-    return made;
+    return json_pack ("{s:s, s:s, s:o, s:o, s:o*, s:s*, s:o*, s:s*}", "operationId",
+                      to_lower (route->name, name), "summary", route->summary, "parameters",
+                      parameters_json (route), "responses", responses_json (route), "requestBody",
+                      route->body == BODY_NONE ? NULL : request_body_json (route), "x-role",
+                      route->role[0] ? route->role : NULL, "security",
+                      route->role[0] ? NULL : json_array (), "x-command",
+                      route->command[0] ? route->command : NULL);
 }
 
 static json_t *components_json (void)

@@ -32,7 +32,7 @@ static const struct {
     {507, "Insufficient Storage"},
 };
 
-const char *problem_title (int status)
+static const char *problem_title (int status)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].status == status)

@@ -17,9 +17,6 @@ json_t *problem_errors (const json_t *errors);
 // Make the `errors` of a problem for one field at the top of a body. A new object.
 json_t *problem_field (const char *name, const char *detail);
 
-// The text of an HTTP status.
-const char *problem_title (int status);
-
 // The HTTP status of a rejection by the station. `unsafe`: the method changes something.
 int problem_status (uint8_t station_status, bool unsafe);
 

@@ -54,11 +54,6 @@ static struct span split_at (struct span *rest, char at)
     return part;
 }
 
-static int reject_target (struct reason *reason, const char *text)
-{
-    return reason_set (reason, "%s", text);
-}
-
 static int read_segments (struct span path, struct request_target *ret, char **at,
                           struct reason *reason)
 {
@@ -68,16 +63,16 @@ static int read_segments (struct span path, struct request_target *ret, char **a
         struct span raw = split_at (&rest, '/');
         char *text = *at;
         if (ret->segment_count == TARGET_SEGMENTS_MAX)
-            return reject_target (reason, "path: too many segments");
+            return reason_set (reason, "path: too many segments");
         *at = raw.size ? decode_percent (raw, false, text) : NULL;
         if (!*at)
-            return reject_target (reason,
-                                  "path: want UTF-8 text, segments that are not empty, and %HH");
+            return reason_set (reason,
+                               "path: want UTF-8 text, segments that are not empty, and %%HH");
         if (strpbrk (text, "/\\") || strcmp (text, ".") == 0 || strcmp (text, "..") == 0)
-            return reject_target (reason, "path: want no slash, backslash, . or .. in a segment");
+            return reason_set (reason, "path: want no slash, backslash, . or .. in a segment");
         ret->segments[ret->segment_count++] = text;
         if (!last && !rest.size)
-            return reject_target (reason, "path: want no slash at its end");
+            return reason_set (reason, "path: want no slash at its end");
     }
     return 0;
 }
@@ -92,11 +87,11 @@ static int read_query_fields (struct span rest, struct request_target *ret, char
         if (name.size == 0 && value.size == 0)
             continue;
         if (ret->field_count == TARGET_FIELDS_MAX)
-            return reject_target (reason, "query: want at most 32 fields");
+            return reason_set (reason, "query: want at most 32 fields");
         field.value = *at = decode_percent (name, true, *at);
         *at = *at ? decode_percent (value, true, *at) : NULL;
         if (!*at)
-            return reject_target (reason, "query: want UTF-8 text and %HH");
+            return reason_set (reason, "query: want UTF-8 text and %%HH");
         if (request_target_field (ret, field.name))
             return reason_set (reason, "query: %s is given twice", quoted (span_text (field.name)));
         ret->fields[ret->field_count++] = field;
@@ -126,12 +121,11 @@ int request_target_read (struct span raw, struct request_target *ret, struct rea
     struct request_target self = {0};
     if (raw.size > TARGET_SIZE_MAX ||
         (raw.size && (memchr (raw.data, '#', raw.size) || memchr (raw.data, ' ', raw.size))))
-        return reject_target (reason,
-                              "target: want at most 8192 bytes, without blanks or a fragment");
+        return reason_set (reason, "target: want at most 8192 bytes, without blanks or a fragment");
     struct span query = strip_authority (raw, &self.authority);
     struct span path = split_at (&query, '?');
     if (path.size == 0 || path.data[0] != '/')
-        return reject_target (reason, "target: want a path");
+        return reason_set (reason, "target: want a path");
     // Decoding makes no part longer, and there is space for a NUL after each.
     char *at = self.text = memory_new (raw.size + 2 * TARGET_FIELDS_MAX + 2);
     if (read_segments (path, &self, &at, reason) || read_query_fields (query, &self, &at, reason)) {

@@ -15,11 +15,6 @@ enum { FRAMES_MAX = 28, COUNT_OF_TYPES = 256 };
 
 static const char fields[] = "target title command args frames spec hold id";
 
-static int reject_submission (struct reason *reason, const char *text)
-{
-    return reason_set (reason, "%s", text);
-}
-
 static int check_field_names (const json_t *object, const char *known, struct reason *reason)
 {
     const char *name;
@@ -40,7 +35,7 @@ static int add_frame (struct submission_body *self, uint8_t type, struct span by
                       struct reason *reason)
 {
     if (self->count == FRAMES_MAX)
-        return reject_submission (reason, "frames: want at most 28");
+        return reason_set (reason, "frames: want at most 28");
     self->frames[self->count++] = (struct zplan_frame){type, bytes.data, bytes.size};
     return 0;
 }
@@ -73,10 +68,10 @@ static int read_extra_frames (struct submission_body *self, const json_t *frames
         uint8_t type = frame_type_of_name (json_string_value (json_object_get (frame, "type")));
         struct span bytes = json_text_span (text);
         if (!type || !json_is_string (text) == !json_is_string (b64))
-            return reject_submission (reason, "frames: want {type, text} or {type, b64}");
+            return reason_set (reason, "frames: want {type, text} or {type, b64}");
         if (b64) {
             if (!base64_decode (json_text_span (b64), at, &size))
-                return reject_submission (reason, "frames: b64: want base64 with padding");
+                return reason_set (reason, "frames: b64: want base64 with padding");
             bytes = span_of (at, size);
             at += size;
         }
@@ -93,13 +88,13 @@ static int read_command_and_args (struct submission_body *self, struct reason *r
     const json_t *args = json_object_get (self->object, "args"), *arg;
     size_t i;
     if ((command && !json_is_string (command)) || (args && !json_is_array (args)))
-        return reject_submission (reason, "want command as a string, args as an array of strings");
+        return reason_set (reason, "want command as a string, args as an array of strings");
     if (command && add_frame (self, ZERO_FRAME_COMMAND, json_text_span (command), reason))
         return -1;
     json_array_foreach (args, i, arg)
     {
         if (!json_is_string (arg))
-            return reject_submission (reason, "args: want strings");
+            return reason_set (reason, "args: want strings");
         if (add_frame (self, ZERO_FRAME_ARG, json_text_span (arg), reason))
             return -1;
     }
@@ -112,9 +107,9 @@ static int build_plan_frame (struct submission_body *self, struct reason *reason
     json_t *title = json_object_get (self->object, "title");
     json_t *hold = json_object_get (self->object, "hold");
     if (!json_is_object (spec))
-        return reject_submission (reason, "spec: want an object");
+        return reason_set (reason, "spec: want an object");
     if (json_object_get (spec, "description") || (title && !json_is_string (title)))
-        return reject_submission (reason, "title: want a string, outside spec");
+        return reason_set (reason, "title: want a string, outside spec");
     json_t *plan = json_copy (spec);
     if (title)
         json_object_set (plan, "description", title);
@@ -132,7 +127,7 @@ static int read_plan_id (struct submission_body *self, struct reason *reason)
     if (!id)
         return 0;
     if (!json_is_string (id) || !ident_parse (json_text_span (id), &number))
-        return reject_submission (reason, "id: want 1..7fffffffffffffff in hex, as a string");
+        return reason_set (reason, "id: want 1..7fffffffffffffff in hex, as a string");
     self->id = json_string_value (id);
     return 0;
 }
@@ -148,9 +143,9 @@ int submission_read (json_t *object, struct submission_body *ret, struct reason 
     self.bytes = memory_new (room);
     int rc = check_field_names (object, fields, reason);
     if (rc == 0 && !self.target)
-        rc = reject_submission (reason, "target: want the name of a target");
+        rc = reason_set (reason, "target: want the name of a target");
     if (rc == 0 && frames && !json_is_array (frames))
-        rc = reject_submission (reason, "frames: want an array");
+        rc = reason_set (reason, "frames: want an array");
     if (rc || read_plan_id (&self, reason) || build_plan_frame (&self, reason) ||
         read_command_and_args (&self, reason) || read_extra_frames (&self, frames, &room, reason)) {
         submission_clear (&self);
@@ -176,7 +171,7 @@ json_t *submission_changes (const json_t *patch, struct reason *reason)
         return NULL;
     if ((spec && !json_is_object (spec)) || json_object_get (spec, "revision") ||
         json_object_get (spec, "messages") || json_object_get (spec, "description")) {
-        reject_submission (reason, "spec: want an object with fields of a plan");
+        reason_set (reason, "spec: want an object with fields of a plan");
         return NULL;
     }
     json_t *changes = spec ? json_copy ((json_t *)(uintptr_t)spec) : json_object ();

@@ -16,12 +16,10 @@
 
 #include "follower.h"
 #include "clock.h"
-#include "curve.h"
 #include "ident.h"
 #include "memory.h"
 #include "server.h"
 #include "settings.h"
-#include "stream.h"
 #include "users.h"
 
 enum {
@@ -34,34 +32,7 @@ enum {
     PROGRESS_MS = 30000
 };
 
-struct follower {
-    struct follower *next;
-    struct exchange *exchange; // NULL: the stream has ended, and a question is still in flight
-    struct stream *stream;
-    unsigned wants;
-    char stations[CURVE_STATIONS_SIZE]; // targets that the key is limited to; "" = all
-    char target[RING_TARGET_SIZE], title[65];
-    uint64_t plan;
-    bool greeted, down_sent, ending,
-        asking;  // down_sent: the client was notified that the station is away
-    bool left;   // the client has closed the connection
-    bool has_id; // the request named the event to begin after
-    char epoch[RING_EPOCH_SIZE];
-    int64_t seq;                 // seq of the last run that was sent
-    int64_t place;               // position in the ring of the next event
-    char after[RING_ENTRY_SIZE]; // while it is behind: cursor of the next history page
-    char filter[STREAM_PAGE_SIZE];
-    char *pending; // output to be sent
-    size_t size, sent;
-    int64_t comment_us, permissions_us;
-};
-
 static size_t history_requests; // history requests in flight, for all streams that are behind
-
-struct follower **follower_next (struct follower *self)
-{
-    return &self->next;
-}
 
 // -- output
 
@@ -79,6 +50,13 @@ static void append_event (struct follower *self, const char *name, json_t *data)
     follower_append (self, text, size);
     free (text);
     json_decref (data);
+}
+
+static void append_gap (struct follower *self)
+{
+    const struct ring *ring = &self->stream->ring;
+    append_event (self, "gap",
+                  json_pack ("{s:s, s:I}", "epoch", ring->epoch, "last", (json_int_t)ring->last));
 }
 
 static bool follower_sees (const struct follower *self, const struct ring_event *event)
@@ -100,7 +78,7 @@ static bool follower_sees (const struct follower *self, const struct ring_event 
 
 static void send_greeting (struct follower *self)
 {
-    const struct ring *ring = stream_ring (self->stream);
+    const struct ring *ring = &self->stream->ring;
     self->greeted = true;
     follower_append (self, "retry: 2000\n", 12);
     append_event (self, "hello",
@@ -108,9 +86,7 @@ static void send_greeting (struct follower *self)
                              (json_int_t)ring->last, "station", stream_state (self->stream)));
     bool other = self->has_id && (strcmp (self->epoch, ring->epoch) != 0 || self->seq > ring->last);
     if (other)
-        append_event (
-            self, "gap",
-            json_pack ("{s:s, s:I}", "epoch", ring->epoch, "last", (json_int_t)ring->last));
+        append_gap (self);
     snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
     self->place = ring->end;
     if (!self->has_id || other) {
@@ -144,12 +120,10 @@ static void on_missed_runs (void *owner, const struct station_answer *answer)
     const char *epoch = json_string_value (json_object_get (answer->json, "epoch"));
     if (!epoch || answer->status >= ZERO_STATUS_ERROR_FLAG)
         return; // retried at the next tick
-    const struct ring *ring = stream_ring (self->stream);
+    const struct ring *ring = &self->stream->ring;
     if (strcmp (epoch, self->epoch) != 0 ||
         json_is_true (json_object_get (answer->json, "missed"))) {
-        append_event (
-            self, "gap",
-            json_pack ("{s:s, s:I}", "epoch", ring->epoch, "last", (json_int_t)ring->last));
+        append_gap (self);
         snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
         self->seq = ring->last;
     }
@@ -169,7 +143,7 @@ static void on_missed_runs (void *owner, const struct station_answer *answer)
     if (!next && self->seq < ring->base)
         self->seq = ring->base;
     snprintf (self->after, sizeof self->after, "%s", next && self->seq < ring->base ? next : "");
-    follower_wake (self);
+    exchange_resume (self->exchange);
 }
 
 static void request_missed_runs (struct follower *self)
@@ -179,8 +153,7 @@ static void request_missed_runs (struct follower *self)
     self->asking = true;
     history_requests++;
     stream_write_filter (self->filter, self->seq, self->epoch, self->after, PAGE);
-    const struct question question = {
-        .word = "history", .args = {self->filter}, .count = 1, .repeat = true};
+    const struct question question = {.word = "history", .args = {self->filter}, .repeat = true};
     gateway_ask (self->exchange->server->gateway, &question, on_missed_runs, self);
 }
 
@@ -189,9 +162,9 @@ static void request_missed_runs (struct follower *self)
 // Append events of the ring to the pending output, up to about a block.
 static void append_pending_events (struct follower *self)
 {
-    const struct ring *ring = stream_ring (self->stream);
+    const struct ring *ring = &self->stream->ring;
     const struct ring_event *event;
-    if (!self->greeted && stream_is_known (self->stream))
+    if (!self->greeted && self->stream->known)
         send_greeting (self);
     if (!self->greeted) {
         if (!self->down_sent && strcmp (stream_state (self->stream), "down") == 0)
@@ -253,38 +226,22 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
     return 0;
 }
 
-void follower_wake (struct follower *self)
-{
-    exchange_resume (self->exchange);
-}
-
-void follower_end (struct follower *self)
-{
-    self->ending = true;
-    follower_wake (self);
-}
-
 // -- permissions of the user
 
 // Set which targets the user may see, from the answer to whoami. True: the role observe is among
 // the roles. False: the user may see nothing.
 static bool set_permissions (struct follower *self, const json_t *answer)
 {
-    const json_t *role;
-    size_t i;
-    bool observes = false;
     const char *stations = json_string_value (json_object_get (answer, "stations"));
-    json_array_foreach (json_object_get (answer, "roles"), i, role) observes =
-        observes || strcmp (json_string_value (role), "observe") == 0;
     snprintf (self->stations, sizeof self->stations, "%s", stations ? stations : "");
-    return observes;
+    return exchange_observes (answer);
 }
 
 static void send_bye (struct follower *self)
 {
     self->ending = true;
     append_event (self, "bye", json_object ());
-    follower_wake (self);
+    exchange_resume (self->exchange);
 }
 
 static void on_permissions (void *owner, const struct station_answer *answer)
@@ -298,7 +255,7 @@ static void on_permissions (void *owner, const struct station_answer *answer)
     bool denied = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_DENY_ID;
     if (!self->ending && (denied || (answer->json && !set_permissions (self, answer->json))))
         send_bye (self);
-    follower_wake (self);
+    exchange_resume (self->exchange);
 }
 
 void follower_tick (struct follower *self)
@@ -317,8 +274,8 @@ void follower_tick (struct follower *self)
     }
     self->left = peer_has_left (self->exchange->peer);
     if (self->left || now_us - self->comment_us >= COMMENT_US ||
-        (self->greeted && self->seq < stream_ring (self->stream)->base))
-        follower_wake (self);
+        (self->greeted && self->seq < self->stream->ring.base))
+        exchange_resume (self->exchange);
 }
 
 // -- start and end
@@ -326,7 +283,7 @@ void follower_tick (struct follower *self)
 static void on_clear (struct exchange *exchange)
 {
     struct follower *self = exchange->own;
-    stream_leave (self->stream, self, self->wants);
+    stream_leave (self->stream, self);
     self->exchange = NULL;
     if (!self->asking)
         follower_free (self);
@@ -335,7 +292,7 @@ static void on_clear (struct exchange *exchange)
 static void begin_stream (struct exchange *exchange)
 {
     struct follower *self = exchange->own;
-    stream_join (self->stream, self, self->wants);
+    stream_join (self->stream, self);
     exchange_header (exchange, "Content-Type", "text/event-stream");
     exchange_header (exchange, "X-Accel-Buffering", "no");
     self->comment_us = self->permissions_us = clock_mono_us ();
@@ -347,8 +304,6 @@ static void begin_stream (struct exchange *exchange)
 static void on_whoami (struct exchange *exchange, const struct station_answer *answer)
 {
     struct follower *self = exchange->own;
-    if (exchange_failed (exchange, answer))
-        return;
     if (set_permissions (self, answer->json))
         begin_stream (exchange);
     else
@@ -393,13 +348,16 @@ static int read_stream_query (struct follower *self, const struct request_target
     return 0;
 }
 
-// Whether the stream `one` has the same user as the exchange `of` or, without users, the same
-// address.
-static bool has_same_owner (const struct follower *one, const void *of)
+// The number of streams of the same user as this exchange or, without users, of the same address.
+static size_t count_streams_of_owner (const struct stream *self, const struct exchange *of)
 {
-    const struct exchange *other = of, *own = one->exchange;
-    return other->user ? own->user && strcmp (own->user, other->user) == 0
-                       : strcmp (own->address, other->address) == 0;
+    size_t count = 0;
+    for (const struct follower *at = self->first; at; at = at->next) {
+        const struct exchange *own = at->exchange;
+        count += of->user ? own->user && strcmp (own->user, of->user) == 0
+                          : strcmp (own->address, of->address) == 0;
+    }
+    return count;
 }
 
 void api_stream (struct exchange *exchange)
@@ -418,7 +376,7 @@ void api_stream (struct exchange *exchange)
         read_last_event_id (self, id);
     if (read_stream_query (self, &exchange->target, &reason))
         exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
-    else if (stream_count (self->stream, has_same_owner, exchange) >= OWNER_STREAMS_MAX)
+    else if (count_streams_of_owner (self->stream, exchange) >= OWNER_STREAMS_MAX)
         exchange_problem (exchange, 429, "too_many", "want at most 16 streams");
     else if (exchange->user)
         exchange_question (exchange, &question, on_whoami);

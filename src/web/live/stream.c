@@ -1,4 +1,4 @@
-#include "stream.h"
+#include "follower.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,29 +25,7 @@ enum {
     SELECTION_DELAY_US = 1000000, // after this the selection has usually reached the station
     TICK_MS = 1000,
     EVENTS_A_TURN = 64,
-    PAGE = 500,
-    KINDS = RING_STATION + 1
-};
-
-struct stream {
-    struct server *server;
-    struct zplan_events *events; // connected from the start, so that a selection takes effect soon
-    struct source source;
-    struct timer read_timer, tick;
-    struct ring ring;
-    bool known, reading, again, asking_stats, stopped, down;
-    int64_t read_us; // when the history was read last
-    // Cursor of the next page of the history; "" = after the last broadcast. Sequence numbers are
-    // not used, since a whole page may have none.
-    char after[RING_ENTRY_SIZE];
-    char filter[STREAM_PAGE_SIZE]; // filter of the history request in flight
-    struct follower *first;
-    size_t wanted[KINDS];
-    size_t selected;        // index in the choices of select_events
-    int64_t selected_us;    // when a selection of this size was last wanted
-    int64_t grown_us;       // when the selection grew: events may be missing; 0: long ago
-    bool grown_unconfirmed; // the selection grew, and no event has shown yet that the station uses
-                            // it
+    PAGE = 500
 };
 
 // -- events as they are sent
@@ -92,10 +70,8 @@ bool stream_run_event (const char *epoch, const json_t *run, struct ring_event *
 
 static void wake_followers (struct stream *self)
 {
-    for (struct follower *at = self->first, *next; at; at = next) {
-        next = *follower_next (at);
-        follower_wake (at);
-    }
+    for (const struct follower *at = self->first; at; at = at->next)
+        exchange_resume (at->exchange);
 }
 
 // Append an event to the ring and wake the followers; the reference of `data` is taken. `plan` may
@@ -122,12 +98,9 @@ static void add_reload_event (struct stream *self)
 
 static void set_station_down (struct stream *self, bool down)
 {
-    if (self->down == down && self->known)
+    if (self->down == down)
         return;
-    bool changed = self->down != down;
     self->down = down;
-    if (!changed)
-        return;
     ring_add_event (self, RING_STATION, "station",
                     json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
                                json_instant_ms (clock_wall_us () / 1000)),
@@ -172,9 +145,12 @@ static void add_runs (struct stream *self, const json_t *answer)
         return;
     }
     int64_t before = self->ring.last;
-    json_array_foreach (
-        runs, i, run) if (json_integer_value (json_object_get (run, "seq")) > self->ring.last &&
-                          stream_run_event (epoch, run, &event)) ring_put (&self->ring, &event);
+    json_array_foreach (runs, i, run)
+    {
+        bool is_new = json_integer_value (json_object_get (run, "seq")) > self->ring.last;
+        if (is_new && stream_run_event (epoch, run, &event))
+            ring_put (&self->ring, &event);
+    }
     const char *next = json_string_value (json_object_get (answer, "next"));
     snprintf (self->after, sizeof self->after, "%s", next ? next : "");
     self->again = self->again || next;
@@ -206,8 +182,9 @@ void stream_write_filter (char ret[STREAM_PAGE_SIZE], int64_t since, const char 
               after);
 }
 
-static void read_history (struct stream *self)
+static void read_history (void *owner)
 {
+    struct stream *self = owner;
     self->again = self->reading;
     if (self->reading || self->stopped || !self->first)
         return;
@@ -217,13 +194,8 @@ static void read_history (struct stream *self)
     if (self->known && self->ring.epoch[0])
         stream_write_filter (self->filter, self->ring.last, self->ring.epoch, self->after, PAGE);
     const struct question question = {
-        .word = "history", .args = {self->filter}, .count = 1, .deadline_ms = 2000};
+        .word = "history", .args = {self->filter}, .deadline_ms = 2000};
     gateway_ask (self->server->gateway, &question, on_history, self);
-}
-
-static void on_history_due (void *owner)
-{
-    read_history (owner);
 }
 
 static void schedule_history_read (struct stream *self)
@@ -331,10 +303,8 @@ static void on_tick (void *owner)
         self->asking_stats = true;
         gateway_ask (self->server->gateway, &question, on_stats, self);
     }
-    for (struct follower *at = self->first, *next; at; at = next) {
-        next = *follower_next (at);
+    for (struct follower *at = self->first; at; at = at->next)
         follower_tick (at);
-    }
 }
 
 // -- its life
@@ -344,7 +314,7 @@ struct stream *stream_new (struct server *server, struct reason *reason)
     struct stream *self = memory_new (sizeof *self);
     self->server = server;
     self->source = (struct source){.call = on_events, .owner = self};
-    self->read_timer = (struct timer){.call = on_history_due, .owner = self};
+    self->read_timer = (struct timer){.call = read_history, .owner = self};
     self->tick = (struct timer){.call = on_tick, .owner = self};
     self->events = open_events (server->settings, reason);
     if (!self->events) {
@@ -360,10 +330,9 @@ struct stream *stream_new (struct server *server, struct reason *reason)
 void stream_stop (struct stream *self)
 {
     self->stopped = true;
-    for (struct follower *at = self->first, *next; at; at = next) {
-        next = *follower_next (at);
-        follower_end (at);
-    }
+    for (struct follower *at = self->first; at; at = at->next)
+        at->ending = true;
+    wake_followers (self);
 }
 
 void stream_destroy (struct stream **self_p)
@@ -380,49 +349,31 @@ void stream_destroy (struct stream **self_p)
     *self_p = NULL;
 }
 
-const struct ring *stream_ring (const struct stream *self)
-{
-    return &self->ring;
-}
-
-bool stream_is_known (const struct stream *self)
-{
-    return self->known;
-}
-
 const char *stream_state (const struct stream *self)
 {
     return self->down ? "down" : "up";
 }
 
-size_t stream_count (const struct stream *self, stream_match_fn *is, const void *of)
-{
-    size_t count = 0;
-    for (struct follower *at = self->first; at; at = *follower_next (at))
-        count += is (at, of);
-    return count;
-}
-
-void stream_join (struct stream *self, struct follower *follower, unsigned wants)
+void stream_join (struct stream *self, struct follower *follower)
 {
     if (!self->first)
         self->known = false; // the ring may be outdated, as there was no follower
-    *follower_next (follower) = self->first;
+    follower->next = self->first;
     self->first = follower;
-    for (size_t i = 0; i < KINDS; i++)
-        self->wanted[i] += wants >> i & 1;
+    for (size_t i = 0; i < STREAM_KINDS; i++)
+        self->wanted[i] += follower->wants >> i & 1;
     select_events (self);
     read_history (self);
 }
 
-void stream_leave (struct stream *self, struct follower *follower, unsigned wants)
+void stream_leave (struct stream *self, struct follower *follower)
 {
     struct follower **at = &self->first;
     while (*at && *at != follower)
-        at = follower_next (*at);
+        at = &(*at)->next;
     if (!*at)
         return;
-    *at = *follower_next (follower);
-    for (size_t i = 0; i < KINDS; i++)
-        self->wanted[i] -= wants >> i & 1;
+    *at = follower->next;
+    for (size_t i = 0; i < STREAM_KINDS; i++)
+        self->wanted[i] -= follower->wants >> i & 1;
 }

@@ -7,46 +7,6 @@
 #include "clock.h"
 #include "memory.h"
 
-struct ballots {
-    int64_t limit_us;
-    size_t count;
-    size_t bytes;
-    struct heap limits;
-    struct worker_ballot *first;
-};
-
-struct ballots *ballots_new (int64_t limit_us)
-{
-    struct ballots *self = memory_new (sizeof *self);
-    self->limit_us = limit_us;
-    return self;
-}
-
-void ballots_destroy (struct ballots **self)
-{
-    if (!*self)
-        return;
-    assert (!(*self)->first);
-    heap_free (&(*self)->limits);
-    free (*self);
-    *self = NULL;
-}
-
-size_t ballots_count (const struct ballots *self)
-{
-    return self->count;
-}
-
-size_t ballots_bytes (const struct ballots *self)
-{
-    return self->bytes;
-}
-
-struct worker_ballot *ballots_first (const struct ballots *self)
-{
-    return self->first;
-}
-
 size_t ballot_size (const struct job *job, size_t voters)
 {
     return sizeof (struct worker_ballot) + voters * sizeof (struct ballot_worker) + job->size;
@@ -62,12 +22,6 @@ static void voter_queue_push (struct voter_queue *self, struct ballot_worker *vo
     else
         self->head = voter;
     self->tail = voter;
-}
-
-static void voter_queue_remove (struct voter_queue *self, struct ballot_worker *voter)
-{
-    *(voter->prev ? &voter->prev->next : &self->head) = voter->next;
-    *(voter->next ? &voter->next->prev : &self->tail) = voter->prev;
 }
 
 const char *voter_name (const struct ballot_worker *voter, char out[VOTER_NAME_SIZE])
@@ -94,7 +48,9 @@ void voter_remove (struct ballots *self, struct ballot_worker *voter)
 {
     assert (voter->worker && !voter_has_ballot (voter));
     heap_remove (&self->limits, &voter->limit);
-    voter_queue_remove (&voter->worker->voters, voter);
+    struct voter_queue *queue = &voter->worker->voters;
+    *(voter->prev ? &voter->prev->next : &queue->head) = voter->next;
+    *(voter->next ? &voter->next->prev : &queue->tail) = voter->prev;
     voter->worker = NULL;
     voter->ballot->expected--;
 }
@@ -148,16 +104,14 @@ struct worker_ballot *ballots_open (struct ballots *self, const struct workers *
     return ballot;
 }
 
-void ballots_close (struct ballots *self, struct worker_ballot **ballot)
+void ballots_close (struct ballots *self, struct worker_ballot *ballot)
 {
-    struct worker_ballot *closed = *ballot;
-    assert (closed->expected == 0);
-    *(closed->prev ? &closed->prev->next : &self->first) = closed->next;
-    if (closed->next)
-        closed->next->prev = closed->prev;
+    assert (ballot->expected == 0);
+    *(ballot->prev ? &ballot->prev->next : &self->first) = ballot->next;
+    if (ballot->next)
+        ballot->next->prev = ballot->prev;
     self->count--;
-    self->bytes -= closed->size;
-    job_destroy (&closed->job);
-    free (closed);
-    *ballot = NULL;
+    self->bytes -= ballot->size;
+    job_destroy (&ballot->job);
+    free (ballot);
 }

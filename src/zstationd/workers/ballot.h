@@ -30,18 +30,14 @@ struct worker_ballot {
     struct ballot_worker voters[]; // sorted by name, then by the order of joining
 };
 
-struct ballots;
-
-// Create the list of open ballots. `limit_us`: how long a voter may send neither a vote nor a
-// heartbeat.
-struct ballots *ballots_new (int64_t limit_us);
-
-// Destroy the list and set the pointer to NULL; no ballot may be open.
-void ballots_destroy (struct ballots **self);
-
-// The number of open ballots; the bytes of all of them.
-size_t ballots_count (const struct ballots *self);
-size_t ballots_bytes (const struct ballots *self);
+// The open ballots; none while it is zero.
+struct ballots {
+    int64_t limit_us; // how long a voter may send neither a vote nor a heartbeat
+    size_t count;
+    size_t bytes; // of all open ballots
+    struct heap limits;
+    struct worker_ballot *first; // the one that was opened last; the others follow by `next`
+};
 
 // The size of a ballot on this job with `voters` voters.
 size_t ballot_size (const struct job *job, size_t voters);
@@ -51,11 +47,8 @@ size_t ballot_size (const struct job *job, size_t voters);
 struct worker_ballot *ballots_open (struct ballots *self, const struct workers *workers,
                                     struct job *job);
 
-// Close a ballot, free it, and set the pointer to NULL. No vote may be expected any more.
-void ballots_close (struct ballots *self, struct worker_ballot **ballot);
-
-// The ballot that was opened last, or NULL; the others follow by `next`.
-struct worker_ballot *ballots_first (const struct ballots *self);
+// Close a ballot and free it. No vote may be expected any more.
+void ballots_close (struct ballots *self, struct worker_ballot *ballot);
 
 // The name of the voter in answers: the worker's name, or NAME#2 and so on for further workers of
 // that name. The worker must still exist.

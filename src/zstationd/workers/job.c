@@ -32,7 +32,7 @@ static struct span append_bytes (uint8_t **at, struct span bytes)
     return span_of (start, bytes.size);
 }
 
-struct job *job_new (struct span identity, const struct message *request, enum job_kind kind)
+struct job *job_new (struct span identity, const struct message *request)
 {
     static uint64_t count;
     char made[MAILBOX_MADE_SIZE];
@@ -45,7 +45,7 @@ struct job *job_new (struct span identity, const struct message *request, enum j
 
     struct job *self = memory_new (size);
     uint8_t *at = self->bytes;
-    self->kind = kind;
+    self->kind = request->desc.code == ZERO_BYTE_COMMAND_PROXY ? JOB_RUN : JOB_CALL;
     self->number = ++count;
     self->size = size;
     self->identity = append_bytes (&at, identity);
@@ -56,7 +56,7 @@ struct job *job_new (struct span identity, const struct message *request, enum j
     self->message.desc_bytes = append_bytes (&at, request->desc_bytes);
     for (size_t i = 0; i < request->desc.count; i++)
         self->message.frames[i] = append_bytes (&at, request->frames[i]);
-    if (kind == JOB_RUN)
+    if (self->kind == JOB_RUN)
         self->deadline_s = run_deadline_s (&self->message);
     return self;
 }

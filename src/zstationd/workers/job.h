@@ -33,7 +33,7 @@ struct job {
 
 // Copy a request received on this connection. The mailbox of a plan's run is the plan's own,
 // exactly as received; for any other request it is generated, starts with '+' and is new each time.
-struct job *job_new (struct span identity, const struct message *request, enum job_kind kind);
+struct job *job_new (struct span identity, const struct message *request);
 
 // Destroy the job, remove it from the table of runs, and set the pointer to NULL.
 void job_destroy (struct job **self);
