@@ -284,10 +284,7 @@ static void sort_former_key (struct migration *self, struct span name)
             write_key_command (self, "DEL", key);
         return;
     }
-    if (self->key_count == self->key_room) {
-        self->key_room = self->key_room ? 2 * self->key_room : 16;
-        self->keys = memory_resize (self->keys, self->key_room * sizeof *self->keys);
-    }
+    self->keys = memory_grow (self->keys, self->key_count, &self->key_room, sizeof *self->keys);
     memcpy (self->keys[self->key_count++], key, sizeof key);
 }
 
@@ -457,10 +454,7 @@ static void write_next_offers (void *owner, enum store_result result, const char
 static void note_offer (void *owner, struct span target, uint64_t id, int64_t order)
 {
     struct back_conversion *self = owner;
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 64;
-        self->offers = memory_resize (self->offers, self->room * sizeof *self->offers);
-    }
+    self->offers = memory_grow (self->offers, self->count, &self->room, sizeof *self->offers);
     self->offers[self->count++] = (struct offer){target, id, order};
 }
 

@@ -55,11 +55,6 @@ struct store {
     struct deferred_call *deferred, **last_deferred; // calls that wait until the store serves
 };
 
-#define WORDS(...)                                                                                 \
-    (const struct span[]){__VA_ARGS__},                                                            \
-        sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span)
-#define TEXT(text) span_text (text)
-
 // -- reading: on the same connection as the batches, so a read sees all batches sent before it
 
 // Send a command. `reply` is called once; with LINK_ONCE it gets NULL when the link is not up.

@@ -1,4 +1,5 @@
 #include "answers_private.h"
+#include "commands.h"
 
 struct question {
     struct question *next;

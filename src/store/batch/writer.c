@@ -119,8 +119,7 @@ static void read_exec_reply (struct writer *self, const redisReply *reply)
         else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
                  span_is (words[0], "HINCRBY") && // a plan count that reaches 0 is deleted
                  span_is (words[1], KEY_COUNT))
-            core_add_command (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]},
-                              3);
+            core_add_command (self->core, WORDS (TEXT ("HDEL"), words[1], words[2]));
     }
     const redisReply *time = reply->element[reply->elements - 1]; // Redis' clock
     bool is_time = time->type == REDIS_REPLY_ARRAY && time->elements == 2 &&

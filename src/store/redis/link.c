@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "commands.h"
 #include "link_private.h"
 #include "memory.h"
 

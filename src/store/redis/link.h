@@ -10,12 +10,12 @@
 #include <hiredis/hiredis.h>
 
 #include "address.h"
-#include "commands.h"
 #include "reactor.h"
 #include "redis_info.h"
 #include "scripts.h"
 #include "span.h"
 
+struct commands;
 struct link;
 
 enum link_state {
