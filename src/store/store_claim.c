@@ -271,7 +271,6 @@ static void prefetch_plans (struct store *self)
 // Copy the wish for the core, and pass it the targets' limits of the settings.
 static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
 {
-    struct core *core = self->store->core;
     self->wish = (struct core_wish){.limit = wish->limit,
                                     .ahead_us = wish->ahead_us,
                                     .lease_us = wish->first_lease_s * 1000000,
@@ -279,15 +278,13 @@ static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
                                     .target_count = wish->target_count};
     for (size_t i = 0; i < wish->target_count; i++) {
         const struct claim_target *target = &wish->targets[i];
-        char name[LIMIT_NAME_MAX + 1];
         memcpy (self->names[i], target->name, strlen (target->name) + 1);
         self->targets[i] =
             (struct core_slots){.target = span_text (self->names[i]),
                                 .free_slots = target->free_slots > 0 ? target->free_slots : 0,
                                 .pull = target->pull,
                                 .probe = target->probe};
-        int size = snprintf (name, sizeof name, "s:%s", target->name);
-        core_configure_limit (core, span_of (name, (size_t)size), &target->limit);
+        configure_target_limit (self->store, target->name, &target->limit);
     }
 }
 

@@ -128,6 +128,9 @@ void store_queue_update (struct store *self);
 // Detach the claim that waits for reads, if any: its choices are dropped, and it gets STORE_LOST.
 void store_claim_detach (struct store *self);
 
+// Pass the limit of a target in the settings to the core.
+void configure_target_limit (struct store *self, const char *target, const struct limit *limit);
+
 // Pass the limits that were read from Redis to the core.
 void store_pass_limits (struct store *self, const redisReply *reply);
 

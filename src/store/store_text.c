@@ -37,6 +37,13 @@ void id_write_digits (uint64_t id, char out[IDENT_SIZE])
     out[IDENT_SIZE - 1] = '\0';
 }
 
+void configure_target_limit (struct store *self, const char *target, const struct limit *limit)
+{
+    char name[LIMIT_NAME_MAX + 1];
+    int size = snprintf (name, sizeof name, "s:%s", target);
+    core_configure_limit (self->core, span_of (name, (size_t)size), limit);
+}
+
 // The field is "c:", a letter for the form of the name (t = text, b = base64), and the name as
 // escaped in the message. If that is long, its hash replaces letter and name.
 void caller_field_make (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])

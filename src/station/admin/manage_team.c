@@ -58,7 +58,7 @@ static json_t *member_json (const struct team_member *member)
     return object;
 }
 
-static void on_team (void *owner, const struct store_team *answer)
+static void on_team (void *owner, const struct store_pulled *answer)
 {
     struct inquiry *inquiry = owner;
     struct task_counts counts = {0};
