@@ -212,8 +212,7 @@ static void on_redis_time (void *owner, int64_t asked_us, int64_t redis_us)
 static void on_wrong_key (void *owner, struct span key)
 {
     struct store *self = owner;
-    snprintf (self->wrong_key, sizeof self->wrong_key, "%.*s", (int)key.size,
-              (const char *)key.data);
+    copy_text (self->wrong_key, sizeof self->wrong_key, key);
 }
 
 static void keep_takeover_token (void *owner, const char *token)

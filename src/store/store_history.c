@@ -196,14 +196,6 @@ enum { DELETED_AT_ONCE = 10 }; // outcomes that are deleted in one step
 
 static void on_old_deleted (void *owner, enum store_result result, const char *error);
 
-static struct span find_entry_field (const redisReply *fields, const char *name)
-{
-    for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
-        if (span_is (reply_text (fields->element[i]), name))
-            return reply_text (fields->element[i + 1]);
-    return (struct span){0};
-}
-
 // Delete those of the oldest outcomes that are too old. If all were, go on with the next ones.
 static void on_oldest_outcomes (void *owner, const redisReply *reply)
 {
@@ -212,8 +204,9 @@ static void on_oldest_outcomes (void *owner, const redisReply *reply)
     size_t old = 0;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
         const redisReply *entry = reply->element[i];
-        struct span ended = reply_is_array (entry, 2) ? find_entry_field (entry->element[1], "t")
-                                                      : (struct span){0};
+        struct span ended = {0};
+        if (reply_is_array (entry, 2))
+            ended = reply_text (reply_field (entry->element[1], "t"));
         if (!ended.size || strtoll ((const char *)ended.data, NULL, 10) >= oldest_ms)
             break;
         store_write (self,

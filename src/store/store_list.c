@@ -13,9 +13,8 @@ enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // list.lua: elements before the plans,
 enum {
     ORDERED_HEAD = 2,
     ORDERED_FIELDS = 4
-};                                   // ordered.lua: elements before the plans, and per plan
-enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
-enum { MESSAGES_MAX = 250 };         // messages that a page with a filter examines
+};                           // ordered.lua: elements before the plans, and per plan
+enum { MESSAGES_MAX = 250 }; // messages that a page with a filter examines
 
 struct list_call {
     struct store *store;
@@ -102,13 +101,9 @@ static void add_read_plan (struct list_call *self, struct store_listed plan,
 // Add a plan of list.lua's answer: `fields` are an entry of the index, its message and its run.
 static void add_indexed_plan (struct list_call *self, redisReply *const *fields)
 {
-    struct span entry = reply_text (fields[0]);
     struct store_listed plan = {0};
-    if (entry.size <= ENTRY_STATION ||
-        !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan.plan_id))
-        return;
-    plan.station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
-    add_read_plan (self, plan, fields[1], fields[2]);
+    if (index_entry_parse (reply_text (fields[0]), &plan.plan_id, &plan.station))
+        add_read_plan (self, plan, fields[1], fields[2]);
 }
 
 static void allocate_page (struct list_call *self, size_t most)

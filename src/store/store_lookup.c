@@ -274,9 +274,10 @@ static void on_index_entries (void *owner, const redisReply *reply)
     if (lookup_ended_by_error (self, reply))
         return;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
-        struct span entry = reply_text (reply->element[i]);
-        if (entry.size > IDENT_SIZE)
-            add_candidate (self, span_of (entry.data + IDENT_SIZE, entry.size - IDENT_SIZE));
+        struct span target;
+        uint64_t id; // the one that is looked up
+        if (index_entry_parse (reply_text (reply->element[i]), &id, &target))
+            add_candidate (self, target);
     }
     if (core_view (self->store->core, self->plan_id, &view))
         add_candidate (self, view.target);

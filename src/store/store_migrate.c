@@ -9,6 +9,7 @@
 
 #include "core_pull.h"
 #include "decimal.h"
+#include "frames.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"
@@ -23,29 +24,17 @@ struct migration {
     // the keys with held plans and plans in lanes
     char (*keys)[KEY_MAX];
     size_t key_count, key_room;
-    size_t key_at, offset; // how far they are read: the key, and the first member of the page
-    bool held;             // the key has held plans, else plans in a lane
-    struct span *members;  // members of the page; their texts are in `bytes`
-    double *scores;        // their scores in that key; NAN: do not move the plan
-    size_t member_count;
-    char *bytes;
-    int64_t moved; // number of plans moved so far
+    size_t key_at, offset;  // how far they are read: the key, and the first member of the page
+    bool held;              // the key has held plans, else plans in a lane
+    struct frames *members; // members of the page
+    double scores[PAGE];    // their scores in that key; NAN: do not move the plan
+    int64_t moved;          // number of plans moved so far
 };
-
-static void free_migration_page (struct migration *self)
-{
-    free (self->members);
-    free (self->scores);
-    free (self->bytes);
-    self->members = NULL;
-    self->scores = NULL;
-    self->bytes = NULL;
-}
 
 static void migration_destroy (struct migration *self)
 {
     timer_end (&self->timer);
-    free_migration_page (self);
+    free (self->members);
     free (self->keys);
     free (self);
 }
@@ -100,11 +89,9 @@ static void on_migration_written (void *owner, enum store_result result, const c
 
 static void finish_migration (struct migration *self)
 {
-    char schema[8];
-    snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
     write_key_command (self, "DEL", KEY_FORMER_TOLD);
     store_write (self->store,
-                 WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), span_text (schema)));
+                 WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT (SCHEMA_TEXT)));
     store_reply_when_written (self->store, WAITER_SURE, on_migration_written, self);
 }
 
@@ -115,10 +102,9 @@ static void read_key_page (struct migration *self);
 // Set the score of a plan in the queue, unless the plan has left the queue (XX).
 static void requeue_member (struct migration *self, struct span member, int64_t due_us)
 {
-    char score[40];
-    snprintf (score, sizeof score, "%" PRId64 ".%06" PRId64, due_us / 1000000, due_us % 1000000);
+    char score[SCORE_SIZE];
     store_write (self->store, WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"),
-                                     span_text (score), member));
+                                     TEXT (score_text (due_us, score)), member));
     self->moved++;
 }
 
@@ -127,7 +113,8 @@ static void on_page_written (void *owner, enum store_result result, const char *
     struct migration *self = owner;
     const redisReply written = {0};
     (void)error;
-    free_migration_page (self);
+    free (self->members);
+    self->members = NULL;
     if (free_if_aborted (self, result == STORE_DONE ? &written : NULL))
         return;
     self->offset += PAGE;
@@ -149,12 +136,13 @@ static void on_held_messages (void *owner, const redisReply *reply)
     struct migration *self = owner;
     if (free_if_aborted (self, reply))
         return;
-    for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
+    const struct frames *members = self->members;
+    for (size_t i = 0; i < members->count && reply_is_array (reply, members->count); i++) {
         struct reason reason;
         struct span target, message = reply_text (reply->element[i]);
         uint64_t id;
         if (isnan (self->scores[i]) || !message.data ||
-            !message_key_parse (self->members[i], &target, &id))
+            !message_key_parse (members->at[i], &target, &id))
             continue;
         struct plan *plan = plan_from_stored_json (id, message, &reason);
         int64_t now_us = store_now_us (self->store), due_s = plan ? plan_due_time (plan) : 0;
@@ -162,7 +150,7 @@ static void on_held_messages (void *owner, const redisReply *reply)
         // manual run, and becomes due now.
         bool known = plan && due_s < now_us / 1000000 && plan->state != PLAN_RETRY;
         if (plan)
-            requeue_member (self, self->members[i], known ? due_s * 1000000 : now_us);
+            requeue_member (self, members->at[i], known ? due_s * 1000000 : now_us);
         plan_destroy (&plan);
     }
     store_reply_when_written (self->store, WAITER_SURE, on_page_written, self);
@@ -175,13 +163,14 @@ static void on_page_scores (void *owner, const redisReply *reply)
     struct migration *self = owner;
     if (free_if_aborted (self, reply))
         return;
-    for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
+    const struct frames *members = self->members;
+    for (size_t i = 0; i < members->count && reply_is_array (reply, members->count); i++) {
         struct span text = reply_text (reply->element[i]);
         double score = text.size ? strtod ((const char *)text.data, NULL) : NAN;
         bool same = self->held ? fabs (score - self->scores[i]) < 0.0000005
                                : is_still_in_lane (score, self->scores[i]);
         if (same && !self->held)
-            requeue_member (self, self->members[i], llround (self->scores[i] * 1e6));
+            requeue_member (self, members->at[i], llround (self->scores[i] * 1e6));
         if (!same) // the plan has been moved since
             self->scores[i] = NAN;
     }
@@ -189,33 +178,9 @@ static void on_page_scores (void *owner, const redisReply *reply)
         store_reply_when_written (self->store, WAITER_SURE, on_page_written, self);
         return;
     }
-    struct span *words = memory_new ((self->member_count + 1) * sizeof *words);
-    words[0] = TEXT ("MGET");
-    memcpy (words + 1, self->members, self->member_count * sizeof *words);
-    store_send_command (self->store, LINK_ONCE, words, self->member_count + 1, on_held_messages,
-                        self);
-    free (words);
-}
-
-// Copy members and scores of a page, as the reply is not valid after the callback.
-static void copy_page (struct migration *self, const redisReply *reply)
-{
-    size_t bytes = 0, count = reply->elements / 2;
-    for (size_t i = 0; i < count; i++)
-        bytes += reply_text (reply->element[2 * i]).size;
-    self->members = memory_new ((count + 1) * sizeof *self->members);
-    self->scores = memory_new ((count + 1) * sizeof *self->scores);
-    char *at = self->bytes = memory_new (bytes + 1);
-    for (size_t i = 0; i < count; i++) {
-        struct span member = reply_text (reply->element[2 * i]);
-        struct span score = reply_text (reply->element[2 * i + 1]);
-        if (member.size)
-            memcpy (at, member.data, member.size);
-        self->members[i] = span_of (at, member.size);
-        self->scores[i] = score.size ? strtod ((const char *)score.data, NULL) : NAN;
-        at += member.size;
-    }
-    self->member_count = count;
+    struct span words[1 + PAGE] = {TEXT ("MGET")};
+    memcpy (words + 1, members->at, members->count * sizeof *words);
+    store_send_command (self->store, LINK_ONCE, words, 1 + members->count, on_held_messages, self);
 }
 
 static void convert_next_key (struct migration *self);
@@ -231,14 +196,15 @@ static void on_key_page (void *owner, const redisReply *reply)
         convert_next_key (self);
         return;
     }
-    copy_page (self, reply);
-    struct span *words = memory_new ((self->member_count + 2) * sizeof *words);
-    words[0] = TEXT ("ZMSCORE");
-    words[1] = TEXT (KEY_TIME_SET);
-    memcpy (words + 2, self->members, self->member_count * sizeof *words);
-    store_send_command (self->store, LINK_ONCE, words, self->member_count + 2, on_page_scores,
-                        self);
-    free (words);
+    size_t count = reply->elements / 2 < PAGE ? reply->elements / 2 : PAGE;
+    struct span words[2 + PAGE] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
+    for (size_t i = 0; i < count; i++) {
+        struct span score = reply_text (reply->element[2 * i + 1]);
+        words[2 + i] = reply_text (reply->element[2 * i]);
+        self->scores[i] = score.size ? strtod ((const char *)score.data, NULL) : NAN;
+    }
+    self->members = frames_copy (words + 2, count); // the reply is not valid after this function
+    store_send_command (self->store, LINK_ONCE, words, 2 + count, on_page_scores, self);
 }
 
 static void read_key_page (struct migration *self)
@@ -308,8 +274,7 @@ static void on_key_names (void *owner, const redisReply *reply)
     for (size_t i = 0; i < page->elements; i++)
         sort_former_key (self, reply_text (page->element[i]));
     struct span next = reply_text (reply->element[0]);
-    snprintf (cursor, sizeof cursor, "%.*s", (int)next.size,
-              next.data ? (const char *)next.data : "");
+    copy_text (cursor, sizeof cursor, next);
     if (strcmp (cursor, "0") == 0)
         convert_next_key (self);
     else

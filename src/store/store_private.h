@@ -145,7 +145,9 @@ bool store_is_serving (const struct store *self);
 void store_call_when_serving (struct store *self, enum waiter_kind kind,
                               void (*call) (void *owner, bool serves), void *owner);
 
-// -- names
+// -- names and texts
+
+#define SCHEMA_TEXT "2" // STORE_SCHEMA
 
 enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
 
@@ -155,6 +157,16 @@ void plan_key_make (char out[MEMBER_MAX + 2], const char *start, struct span sta
 
 // Make the name of a caller's field in plan:count.
 void caller_field_make (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
+
+// Parse an entry of plan:ids. False: it has no id, or no target; the target's name is not checked.
+bool index_entry_parse (struct span entry, uint64_t *ret_id, struct span *ret_target);
+
+// Write a time as a queue score, seconds with a fraction. Returns `out`.
+enum { SCORE_SIZE = 40 };
+const char *score_text (int64_t us, char out[SCORE_SIZE]);
+
+// Copy a text as a C string; a longer one is cut.
+void copy_text (char *out, size_t room, struct span text);
 
 // Write an id as 16 hex digits, in which form ids sort as text.
 void id_write_digits (uint64_t id, char out[IDENT_SIZE]);
@@ -212,11 +224,15 @@ enum store_result reply_result (const redisReply *reply, const char **ret_error)
 // the key counts as empty.
 enum store_result reply_key_result (const redisReply *reply, const char **ret_error);
 
-// The text of the reply; data NULL: it is no text.
+// The text of the reply, which may be NULL; data NULL: it is no text.
 struct span reply_text (const redisReply *reply);
 
 // The texts of an array. Free the list; the texts are borrowed.
 struct span *reply_texts (const redisReply *reply, size_t *ret_count);
+
+// The value of this field in a list of fields, each followed by its value. NULL: there is none, or
+// `reply`, which may be NULL, is no list.
+const redisReply *reply_field (const redisReply *reply, const char *name);
 
 // An integer, or a text as an integer; 0: neither.
 int64_t reply_number (const redisReply *reply);
@@ -227,7 +243,7 @@ int64_t reply_counter (const redisReply *reply);
 // The age in seconds of a value of plan:attending: how long ago the station was last present.
 int64_t presence_value_age_s (const redisReply *seen, int64_t now_s);
 
-// A queue score in seconds as microseconds; -1: there is none.
+// A queue score in seconds as microseconds; -1: there is none. `reply` may be NULL.
 int64_t reply_score_us (const redisReply *reply);
 
 // Parse a value of plan:run such as "1763...+?": the exec id of the run in flight and marks

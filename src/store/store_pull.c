@@ -144,14 +144,14 @@ static void on_pull_team (void *owner, const redisReply *reply)
 static void on_report_score (void *owner, const redisReply *reply)
 {
     struct pull_call *self = owner;
-    struct span text = reply ? reply_text (reply) : (struct span){0};
+    struct span text = reply_text (reply);
     self->found.report = text.size ? (int64_t)strtod ((const char *)text.data, NULL) : -1;
 }
 
 static void on_pull_score (void *owner, const redisReply *reply)
 {
     struct pull_call *self = owner;
-    self->found.score_us = reply ? reply_score_us (reply) : -1;
+    self->found.score_us = reply_score_us (reply);
 }
 
 // Read what else the core needs of the plan: its score, its team and the worker's report.

@@ -38,8 +38,7 @@ static void remove_invalid_member (struct store *self, struct span member)
     store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
     self->invalid_batch = core_batch (self->core);
     if (!self->invalid_members++)
-        snprintf (self->invalid_member, sizeof self->invalid_member, "%.*s", (int)member.size,
-                  (const char *)member.data);
+        copy_text (self->invalid_member, sizeof self->invalid_member, member);
 }
 
 // Parse the members of a page; those that name no plan are removed from the queue.
@@ -134,12 +133,11 @@ static void compare_plan_counts (struct store *self)
     int64_t expected = core_expected_due (self->core, store_now_us (self), &until_us);
     if (expected < 0)
         return;
-    char until[40];
+    char until[SCORE_SIZE];
     struct queue_read *sent_read = queue_read_new (self), *all = queue_read_new (self);
     sent_read->expected = expected;
     all->expected = core_plan_count (self->core);
-    snprintf (until, sizeof until, "%" PRId64 ".%06" PRId64, until_us / 1000000,
-              until_us % 1000000);
+    score_text (until_us, until);
     store_send_command (self, LINK_ONCE,
                         WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
                         on_due_count, sent_read);

@@ -10,7 +10,7 @@ void store_send_command (struct store *self, enum link_repeat repeat, const stru
                          size_t count, link_reply_fn *reply, void *owner)
 {
     char command[24];
-    snprintf (command, sizeof command, "%.*s", (int)words[0].size, (const char *)words[0].data);
+    copy_text (command, sizeof command, words[0]);
     link_call (self->link, &(struct link_call){.command = command,
                                                .repeat = repeat,
                                                .args = words + 1,
@@ -62,7 +62,7 @@ enum store_result reply_key_result (const redisReply *reply, const char **ret_er
 
 struct span reply_text (const redisReply *reply)
 {
-    bool text = reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS;
+    bool text = reply && (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS);
     return text ? span_of (reply->str, reply->len) : (struct span){0};
 }
 
@@ -74,6 +74,14 @@ struct span *reply_texts (const redisReply *reply, size_t *ret_count)
         texts[i] = reply_text (reply->element[i]);
     *ret_count = count;
     return texts;
+}
+
+const redisReply *reply_field (const redisReply *reply, const char *name)
+{
+    for (size_t i = 0; reply_is_array (reply, i + 2); i += 2)
+        if (span_is (reply_text (reply->element[i]), name))
+            return reply->element[i + 1];
+    return NULL;
 }
 
 int64_t reply_number (const redisReply *reply)

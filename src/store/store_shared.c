@@ -29,8 +29,7 @@ static struct hash_call *hash_call_new (struct store *self, const char *key, str
                                     .command = command,
                                     .reply = reply,
                                     .owner = owner};
-    snprintf (hash_call->name, sizeof hash_call->name, "%.*s", (int)name.size,
-              name.size ? (const char *)name.data : "");
+    copy_text (hash_call->name, sizeof hash_call->name, name);
     return hash_call;
 }
 
@@ -44,14 +43,6 @@ static void read_hash (struct hash_call *self, enum link_repeat repeat, link_rep
 {
     store_send_command (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)), reply,
                         self);
-}
-
-static const redisReply *find_hash_field (const redisReply *reply, const char *name)
-{
-    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
-        if (span_is (reply_text (reply->element[i]), name))
-            return reply->element[i + 1];
-    return NULL;
 }
 
 static void write_hash_field (struct hash_call *self)
@@ -154,7 +145,7 @@ static void on_kinds_read (void *owner, const redisReply *reply)
     struct hash_call *self = owner;
     struct store_kinds answer = {.reply = reply};
     answer.result = reply_key_result (reply, &answer.error);
-    const redisReply *present = find_hash_field (reply, self->name);
+    const redisReply *present = reply_field (reply, self->name);
     size_t count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
     if (answer.result != STORE_DONE) {
         answer_kinds (self, &answer);
@@ -227,7 +218,7 @@ static void on_limits_read (void *owner, const redisReply *reply)
     struct store_limits answer = {.reply = reply};
     answer.result = reply_key_result (reply, &answer.error);
     answer.count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
-    bool present = find_hash_field (reply, self->name) != NULL,
+    bool present = reply_field (reply, self->name) != NULL,
          fits = present || answer.count < LIMITS_MAX;
     bool writes =
         (self->command == LIMIT_SET && fits) || (self->command == LIMIT_REMOVE && present);
@@ -310,8 +301,7 @@ static void try_identity (struct identity_lookup *self, struct span name, struct
     if (span_is (identity, self->replaces) || identity.size >= sizeof self->known ||
         (!own && (*self->known || *self->replaces)))
         return;
-    snprintf (self->known, sizeof self->known, "%.*s", (int)identity.size,
-              (const char *)identity.data);
+    copy_text (self->known, sizeof self->known, identity);
 }
 
 // Choose an identity among the stored ones or the fresh one, and store it under this station.

@@ -42,9 +42,8 @@ static void set_oldest_seq (struct stats_call *self, const redisReply *reply)
     if (!reply_is_array (reply, 1) || !reply_is_array (reply->element[0], 2))
         return;
     const redisReply *entry = reply->element[0], *fields = entry->element[1];
-    for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
-        if (span_is (reply_text (fields->element[i]), "n"))
-            size = reply_number (fields->element[i + 1]);
+    if (reply_field (fields, "n"))
+        size = reply_number (reply_field (fields, "n"));
     if (size < 1 || size > OUTCOMES_MAX)
         size = 1; // no station writes such a number
     if (history_entry_parse (reply_text (entry->element[0]), &seq, &sub))
@@ -94,12 +93,11 @@ static void on_stats_answer (void *owner, const redisReply *reply)
 
 void store_stats (struct store *self, store_stats_fn *reply, void *owner)
 {
-    char now[40];
-    int64_t now_us = store_now_us (self);
+    char now[SCORE_SIZE];
     struct stats_call *stats_call = memory_new (sizeof *stats_call);
     *stats_call =
         (struct stats_call){.store = self, .answer = {.error = ""}, .reply = reply, .owner = owner};
-    snprintf (now, sizeof now, "%" PRId64 ".%06" PRId64, now_us / 1000000, now_us % 1000000);
+    score_text (store_now_us (self), now);
     const struct {
         size_t count;
         struct span words[6];

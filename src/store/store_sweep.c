@@ -5,8 +5,6 @@
 #include "memory.h"
 #include "store_private.h"
 
-enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
-
 // -- the sweep: removes index entries without a message, and returns plans outside the queue to the
 // caller, who decides by their state
 
@@ -156,19 +154,14 @@ static void on_sweep_page (void *owner, const redisReply *reply)
     }
     self->is_last = reply->elements < (size_t)self->limit;
     for (size_t i = 0; i < reply->elements && self->count < SWEEP_MAX; i++) {
-        struct span entry = reply_text (reply->element[i]);
+        struct span target, entry = reply_text (reply->element[i]);
         struct swept_plan *plan = &self->plans[self->count];
-        struct span target = entry.size > ENTRY_STATION
-                                 ? span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION)
-                                 : (struct span){0};
-        if (!station_name_valid (target) ||
-            !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan->id)) {
+        if (!index_entry_parse (entry, &plan->id, &target) || !station_name_valid (target)) {
             store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (KEY_INDEX), entry));
             self->answer.repaired++;
             continue;
         }
-        snprintf (plan->target, sizeof plan->target, "%.*s", (int)target.size,
-                  (const char *)target.data);
+        copy_text (plan->target, sizeof plan->target, target);
         self->count++;
     }
     if (self->count)

@@ -1,6 +1,7 @@
 // Names and texts in the form in which Redis stores them.
 #include <ctype.h>
 #include <czmq.h>
+#include <inttypes.h>
 
 #include "plan_json.h"
 #include "store_private.h"
@@ -28,6 +29,25 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
     *ret_station = span_of (key.data + size, (size_t)(colon - key.data) - size);
     return station_name_valid (*ret_station) &&
            ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
+}
+
+bool index_entry_parse (struct span entry, uint64_t *ret_id, struct span *ret_target)
+{
+    if (entry.size <= IDENT_SIZE)
+        return false;
+    *ret_target = span_of (entry.data + IDENT_SIZE, entry.size - IDENT_SIZE);
+    return ident_parse (span_of (entry.data, IDENT_SIZE - 1), ret_id);
+}
+
+const char *score_text (int64_t us, char out[SCORE_SIZE])
+{
+    snprintf (out, SCORE_SIZE, "%" PRId64 ".%06" PRId64, us / 1000000, us % 1000000);
+    return out;
+}
+
+void copy_text (char *out, size_t room, struct span text)
+{
+    snprintf (out, room, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
 }
 
 void id_write_digits (uint64_t id, char out[IDENT_SIZE])
