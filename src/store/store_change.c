@@ -143,8 +143,7 @@ void store_change (struct store *self, const struct store_change *change, store_
     change_call->change.caller = span_text (change_call->caller);
     set_queue_place (self, change, &change_call->change);
     plan_key_make (member, KEY_MESSAGE, change->key_station, plan->id);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (member)), on_stored_message,
-                        change_call);
+    store_get (self, WORDS (TEXT ("GET"), TEXT (member)), on_stored_message, change_call);
 }
 
 // -- removal

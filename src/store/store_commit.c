@@ -107,11 +107,11 @@ static void write_participants (struct store *self, const struct store_commit *c
                                 const char *work)
 {
     if (commit->decision->open_poll)
-        store_write (self, WORDS (TEXT ("DEL"), TEXT (work)));
+        store_put (self, WORDS (TEXT ("DEL"), TEXT (work)));
     for (size_t i = 0; i < commit->participant_count; i++) {
         char *text = participant_json (&commit->participants[i]);
-        store_write (self, WORDS (TEXT ("HSET"), TEXT (work), commit->participants[i].name,
-                                  span_text (text)));
+        store_put (self, WORDS (TEXT ("HSET"), TEXT (work), commit->participants[i].name,
+                                span_text (text)));
         free (text);
     }
 }
@@ -295,10 +295,10 @@ void store_callback_try (struct store *self, uint64_t plan_id, struct span stati
     char id[IDENT_SIZE], ended[24], most[24];
     snprintf (ended, sizeof ended, "%" PRId64, store_now_us (self) / 1000);
     snprintf (most, sizeof most, "%" PRId64, self->bounds.history_count);
-    store_write (self,
-                 WORDS (TEXT ("XADD"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
-                        TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
-                        TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
+    store_put (self,
+               WORDS (TEXT ("XADD"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
+                      TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
+                      TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
 }
 
 // -- a commit

@@ -327,21 +327,20 @@ void store_flow_put (struct store *self, const struct store_flow_change *change,
                                  TEXT ("info"),    TEXT (change->info),
                                  TEXT (number),    change->text};
     const size_t count = sizeof words / sizeof *words;
-    store_write (self, words, change->version ? count : count - 2);
+    store_put (self, words, change->version ? count : count - 2);
     for (size_t i = 0; i < change->dropped_count; i++) {
         decimal_text (change->dropped[i], number);
-        store_write (self, WORDS (TEXT ("HDEL"), key, TEXT (number)));
+        store_put (self, WORDS (TEXT ("HDEL"), key, TEXT (number)));
     }
-    store_write (self,
-                 WORDS (TEXT ("ZADD"), TEXT (KEY_FLOW_NAMES), TEXT ("0"), TEXT (change->name)));
+    store_put (self, WORDS (TEXT ("ZADD"), TEXT (KEY_FLOW_NAMES), TEXT ("0"), TEXT (change->name)));
     store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
 
 void store_flow_remove (struct store *self, const char *name, store_done_fn *reply, void *owner)
 {
     char key[KEY_SIZE];
-    store_write (self, WORDS (TEXT ("DEL"), definition_key (name, key)));
-    store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_FLOW_NAMES), TEXT (name)));
+    store_put (self, WORDS (TEXT ("DEL"), definition_key (name, key)));
+    store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_FLOW_NAMES), TEXT (name)));
     store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
 

@@ -96,8 +96,8 @@ void store_add_failure (struct store *self, struct span station, uint64_t plan_i
     snprintf (last, sizeof last, "%d", FAILURES_MAX - 1);
     size_t size = (size_t)sprintf (text, "%" PRId64 " ", ended_ms);
     memcpy (text + size, record.data, record.size);
-    store_write (self, WORDS (TEXT ("LPUSH"), TEXT (key), span_of (text, size + record.size)));
-    store_write (self, WORDS (TEXT ("LTRIM"), TEXT (key), TEXT ("0"), TEXT (last)));
+    store_put (self, WORDS (TEXT ("LPUSH"), TEXT (key), span_of (text, size + record.size)));
+    store_put (self, WORDS (TEXT ("LTRIM"), TEXT (key), TEXT ("0"), TEXT (last)));
     free (text);
 }
 
@@ -209,8 +209,7 @@ static void on_oldest_outcomes (void *owner, const redisReply *reply)
             ended = reply_text (reply_field (entry->element[1], "t"));
         if (!ended.size || strtoll ((const char *)ended.data, NULL, 10) >= oldest_ms)
             break;
-        store_write (self,
-                     WORDS (TEXT ("XDEL"), TEXT (KEY_HISTORY), reply_text (entry->element[0])));
+        store_put (self, WORDS (TEXT ("XDEL"), TEXT (KEY_HISTORY), reply_text (entry->element[0])));
         old++;
     }
     if (old == DELETED_AT_ONCE)
@@ -234,20 +233,20 @@ static void on_oldest_callback (void *owner, const redisReply *reply)
     if (!any || reply_number (reply->element[0]->element[0]) >= oldest_ms)
         return;
     snprintf (oldest, sizeof oldest, "%" PRId64, oldest_ms);
-    store_write (
-        self, WORDS (TEXT ("XTRIM"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MINID"), TEXT (oldest)));
+    store_put (self,
+               WORDS (TEXT ("XTRIM"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MINID"), TEXT (oldest)));
 }
 
 void store_history_trim (struct store *self)
 {
     char count[8];
     snprintf (count, sizeof count, "%d", DELETED_AT_ONCE);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"),
-                               TEXT ("COUNT"), TEXT (count)),
-                        on_oldest_outcomes, self);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("-"),
-                               TEXT ("+"), TEXT ("COUNT"), TEXT ("1")),
-                        on_oldest_callback, self);
+    store_get (self,
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
+                      TEXT (count)),
+               on_oldest_outcomes, self);
+    store_get (self,
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("-"), TEXT ("+"),
+                      TEXT ("COUNT"), TEXT ("1")),
+               on_oldest_callback, self);
 }

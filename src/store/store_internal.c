@@ -60,11 +60,6 @@ void store_flow_due (struct store *self, struct span station, uint64_t plan_id, 
     store_report_next_due (self);
 }
 
-void store_put (struct store *self, const struct span *words, size_t count)
-{
-    store_write (self, words, count);
-}
-
 void store_get (struct store *self, const struct span *words, size_t count, link_reply_fn *reply,
                 void *owner)
 {

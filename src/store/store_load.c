@@ -150,8 +150,8 @@ static void load_class_key (struct store_loading *self, const redisReply *reply)
     if (*store->data)
         return;
     snprintf (store->data, sizeof store->data, "%" PRIx64, (uint64_t)store_now_us (store));
-    store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("store"), TEXT (store->data),
-                               TEXT ("schema"), TEXT (SCHEMA_TEXT)));
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("store"), TEXT (store->data),
+                             TEXT ("schema"), TEXT (SCHEMA_TEXT)));
 }
 
 // -- limits
@@ -235,12 +235,11 @@ static void read_team (struct store_loading *loading, const struct core_team_nam
     *read = (struct team_read){.loading = loading, .name = *name, .found = {.report = -1}};
     loading->left++;
     plan_key_make (key, KEY_MESSAGE, name->target, name->id);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
-                        on_team_score, read);
+    store_get (store, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
+    store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)), on_team_score,
+               read);
     plan_key_make (key, KEY_TEAM, name->target, name->id);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team_loaded,
-                        read);
+    store_get (store, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team_loaded, read);
 }
 
 static void read_teams (struct store_loading *loading)
@@ -292,7 +291,7 @@ static void read_run_classes (struct store_loading *loading, redisReply *const *
         words[2 + i] = reply_text (members[2 * i]);
     *page = (struct run_page){loading, frames_copy (words + 2, count)};
     loading->left++;
-    store_send_command (loading->store, LINK_ONCE, words, 2 + count, on_run_classes, page);
+    store_get (loading->store, words, 2 + count, on_run_classes, page);
 }
 
 // Pass the runs in flight to the core, then read their classes and teams.
@@ -356,6 +355,6 @@ void store_load_start (struct store *self)
         size_t count = 0;
         for (; count < 8 && load_commands[i].words[count]; count++)
             words[count] = TEXT (load_commands[i].words[count]);
-        store_send_command (self, LINK_ONCE, words, count, on_load_answer, loading);
+        store_get (self, words, count, on_load_answer, loading);
     }
 }

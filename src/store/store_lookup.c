@@ -9,7 +9,7 @@
 
 enum { CANDIDATES_MAX = 8 }; // entries of one id; more than one exists only after edits by hand
 
-enum extra_data { ONLY_EXISTENCE, ONLY_MESSAGE, MORE_VOTES, MORE_WORK, MORE_FAILURES, MORE_PLACE };
+enum extra_data { ONLY_EXISTENCE, ONLY_MESSAGE, MORE_WORK, MORE_FAILURES, MORE_PLACE };
 
 struct store_lookup {
     struct waiter waiter; // waits until the state of the plan is written
@@ -58,21 +58,15 @@ static bool lookup_ended_by_error (struct store_lookup *self, const redisReply *
 
 // -- additional data
 
-static void on_results_read (void *owner, const redisReply *reply)
+static void on_extra_data (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
     if (lookup_ended_by_error (self, reply))
         return;
-    self->answer.work = reply;
-    answer_lookup (self);
-}
-
-static void on_failures_read (void *owner, const redisReply *reply)
-{
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
-    self->answer.failures = reply;
+    if (self->extra_data == MORE_WORK)
+        self->answer.work = reply;
+    else
+        self->answer.failures = reply;
     answer_lookup (self);
 }
 
@@ -142,12 +136,12 @@ static void read_extra_data (struct store_lookup *self)
     } else if (self->extra_data == MORE_FAILURES && message_exec_id (self->answer.message)) {
         plan_key_make (key, KEY_FAILED, span_text (self->target), self->plan_id);
         send_lookup_read (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")),
-                          on_failures_read);
+                          on_extra_data);
     } else if (self->extra_data == ONLY_MESSAGE || self->extra_data == MORE_FAILURES) {
         answer_lookup (self);
     } else {
         plan_key_make (key, KEY_WORK, span_text (self->target), self->plan_id);
-        send_lookup_read (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_results_read);
+        send_lookup_read (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_extra_data);
     }
 }
 
@@ -285,12 +279,13 @@ static void on_index_entries (void *owner, const redisReply *reply)
 }
 
 static struct store_lookup *lookup_new (struct store *self, uint64_t plan_id,
-                                        store_loaded_fn *reply, void *owner)
+                                        enum extra_data extra_data, store_loaded_fn *reply,
+                                        void *owner)
 {
     struct store_lookup *lookup = memory_new (sizeof *lookup);
     lookup->store = self;
     lookup->plan_id = plan_id;
-    lookup->extra_data = ONLY_MESSAGE;
+    lookup->extra_data = extra_data;
     lookup->reply = reply;
     lookup->owner = owner;
     return lookup;
@@ -329,7 +324,7 @@ static void lookup_after_writes (struct store_lookup *self)
 void store_find (struct store *self, uint64_t plan_id, struct span station, store_loaded_fn *reply,
                  void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, ONLY_MESSAGE, reply, owner);
     if (station.size)
         add_candidate (lookup, station);
     read_index_entries (lookup);
@@ -338,8 +333,7 @@ void store_find (struct store *self, uint64_t plan_id, struct span station, stor
 void store_exists (struct store *self, uint64_t plan_id, struct span station,
                    store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = ONLY_EXISTENCE;
+    struct store_lookup *lookup = lookup_new (self, plan_id, ONLY_EXISTENCE, reply, owner);
     add_candidate (lookup, station);
     lookup_after_writes (lookup);
 }
@@ -347,9 +341,9 @@ void store_exists (struct store *self, uint64_t plan_id, struct span station,
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup =
+        lookup_new (self, plan_id, repeat == LINK_REPEAT ? MORE_WORK : ONLY_MESSAGE, reply, owner);
     lookup->repeat = repeat;
-    lookup->extra_data = repeat == LINK_REPEAT ? MORE_VOTES : ONLY_MESSAGE;
     if (repeat == LINK_REPEAT && !store_is_serving (self))
         store_call_when_serving (self, WAITER_SURE, start_or_fail_lookup, lookup);
     else if (repeat == LINK_REPEAT)
@@ -360,23 +354,17 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
 
 void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = MORE_WORK;
-    lookup_after_writes (lookup);
+    lookup_after_writes (lookup_new (self, plan_id, MORE_WORK, reply, owner));
 }
 
 void store_load_failures (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = MORE_FAILURES;
-    lookup_after_writes (lookup);
+    lookup_after_writes (lookup_new (self, plan_id, MORE_FAILURES, reply, owner));
 }
 
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = MORE_PLACE;
-    read_index_entries (lookup);
+    read_index_entries (lookup_new (self, plan_id, MORE_PLACE, reply, owner));
 }
 
 // Whether the stored frames are an answer. They are not parsed, as they may be large. `[]` means

@@ -64,7 +64,7 @@ void store_migrate_abort (struct store *self)
 
 static void write_key_command (struct migration *self, const char *command, const char *key)
 {
-    store_write (self->store, WORDS (TEXT (command), span_text (key)));
+    store_put (self->store, WORDS (TEXT (command), span_text (key)));
 }
 
 // -- the last step
@@ -90,8 +90,8 @@ static void on_migration_written (void *owner, enum store_result result, const c
 static void finish_migration (struct migration *self)
 {
     write_key_command (self, "DEL", KEY_FORMER_TOLD);
-    store_write (self->store,
-                 WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT (SCHEMA_TEXT)));
+    store_put (self->store,
+               WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT (SCHEMA_TEXT)));
     store_reply_when_written (self->store, WAITER_SURE, on_migration_written, self);
 }
 
@@ -103,8 +103,8 @@ static void read_key_page (struct migration *self);
 static void requeue_member (struct migration *self, struct span member, int64_t due_us)
 {
     char score[SCORE_SIZE];
-    store_write (self->store, WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"),
-                                     TEXT (score_text (due_us, score)), member));
+    store_put (self->store, WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"),
+                                   TEXT (score_text (due_us, score)), member));
     self->moved++;
 }
 
@@ -180,7 +180,7 @@ static void on_page_scores (void *owner, const redisReply *reply)
     }
     struct span words[1 + PAGE] = {TEXT ("MGET")};
     memcpy (words + 1, members->at, members->count * sizeof *words);
-    store_send_command (self->store, LINK_ONCE, words, 1 + members->count, on_held_messages, self);
+    store_get (self->store, words, 1 + members->count, on_held_messages, self);
 }
 
 static void convert_next_key (struct migration *self);
@@ -204,7 +204,7 @@ static void on_key_page (void *owner, const redisReply *reply)
         self->scores[i] = score.size ? strtod ((const char *)score.data, NULL) : NAN;
     }
     self->members = frames_copy (words + 2, count); // the reply is not valid after this function
-    store_send_command (self->store, LINK_ONCE, words, 2 + count, on_page_scores, self);
+    store_get (self->store, words, 2 + count, on_page_scores, self);
 }
 
 static void read_key_page (struct migration *self)
@@ -212,10 +212,10 @@ static void read_key_page (struct migration *self)
     char first[24], last[24];
     snprintf (first, sizeof first, "%zu", self->offset);
     snprintf (last, sizeof last, "%zu", self->offset + PAGE - 1);
-    store_send_command (self->store, LINK_ONCE,
-                        WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), TEXT (first),
-                               TEXT (last), TEXT ("WITHSCORES")),
-                        on_key_page, self);
+    store_get (self->store,
+               WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), TEXT (first), TEXT (last),
+                      TEXT ("WITHSCORES")),
+               on_key_page, self);
 }
 
 // -- finding the keys of schema 1
@@ -285,10 +285,10 @@ static void on_key_names (void *owner, const redisReply *reply)
 // The pattern excludes messages and results.
 static void scan_key_names (struct migration *self, const char *cursor)
 {
-    store_send_command (self->store, LINK_ONCE,
-                        WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
-                               TEXT ("COUNT"), TEXT ("1000")),
-                        on_key_names, self);
+    store_get (self->store,
+               WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
+                      TEXT ("COUNT"), TEXT ("1000")),
+               on_key_names, self);
 }
 
 // -- the first step: wait until no station of the former version is running, as it would claim
@@ -322,15 +322,15 @@ static void on_stations_present (void *owner, const redisReply *reply)
         timer_set (&self->timer, store->reactor, WAIT_MS);
         return;
     }
-    store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1>2")));
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1>2")));
     scan_key_names (self, "0");
 }
 
 static void read_stations_present (void *owner)
 {
     struct migration *self = owner;
-    store_send_command (self->store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
-                        on_stations_present, self);
+    store_get (self->store, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_stations_present,
+               self);
     link_flush (self->store->link);
 }
 
@@ -395,7 +395,7 @@ static void write_offer (struct store *store, const struct offer *offer)
               (const char *)offer->target.data);
     snprintf (score, sizeof score, "%" PRId64, offer->order);
     plan_key_make (plan, KEY_MESSAGE, offer->target, offer->id);
-    store_write (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
+    store_put (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
 }
 
 // Write the next page of offers; with the last one, the schema.
@@ -410,8 +410,8 @@ static void write_next_offers (void *owner, enum store_result result, const char
         write_offer (self->store, &self->offers[self->written++]);
     bool last = self->written == self->count;
     if (last)
-        store_write (self->store,
-                     WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1")));
+        store_put (self->store,
+                   WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1")));
     store_reply_when_written (self->store, WAITER_SURE,
                               last ? on_schema_written : write_next_offers, self);
 }
@@ -454,6 +454,5 @@ void store_downgrade (struct store *self, store_done_fn *reply, void *owner)
 {
     struct back_conversion *back = memory_new (sizeof *back);
     *back = (struct back_conversion){.store = self, .reply = reply, .owner = owner};
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
-                        on_other_stations, back);
+    store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_other_stations, back);
 }

@@ -98,9 +98,6 @@ void store_reply_when_written (struct store *self, enum waiter_kind kind, store_
 void store_reply_at_turn_end (struct store *self, enum store_result result, const char *error,
                               store_done_fn *reply, void *owner);
 
-// Add a command to the batch that is being collected. Everything is copied.
-void store_write (struct store *self, const struct span *words, size_t count);
-
 // The result that a caller gets for this end of its wait.
 enum store_result store_result_of_wait (enum written how);
 

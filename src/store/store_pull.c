@@ -171,16 +171,15 @@ static void on_pull_plan (void *owner, const struct store_loaded *plan)
     }
     uint64_t id = self->pull_op == OP_OFFER ? self->offer.id : self->worker.id;
     plan_key_make (key, KEY_MESSAGE, self->found.target, id);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
-                        on_pull_score, self);
+    store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)), on_pull_score,
+               self);
     if (self->pull_op == OP_REPORT) {
         size_t size = core_report_name (&self->worker, report);
-        store_send_command (store, LINK_ONCE,
-                            WORDS (TEXT ("ZSCORE"), TEXT (KEY_REPORTS), span_of (report, size)),
-                            on_report_score, self);
+        store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_REPORTS), span_of (report, size)),
+                   on_report_score, self);
     }
     plan_key_make (key, KEY_TEAM, self->found.target, id);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_pull_team, self);
+    store_get (store, WORDS (TEXT ("HGETALL"), TEXT (key)), on_pull_team, self);
 }
 
 static void read_pull_plan (struct pull_call *self)

@@ -35,7 +35,7 @@ static bool read_is_current (const struct queue_read *sent_read)
 // Remove a queue member that names no plan, and note it for the log.
 static void remove_invalid_member (struct store *self, struct span member)
 {
-    store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
+    store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
     self->invalid_batch = core_batch (self->core);
     if (!self->invalid_members++)
         copy_text (self->invalid_member, sizeof self->invalid_member, member);
@@ -138,11 +138,9 @@ static void compare_plan_counts (struct store *self)
     sent_read->expected = expected;
     all->expected = core_plan_count (self->core);
     score_text (until_us, until);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
-                        on_due_count, sent_read);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plan_total,
-                        all);
+    store_get (self, WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
+               on_due_count, sent_read);
+    store_get (self, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plan_total, all);
 }
 
 void store_queue_update (struct store *self)
@@ -162,6 +160,6 @@ void store_queue_update (struct store *self)
     self->comparison_wanted = true; // the next turn in which the core is quiet does it
     self->comparison_us = now_us + LOOK_US;
     if (!self->limits_unwritten)
-        store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)),
-                            on_limits_checked, queue_read_new (self));
+        store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits_checked,
+                   queue_read_new (self));
 }

@@ -141,7 +141,7 @@ bool store_replace_wrong_key (struct store *self, const char *key, const redisRe
 {
     if (!link_is_wrong_type (reply))
         return false;
-    store_write (self, WORDS (TEXT ("DEL"), TEXT (key)));
+    store_put (self, WORDS (TEXT ("DEL"), TEXT (key)));
     snprintf (self->wrong_key, sizeof self->wrong_key, "%s", key);
     return true;
 }

@@ -47,13 +47,13 @@ static void read_hash (struct hash_call *self, enum link_repeat repeat, link_rep
 
 static void write_hash_field (struct hash_call *self)
 {
-    store_write (self->store,
-                 WORDS (TEXT ("HSET"), TEXT (self->key), TEXT (self->name), TEXT (self->text)));
+    store_put (self->store,
+               WORDS (TEXT ("HSET"), TEXT (self->key), TEXT (self->name), TEXT (self->text)));
 }
 
 static void remove_hash_field (struct hash_call *self)
 {
-    store_write (self->store, WORDS (TEXT ("HDEL"), TEXT (self->key), TEXT (self->name)));
+    store_put (self->store, WORDS (TEXT ("HDEL"), TEXT (self->key), TEXT (self->name)));
 }
 
 // -- targets that were added
@@ -92,7 +92,7 @@ void store_stations (struct store *self, const char *name, const char *text,
         write_hash_field (hash_call);
     else
         remove_hash_field (hash_call);
-    store_write (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
+    store_put (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
     store_reply_when_written (self, repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT,
                               on_target_written, hash_call);
 }
@@ -171,9 +171,8 @@ void store_kinds (struct store *self, enum kind_command command, struct span nam
     struct hash_call *hash_call =
         hash_call_new (self, KEY_KINDS, name, json, (int)command, (void (*) (void))reply, owner);
     if (command == KIND_GET)
-        store_send_command (self, LINK_ONCE,
-                            WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (hash_call->name)),
-                            on_kind_read, hash_call);
+        store_get (self, WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (hash_call->name)),
+                   on_kind_read, hash_call);
     else
         read_hash (hash_call, LINK_ONCE, on_kinds_read);
 }
@@ -319,11 +318,11 @@ static void on_identities_read (void *owner, const redisReply *reply)
         try_identity (self, reply_text (reply->element[i]), reply_text (reply->element[i + 1]));
     if (*self->replaces) {
         snprintf (name, sizeof name, "%s %s", self->target, self->replaces);
-        store_write (store, WORDS (TEXT ("HDEL"), TEXT (KEY_IDENTITIES), TEXT (name)));
+        store_put (store, WORDS (TEXT ("HDEL"), TEXT (KEY_IDENTITIES), TEXT (name)));
     }
     snprintf (name, sizeof name, "%s %s", self->target, *self->known ? self->known : self->fresh);
     snprintf (whose, sizeof whose, "%s %s", store->instance, self->home);
-    store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (whose)));
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (whose)));
     store_reply_when_written (store, WAITER_SURE, on_identity_written, self);
 }
 

@@ -118,8 +118,8 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
         [MEMORY] = {2, {TEXT ("INFO"), TEXT ("memory")}},
     };
     for (size_t i = 0; i < STATS_COMMANDS; i++)
-        store_send_command (self, LINK_ONCE, stats_commands[i].words, stats_commands[i].count,
-                            on_stats_answer, stats_call);
+        store_get (self, stats_commands[i].words, stats_commands[i].count, on_stats_answer,
+                   stats_call);
 }
 
 // -- the stations present: plan:attending, the only key that a standby writes
@@ -154,10 +154,10 @@ static void on_owner_read (void *owner, const redisReply *reply)
 
 void store_owner (struct store *self, store_owner_fn *reply, void *owner)
 {
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("name"),
-                               TEXT ("endpoints"), TEXT ("key")),
-                        on_owner_read, store_caller_new (self, (void (*) (void))reply, owner));
+    store_get (self,
+               WORDS (TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("name"),
+                      TEXT ("endpoints"), TEXT ("key")),
+               on_owner_read, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
 // Count the stations present, and delete entries of those that ended long ago.
@@ -172,8 +172,8 @@ static void on_presence_read (void *owner, const redisReply *reply)
         int64_t age_s = presence_value_age_s (reply->element[i + 1], now_s);
         answer.attending += age_s <= PRESENT_AGE_MAX_S;
         if (age_s > DELETE_AGE_S && store_is_serving (self))
-            store_write (
-                self, WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), reply_text (reply->element[i])));
+            store_put (self,
+                       WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), reply_text (reply->element[i])));
     }
     answer.lost = self->lost_tail;
     answer.replaced = self->lost_all;
@@ -221,10 +221,10 @@ void store_enter_presence (struct store *self, store_presence_fn *reply, void *o
     store_run_script (self, SCRIPT_ATTEND, 1,
                       WORDS (TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)),
                       on_presence_written, self);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")),
-                        on_targets_revision, self);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
-                        on_presence_read, store_caller_new (self, (void (*) (void))reply, owner));
+    store_get (self, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")), on_targets_revision,
+               self);
+    store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_presence_read,
+               store_caller_new (self, (void (*) (void))reply, owner));
 }
 
 void store_subtract_leases (const struct store *self, int64_t from_s, int64_t step_s,

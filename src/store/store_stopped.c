@@ -33,7 +33,7 @@ static void add_to_stop_list (struct store *self, const char *key, struct span m
 {
     char score[32];
     snprintf (score, sizeof score, "%.3f", (double)store_now_us (self) / 1e6);
-    store_write (self, WORDS (TEXT ("ZADD"), TEXT (key), TEXT ("NX"), TEXT (score), member));
+    store_put (self, WORDS (TEXT ("ZADD"), TEXT (key), TEXT ("NX"), TEXT (score), member));
 }
 
 void store_write_stop_state (struct store *self, struct span station, uint64_t plan_id,
@@ -42,11 +42,11 @@ void store_write_stop_state (struct store *self, struct span station, uint64_t p
     char member[MEMBER_MAX + 2];
     plan_key_make (member, KEY_MESSAGE, station, plan_id);
     if (stop_state == STOP_NONE)
-        store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
+        store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
     else
         add_to_stop_list (self, KEY_STOPPED, TEXT (member));
     if (stop_state == STOP_DEAD)
         add_to_stop_list (self, KEY_DEAD, TEXT (member));
     else
-        store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), TEXT (member)));
+        store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), TEXT (member)));
 }

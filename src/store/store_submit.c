@@ -135,9 +135,8 @@ static void begin_submit (struct plan_submit *self)
     else if (core_knows_caller (store->core, span_text (self->caller)))
         submit_if_new (self);
     else
-        store_send_command (store, LINK_ONCE,
-                            WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
-                            on_caller_count, self);
+        store_get (store, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
+                   on_caller_count, self);
 }
 
 static void resubmit (void *owner, bool serves)

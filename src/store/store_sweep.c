@@ -128,19 +128,18 @@ static void read_swept_plans (struct queue_sweep *self)
         snprintf (members[i], sizeof members[i], "%s:%s", id, self->plans[i].target);
         words[2 + i] = span_text (members[i]);
     }
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_indexed, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_indexed, self);
     words[1] = TEXT (KEY_TIME_SET);
     for (size_t i = 0; i < self->count; i++) {
         plan_key_make (members[i], KEY_MESSAGE, span_text (self->plans[i].target),
                        self->plans[i].id);
         words[2 + i] = span_text (members[i]);
     }
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_scores, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_scores, self);
     words[1] = TEXT (KEY_STOPPED);
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_stopped, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_stopped, self);
     words[1] = TEXT ("MGET");
-    store_send_command (self->store, LINK_ONCE, words + 1, 1 + self->count, on_sweep_messages,
-                        self);
+    store_get (self->store, words + 1, 1 + self->count, on_sweep_messages, self);
     free (members);
 }
 
@@ -157,7 +156,7 @@ static void on_sweep_page (void *owner, const redisReply *reply)
         struct span target, entry = reply_text (reply->element[i]);
         struct swept_plan *plan = &self->plans[self->count];
         if (!index_entry_parse (entry, &plan->id, &target) || !station_name_valid (target)) {
-            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (KEY_INDEX), entry));
+            store_put (self->store, WORDS (TEXT ("ZREM"), TEXT (KEY_INDEX), entry));
             self->answer.repaired++;
             continue;
         }
@@ -188,10 +187,10 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
         store_outputs_trim (self);
         store_history_trim (self);
     }
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
-                               TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
-                        on_sweep_page, sweeping);
+    store_get (self,
+               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
+                      TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
+               on_sweep_page, sweeping);
 }
 
 // -- plans that wait for a target
@@ -214,17 +213,13 @@ static void answer_wake (struct wake_batch *self, enum store_result result)
     free (self);
 }
 
-static void on_all_woken (void *owner, enum store_result result, const char *error)
+// Answer that the plans are woken; after a full batch there may be more.
+static void on_woken (void *owner, enum store_result result, const char *error)
 {
+    struct wake_batch *self = owner;
+    bool more = self->count == self->limit;
     (void)error;
-    answer_wake (owner, result);
-}
-
-// Answer that the plans are woken, and that there may be more.
-static void on_woken_some (void *owner, enum store_result result, const char *error)
-{
-    (void)error;
-    answer_wake (owner, result == STORE_DONE ? STORE_HELD : result);
+    answer_wake (self, result == STORE_DONE && more ? STORE_HELD : result);
 }
 
 static void on_wake_scores (void *owner, const redisReply *reply)
@@ -253,8 +248,7 @@ static void on_wake_classes (void *owner, const redisReply *reply)
                                                                 : (struct span){0}};
         core_wake (store->core, &member, store_now_us (store));
     }
-    store_reply_when_written (store, WAITER_SURE,
-                              self->count == self->limit ? on_woken_some : on_all_woken, self);
+    store_reply_when_written (store, WAITER_SURE, on_woken, self);
 }
 
 // The first plans that wait for the target are read: read their scores and classes, to wake them.
@@ -278,16 +272,16 @@ static void on_waiting_plans (void *owner, const redisReply *reply)
             span_is (target, self->target))
             words[2 + self->count++] = member;
         else
-            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
+            store_put (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
     }
     if (!self->count) {
         answer_wake (self, STORE_DONE);
         return;
     }
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
+    store_get (self->store, words, 2 + self->count, on_wake_scores, self);
     words[0] = TEXT ("HMGET");
     words[1] = TEXT (KEY_CLASS);
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
+    store_get (self->store, words, 2 + self->count, on_wake_classes, self);
 }
 
 void store_wake_waiting (struct store *self, const char *station, int64_t limit,
@@ -309,7 +303,6 @@ void store_wake_waiting (struct store *self, const char *station, int64_t limit,
     snprintf (waking->target, sizeof waking->target, "%s", station);
     snprintf (waking->key, sizeof waking->key, KEY_WAIT "%s", station);
     snprintf (most, sizeof most, "%zu", waking->limit - 1);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)),
-                        on_waiting_plans, waking);
+    store_get (self, WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)),
+               on_waiting_plans, waking);
 }

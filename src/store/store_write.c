@@ -80,7 +80,7 @@ void store_reply_at_turn_end (struct store *self, enum store_result result, cons
     writer_wait_flush (self->writer, &deferred_reply->waiter);
 }
 
-void store_write (struct store *self, const struct span *words, size_t count)
+void store_put (struct store *self, const struct span *words, size_t count)
 {
     core_add_command (self->core, words, count);
 }
