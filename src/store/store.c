@@ -346,10 +346,13 @@ struct store *store_new (const struct store_config *config, const struct store_b
     struct link_config link = config->link;
     link.schemas[0] = STORE_SCHEMA;
     link.schemas[1] = STORE_SCHEMA_FORMER;
-    self->link = link_new (&link, reactor, on_link_state, self);
+    self->link = link_new (&link, reactor,
+                           &(struct link_io){.owner = self,
+                                             .changed = on_link_state,
+                                             .gather = flush_turn,
+                                             .flushed = on_flushed,
+                                             .time = on_redis_time});
     create_writer (self, config);
-    link_on_time (self->link, on_redis_time);
-    link_on_flush (self->link, flush_turn, on_flushed, self);
     set_flush_timer (self);
     return self;
 }

@@ -12,13 +12,6 @@ enum {
     SENTINEL_US = 1000000 // interval at which the sentinels are asked for the master
 };
 
-// Send a command that the link itself needs; it is not resent.
-static void send_link_command (struct link *self, redisCallbackFn *reply, int argc,
-                               const char **argv)
-{
-    connection_send (self->connection, reply, self, argc, argv);
-}
-
 // Reject this Redis: it is up, but must not hold plans.
 static void refuse_redis (struct link *self, const char *why)
 {
@@ -51,8 +44,8 @@ static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
 
 void link_load_script (struct link *self, enum script script)
 {
-    const char *argv[] = {"SCRIPT", "LOAD", script_texts[script].text};
-    send_link_command (self, on_setup_reply, 3, argv);
+    connection_send (self->connection, on_setup_reply, self, "SCRIPT LOAD %s",
+                     script_texts[script].text);
 }
 
 // Reject a Redis whose plans have a schema that this version does not know.
@@ -116,8 +109,7 @@ static void on_time_read (redisAsyncContext *context, void *data, void *arg)
                        strtoll (reply->element[1]->str, NULL, 10);
     int64_t half_us = (clock_mono_us () - self->time_asked_us) / 2;
     self->facts.clock_ahead_ms = (redis_us + half_us - clock_wall_us ()) / 1000;
-    if (self->time)
-        self->time (self->owner, self->time_asked_us, redis_us);
+    self->io.time (self->io.owner, self->time_asked_us, redis_us);
 }
 
 // Process appendfsync, which determines how safe acknowledged data are. It is unknown if this user
@@ -147,15 +139,11 @@ static void on_appendfsync (redisAsyncContext *context, void *data, void *arg)
 // Check whether Redis may hold plans, and in which schema; on connecting, and periodically.
 void link_check_redis (struct link *self)
 {
-    const char *schema[] = {"HGET", KEY_META, "schema"};
-    const char *info[] = {"INFO"};
-    const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
-    const char *time[] = {"TIME"};
-    send_link_command (self, on_schema_read, 3, schema);
-    send_link_command (self, on_info_read, 1, info);
-    send_link_command (self, on_appendfsync, 3, fsync);
+    connection_send (self->connection, on_schema_read, self, "HGET " KEY_META " schema");
+    connection_send (self->connection, on_info_read, self, "INFO");
+    connection_send (self->connection, on_appendfsync, self, "CONFIG GET appendfsync");
     self->time_asked_us = clock_mono_us ();
-    send_link_command (self, on_time_read, 1, time);
+    connection_send (self->connection, on_time_read, self, "TIME");
     self->check_us = clock_mono_us () + CHECK_US;
 }
 
@@ -173,14 +161,13 @@ static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg
 // Send all commands that a new connection needs. The link is up when the last one is answered.
 static void send_setup (struct link *self)
 {
-    const char *done[] = {"PING"};
     const struct link_config *config = &self->config;
     connection_log_in (self->connection, config->user, config->password, config->db, on_setup_reply,
                        self);
     link_check_redis (self);
     for (int script = 0; script < SCRIPTS; script++)
         link_load_script (self, (enum script)script);
-    send_link_command (self, on_scripts_loaded, 1, done);
+    connection_send (self->connection, on_scripts_loaded, self, "PING");
 }
 
 // Connect to this address, and send the setup.
@@ -206,7 +193,7 @@ void link_on_master (void *owner, const struct address *master, const char *reas
                 master->port == self->master.port;
     if (master)
         self->master = *master;
-    if (connection_exists (self->connection)) {
+    if (self->connection->context) {
         // While the link is connected, sentinels that do not answer change nothing.
         if (master && !same)
             link_mark_broken (self, "the sentinels name another master");

@@ -32,8 +32,7 @@ struct link {
     struct link_config config;
     struct reactor *reactor;
     struct timer timer;
-    link_state_fn *changed;
-    void *owner;
+    struct link_io io;
 
     enum link_state state;
     struct reason trouble;
@@ -54,11 +53,6 @@ struct link {
     int64_t check_us;    // when to check again whether Redis may hold plans
     int64_t sentinel_us; // when to ask the sentinels again
     bool keeps_file;     // Redis writes an append-only file
-
-    void (*gather) (void *owner);  // called first in every flush; may be NULL
-    void (*flushed) (void *owner); // called last in every flush; may be NULL
-    void *gatherer;
-    void (*time) (void *owner, int64_t asked_us, int64_t redis_us); // may be NULL
 
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent on a connection that is being closed, without an answer
