@@ -227,7 +227,7 @@ static void keep_takeover_token (void *owner, const char *token)
 static void set_flush_timer (struct store *self)
 {
     enum { LONGEST_MS = 1000 };
-    int64_t now_us = clock_boot_us (), next_us = writer_next_us (self->writer);
+    int64_t now_us = clock_boot_us (), next_us = owner_next_us (writer_owner (self->writer));
     int64_t left_us = next_us > now_us ? next_us - now_us : 0;
     int64_t ms = left_us > LONGEST_MS * 1000 ? LONGEST_MS : (left_us + 999) / 1000;
     if (!writer_is_idle (self->writer) && ms > 2)
@@ -279,12 +279,12 @@ void store_hand_over (struct store *self)
 
 bool store_is_leased (const struct store *self)
 {
-    return writer_is_leased (self->writer, clock_boot_us ());
+    return owner_is_leased (writer_owner (self->writer), clock_boot_us ());
 }
 
 bool store_owns (const struct store *self)
 {
-    return writer_is_owner (self->writer);
+    return owner_is_owner (writer_owner (self->writer));
 }
 
 // -- life
@@ -393,7 +393,7 @@ enum { BATCH_BYTES = 1048576 }; // the store is busy when the batch being collec
 bool store_busy (const struct store *self)
 {
     bool soon = self->state == STORE_LOADING ||
-                (self->state == STORE_STANDBY && writer_is_owner (self->writer));
+                (self->state == STORE_STANDBY && owner_is_owner (writer_owner (self->writer)));
     return soon || (store_is_serving (self) &&
                     (link_busy (self->link) || core_bytes (self->core) >= BATCH_BYTES ||
                      (int64_t)store_pending (self) >= self->window));

@@ -66,11 +66,6 @@ void store_get (struct store *self, const struct span *words, size_t count, link
     store_send_command (self, LINK_ONCE, words, count, reply, owner);
 }
 
-void store_call_when_written (struct store *self, store_done_fn *reply, void *owner)
-{
-    store_reply_when_written (self, WAITER_SURE, reply, owner);
-}
-
 uint64_t store_resets (const struct store *self)
 {
     return core_resets (self->core);

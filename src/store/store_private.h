@@ -81,14 +81,6 @@ bool store_replace_wrong_key (struct store *self, const char *key, const redisRe
 
 // -- writing
 
-// A caller that waits until a decision is written; freed when it is released.
-struct written_caller {
-    struct waiter waiter;
-    struct store *store;
-    store_done_fn *reply;
-    void *owner;
-};
-
 // Call `reply` when the batch that is being collected was applied and, unless the kind is
 // WAITER_SURE, the replicas have it.
 void store_reply_when_written (struct store *self, enum waiter_kind kind, store_done_fn *reply,

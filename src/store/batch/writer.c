@@ -300,22 +300,7 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
     writer_send_todo (self, mono_us);
 }
 
-int64_t writer_next_us (const struct writer *self)
-{
-    return owner_next_us (self->owner);
-}
-
 // -- queries
-
-bool writer_is_owner (const struct writer *self)
-{
-    return owner_is_owner (self->owner);
-}
-
-bool writer_is_leased (const struct writer *self, int64_t boot_us)
-{
-    return owner_is_leased (self->owner, boot_us);
-}
 
 unsigned writer_row_kinds (const struct writer *self)
 {
