@@ -20,11 +20,11 @@ struct kind_inquiry {
     char name[POLICY_NAME_MAX + 1];
 };
 
-static json_t *kinds_json (const struct kind_inquiry *self, const struct store_kinds *answer)
+static json_t *kinds_json (const struct kind_inquiry *self, const struct store_named *answer)
 {
     json_t *kinds = json_object ();
     struct span name, text;
-    for (size_t i = 0; store_kind_at (answer, i, &name, &text); i++) {
+    for (size_t i = 0; store_named_at (answer, i, &name, &text); i++) {
         struct reason reason;
         if (!permits_station (self->station, self->peer->user, name))
             continue;
@@ -39,7 +39,7 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
     return object;
 }
 
-static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *answer)
+static void answer_kinds (struct kind_inquiry *self, const struct store_named *answer)
 {
     struct reason reason;
     if (answer->count == 0 && self->command == KIND_PUT) {
@@ -55,7 +55,7 @@ static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *a
     manage_reply_json (self->station, self->peer, 0, object);
 }
 
-static void on_kinds (void *owner, const struct store_kinds *answer)
+static void on_kinds (void *owner, const struct store_named *answer)
 {
     struct kind_inquiry *self = owner;
     struct station *station = self->station;

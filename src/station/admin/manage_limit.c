@@ -69,11 +69,10 @@ static void add_limit (json_t *limits, struct span kept, const struct limit *lim
 // The limits that were set by command, and those of the settings for other targets, as far as
 // `user` may see them.
 static json_t *limits_json (struct station *self, const char *user,
-                            const struct store_limits *answer)
+                            const struct store_named *answer)
 {
     json_t *object = json_object (), *limits = json_object ();
-    struct limit limit;
-    struct span name;
+    struct span name, text;
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target_settings *settings = target_settings (self->targets[i]);
         char kept[KEPT_NAME_MAX + 1];
@@ -82,21 +81,23 @@ static json_t *limits_json (struct station *self, const char *user,
             permits_station (self, user, span_text (settings->name)))
             add_limit (limits, span_text (kept), &settings->limit, "settings");
     }
-    for (size_t i = 0; store_limit_at (answer, i, &name, &limit); i++)
+    for (size_t i = 0; store_named_at (answer, i, &name, &text); i++) {
+        struct limit limit = limit_read (text);
         if (name.size > 2 && name.size <= KEPT_NAME_MAX &&
             permits_station (self, user, span_of (name.data + 2, name.size - 2)))
             add_limit (limits, name, &limit, "set");
+    }
     json_object_set_new (object, "limits", limits);
     return object;
 }
 
-static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)
+static void answer_limits (struct limit_inquiry *self, const struct store_named *answer)
 {
-    if (self->command == LIMIT_SET && !answer->done) {
+    if (self->command == LIMIT_SET && !answer->count) {
         reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
         return;
     }
-    if (self->command == LIMIT_REMOVE && !answer->done) {
+    if (self->command == LIMIT_REMOVE && !answer->count) {
         reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
                       "limit: no limit of this name is set");
         return;
@@ -108,7 +109,7 @@ static void answer_limits (struct limit_inquiry *self, const struct store_limits
         due_wake (self->station); // the limit may allow more runs now
 }
 
-static void on_limits (void *owner, const struct store_limits *answer)
+static void on_limits (void *owner, const struct store_named *answer)
 {
     struct limit_inquiry *self = owner;
     struct station *station = self->station;
