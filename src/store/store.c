@@ -425,6 +425,11 @@ void store_set_bounds (struct store *self, const struct store_bounds *bounds)
     writer_set_outcomes (self->writer, bounds->history_count);
 }
 
+const struct core *store_core (const struct store *self)
+{
+    return self->core;
+}
+
 struct link *store_link (const struct store *self)
 {
     return self->link;

@@ -321,23 +321,3 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     }
     prefetch_plans (self);
 }
-
-void store_each_target (const struct store *self, store_target_fn *call, void *owner)
-{
-    core_each_target (self->core, call, owner);
-}
-
-int64_t store_unread (const struct store *self, const char *target)
-{
-    return core_unread (self->core, span_text (target));
-}
-
-int64_t store_ready (const struct store *self, const char *target)
-{
-    return core_ready (self->core, span_text (target));
-}
-
-int64_t store_oldest_us (const struct store *self, const char *target)
-{
-    return core_oldest_us (self->core, span_text (target));
-}

@@ -234,11 +234,6 @@ void store_take_jobs (struct store *self, const struct core_pull_take *take,
     defer_pull (call);
 }
 
-int64_t store_offers (const struct store *self, const char *station)
-{
-    return core_pull_offers (self->core, span_text (station));
-}
-
 // A call with the arguments of a worker.
 static struct pull_call *worker_call_new (struct store *self, enum pull_op pull_op,
                                           const struct core_worker *worker, store_pulled_fn *reply,

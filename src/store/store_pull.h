@@ -33,9 +33,6 @@ void store_offer (struct store *self, const struct core_offer *offer, store_pull
 void store_take_jobs (struct store *self, const struct core_pull_take *take,
                       const struct limit *limit, store_pulled_fn *reply, void *owner);
 
-// How many plans are offered for this target.
-int64_t store_offers (const struct store *self, const char *station);
-
 // Process a heartbeat of a worker, or its release of the plan (`alive`).
 void store_report_worker (struct store *self, const struct core_worker *worker,
                           const struct core_heartbeat *heartbeat, store_pulled_fn *reply,

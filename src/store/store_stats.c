@@ -226,9 +226,3 @@ void store_enter_presence (struct store *self, store_presence_fn *reply, void *o
     store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_presence_read,
                store_caller_new (self, (void (*) (void))reply, owner));
 }
-
-void store_subtract_leases (const struct store *self, int64_t from_s, int64_t step_s,
-                            int64_t *counts, size_t count)
-{
-    core_subtract_leases (self->core, from_s, step_s, counts, count);
-}

@@ -163,8 +163,3 @@ void store_submit (struct store *self, const struct store_submission *submission
     caller_field_make (self, submission->plan->caller, submitting->caller);
     begin_submit (submitting);
 }
-
-uint64_t store_last_id (const struct store *self)
-{
-    return core_last_id (self->core);
-}

@@ -33,8 +33,9 @@ static json_t *target_stats (struct station *self, struct target *target)
         {"failed", (int64_t)tally->failed},
         {"fresh", (int64_t)tally->fresh},
         {"late_ms", (int64_t)tally->late_ms},
-        {"ready", store_ready (self->store, target_name (target))},
-        {"oldest_due", store_oldest_us (self->store, target_name (target)) / 1000000},
+        {"ready", core_ready (store_core (self->store), span_text (target_name (target)))},
+        {"oldest_due",
+         core_oldest_us (store_core (self->store), span_text (target_name (target))) / 1000000},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
@@ -47,7 +48,8 @@ static json_t *target_stats (struct station *self, struct target *target)
     bool pull = target_type (target) == TARGET_PULL;
     if (pull)
         json_object_set_new (object, "offered",
-                             json_integer (store_offers (self->store, target_name (target))));
+                             json_integer (core_pull_offers (store_core (self->store),
+                                                             span_text (target_name (target)))));
     int64_t no_worker = pull ? pull_no_worker (self, target) : tally->no_worker_s;
     if (no_worker)
         json_object_set_new (object, "no_worker", json_integer (no_worker));

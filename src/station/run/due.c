@@ -90,7 +90,7 @@ static int64_t free_slots_of (struct station *self, const struct target *target,
 // Whether due plans of the target wait for a claim.
 static bool has_ready_plans (struct station *self, const struct target *target)
 {
-    return store_ready (self->store, target_name (target)) > 0;
+    return core_ready (store_core (self->store), span_text (target_name (target))) > 0;
 }
 
 // Whether a third of the slots is free, which makes a claim worth it. The runs in the other slots

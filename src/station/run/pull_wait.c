@@ -445,7 +445,7 @@ void pull_wake (struct station *self, const char *name, int64_t places)
 
 static int64_t count_offers (struct station *self, const struct take_queue *queue)
 {
-    int64_t offers = store_offers (self->store, queue->name);
+    int64_t offers = core_pull_offers (store_core (self->store), span_text (queue->name));
     return offers < WAKES_MAX ? offers : WAKES_MAX;
 }
 
