@@ -41,9 +41,7 @@ static ssize_t read_up_to (int file, uint8_t *data, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        ssize_t got = read (file, data + done, size - done);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = TEMP_FAILURE_RETRY (read (file, data + done, size - done));
         if (got < 0)
             return -1;
         if (got == 0)

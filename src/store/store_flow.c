@@ -25,12 +25,19 @@ static int parse_version_number (const redisReply *reply)
 
 // -- all flows
 
+// A flow whose head is read.
+struct listed_flow {
+    struct flow_listing *listing;
+    struct store_flow_head *head;
+    char name[STATION_NAME_MAX + 1];
+    char *info; // memory of head->info; NULL = none
+};
+
 struct flow_listing {
     struct store *store;
     size_t max, count, left; // left: outstanding answers of this page
+    struct listed_flow *flows;
     struct store_flow_head *heads;
-    char (*names)[STATION_NAME_MAX + 1];
-    char **infos;
     char *after; // "(" and the last name that was read, even if invalid; NULL: from the start
     size_t after_size;
     bool more;
@@ -42,19 +49,14 @@ struct flow_listing {
 
 static void end_listing (struct flow_listing *self)
 {
-    for (size_t i = 0; i < self->count; i++) {
-        self->heads[i].name = span_text (self->names[i]);
-        self->heads[i].info = span_text (self->infos[i] ? self->infos[i] : "");
-    }
     self->reply (self->owner, &(struct store_flow_heads){.result = self->result,
                                                          .heads = self->heads,
                                                          .count = self->count,
                                                          .error = self->error});
     for (size_t i = 0; i < self->count; i++)
-        free (self->infos[i]);
+        free (self->flows[i].info);
     free (self->after);
-    free (self->infos);
-    free (self->names);
+    free (self->flows);
     free (self->heads);
     free (self);
 }
@@ -87,18 +89,12 @@ static void set_listing_cursor (struct flow_listing *self, struct span name)
     self->after_size = name.size + 1;
 }
 
-// The owner of the answer with one flow's head.
-struct listed {
-    struct flow_listing *listing;
-    size_t at; // index of the flow
-};
-
 // One flow's head is read; the last one of a page ends it.
 static void on_flow_head (void *owner, const redisReply *reply)
 {
-    struct listed *listed = owner;
-    struct flow_listing *self = listed->listing;
-    struct store_flow_head *head = &self->heads[listed->at];
+    struct listed_flow *flow = owner;
+    struct flow_listing *self = flow->listing;
+    struct store_flow_head *head = flow->head;
     const char *error;
     enum store_result result = reply_key_result (reply, &error);
     if (result != STORE_DONE)
@@ -109,23 +105,21 @@ static void on_flow_head (void *owner, const redisReply *reply)
         head->last = parse_version_number (reply->element[1]);
         head->updated = reply_counter (reply->element[2]);
         if (info.size && !memchr (info.data, '\0', info.size)) {
-            self->infos[listed->at] = memory_copy (info.data, info.size);
+            flow->info = memory_copy (info.data, info.size);
+            head->info = span_of (flow->info, info.size);
         }
     }
-    free (listed);
     if (--self->left == 0)
         end_listing_page (self);
 }
 
-static void read_flow_head (struct flow_listing *self, size_t at)
+static void read_flow_head (struct listed_flow *flow)
 {
     char key[KEY_SIZE];
-    struct listed *listed = memory_new (sizeof *listed);
-    *listed = (struct listed){self, at};
-    store_send_command (self->store, LINK_REPEAT,
-                        WORDS (TEXT ("HMGET"), definition_key (self->names[at], key), TEXT ("use"),
+    store_send_command (flow->listing->store, LINK_REPEAT,
+                        WORDS (TEXT ("HMGET"), definition_key (flow->name, key), TEXT ("use"),
                                TEXT ("last"), TEXT ("updated"), TEXT ("info")),
-                        on_flow_head, listed);
+                        on_flow_head, flow);
 }
 
 // A page of names is read: read the heads of these flows.
@@ -142,8 +136,10 @@ static void on_flow_names (void *owner, const redisReply *reply)
         struct span name = reply_text (reply->element[i]);
         if (!station_name_valid (name))
             continue;
-        memcpy (self->names[self->count], name.data, name.size);
-        self->names[self->count++][name.size] = '\0';
+        struct listed_flow *flow = &self->flows[self->count];
+        *flow = (struct listed_flow){.listing = self, .head = &self->heads[self->count++]};
+        copy_text (flow->name, sizeof flow->name, name);
+        *flow->head = (struct store_flow_head){.name = span_text (flow->name), .info = TEXT ("")};
     }
     self->more = found == PAGE;
     if (found)
@@ -152,7 +148,7 @@ static void on_flow_names (void *owner, const redisReply *reply)
     if (result != STORE_DONE)
         note_listing_error (self, result, error);
     for (size_t i = first; i < self->count; i++)
-        read_flow_head (self, i);
+        read_flow_head (&self->flows[i]);
     if (self->count == first)
         end_listing_page (self);
 }
@@ -174,8 +170,7 @@ void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *repl
     listing->store = self;
     listing->max = max;
     listing->heads = memory_new (max * sizeof *listing->heads);
-    listing->names = memory_new (max * sizeof *listing->names);
-    listing->infos = memory_new (max * sizeof *listing->infos);
+    listing->flows = memory_new (max * sizeof *listing->flows);
     listing->result = STORE_DONE;
     listing->reply = reply;
     listing->owner = owner;
