@@ -118,7 +118,6 @@ void store_change (struct store *self, const struct store_change *change, store_
     const struct plan *plan = change->plan;
     struct change_call *change_call = memory_new (sizeof *change_call);
     struct span message = write_plan_message (self, plan);
-    char member[MEMBER_MAX + 2];
     change_call->store = self;
     change_call->first = change->first;
     change_call->reply = reply;
@@ -142,8 +141,8 @@ void store_change (struct store *self, const struct store_change *change, store_
     caller_field_make (self, plan->caller, change_call->caller);
     change_call->change.caller = span_text (change_call->caller);
     set_queue_place (self, change, &change_call->change);
-    plan_key_make (member, KEY_MESSAGE, change->key_station, plan->id);
-    store_get (self, WORDS (TEXT ("GET"), TEXT (member)), on_stored_message, change_call);
+    store_get (self, WORDS (TEXT ("GET"), PLAN_KEY (KEY_MESSAGE, change->key_station, plan->id)),
+               on_stored_message, change_call);
 }
 
 // -- removal

@@ -1,5 +1,4 @@
 // Writes the outcomes and heartbeats of runs.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -292,13 +291,11 @@ static void wait_for_votes (struct commit_call *self, const struct store_commit 
 void store_callback_try (struct store *self, uint64_t plan_id, struct span station,
                          struct span record)
 {
-    char id[IDENT_SIZE], ended[24], most[24];
-    snprintf (ended, sizeof ended, "%" PRId64, store_now_us (self) / 1000);
-    snprintf (most, sizeof most, "%" PRId64, self->bounds.history_count);
-    store_put (self,
-               WORDS (TEXT ("XADD"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
-                      TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
-                      TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
+    char id[IDENT_SIZE];
+    store_put (self, WORDS (TEXT ("XADD"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MAXLEN"),
+                            TEXT ("~"), NUMBER (self->bounds.history_count), TEXT ("*"), TEXT ("p"),
+                            TEXT (ident_text (plan_id, id)), TEXT ("s"), station, TEXT ("t"),
+                            NUMBER (store_now_us (self) / 1000), TEXT ("r"), record));
 }
 
 // -- a commit

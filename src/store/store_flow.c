@@ -155,12 +155,10 @@ static void on_flow_names (void *owner, const redisReply *reply)
 
 static void read_names_page (struct flow_listing *self)
 {
-    char page[DECIMAL_SIZE];
     struct span from = self->after ? span_of (self->after, self->after_size) : TEXT ("-");
-    decimal_text (PAGE, page);
     store_send_command (self->store, LINK_REPEAT,
                         WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_FLOW_NAMES), from, TEXT ("+"),
-                               TEXT ("LIMIT"), TEXT ("0"), TEXT (page)),
+                               TEXT ("LIMIT"), TEXT ("0"), NUMBER (PAGE)),
                         on_flow_names, self);
 }
 
@@ -216,11 +214,11 @@ static void on_flow_text (void *owner, const redisReply *reply)
 
 static void read_flow_text (struct flow_read_call *self)
 {
-    char key[KEY_SIZE], version[DECIMAL_SIZE];
-    decimal_text (self->answer.version, version);
-    store_send_command (self->store, self->repeat,
-                        WORDS (TEXT ("HGET"), definition_key (self->name, key), TEXT (version)),
-                        on_flow_text, self);
+    char key[KEY_SIZE];
+    store_send_command (
+        self->store, self->repeat,
+        WORDS (TEXT ("HGET"), definition_key (self->name, key), NUMBER (self->answer.version)),
+        on_flow_text, self);
 }
 
 static void on_plan_count (void *owner, const redisReply *reply)
@@ -306,27 +304,26 @@ void store_flow_read (struct store *self, const char *name, int version, enum li
 void store_flow_put (struct store *self, const struct store_flow_change *change,
                      store_done_fn *reply, void *owner)
 {
-    char buffer[KEY_SIZE], number[DECIMAL_SIZE], use[DECIMAL_SIZE], last[DECIMAL_SIZE],
-        updated[DECIMAL_SIZE];
+    char buffer[KEY_SIZE];
     struct span key = definition_key (change->name, buffer);
-    decimal_text (change->version, number);
-    decimal_text (change->use, use);
-    decimal_text (change->last, last);
-    decimal_text (change->updated, updated);
     // One command writes all fields: if the key has a wrong type, the writer deletes the key and
     // repeats only the commands that failed.
-    const struct span words[] = {TEXT ("HSET"),    key,
-                                 TEXT ("use"),     TEXT (use),
-                                 TEXT ("last"),    TEXT (last),
-                                 TEXT ("updated"), TEXT (updated),
-                                 TEXT ("info"),    TEXT (change->info),
-                                 TEXT (number),    change->text};
+    const struct span words[] = {TEXT ("HSET"),
+                                 key,
+                                 TEXT ("use"),
+                                 NUMBER (change->use),
+                                 TEXT ("last"),
+                                 NUMBER (change->last),
+                                 TEXT ("updated"),
+                                 NUMBER (change->updated),
+                                 TEXT ("info"),
+                                 TEXT (change->info),
+                                 NUMBER (change->version),
+                                 change->text};
     const size_t count = sizeof words / sizeof *words;
     store_put (self, words, change->version ? count : count - 2);
-    for (size_t i = 0; i < change->dropped_count; i++) {
-        decimal_text (change->dropped[i], number);
-        store_put (self, WORDS (TEXT ("HDEL"), key, TEXT (number)));
-    }
+    for (size_t i = 0; i < change->dropped_count; i++)
+        store_put (self, WORDS (TEXT ("HDEL"), key, NUMBER (change->dropped[i])));
     store_put (self, WORDS (TEXT ("ZADD"), TEXT (KEY_FLOW_NAMES), TEXT ("0"), TEXT (change->name)));
     store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }

@@ -1,5 +1,4 @@
 // Lists plans in pages, ordered by id or otherwise.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "frames.h"
@@ -138,14 +137,13 @@ static int64_t examined_max (const struct store_filter *filter)
 static void read_page_by_id (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
-    char id[IDENT_SIZE] = "", count[24];
+    char id[IDENT_SIZE] = "";
     if (filter->after)
         id_write_digits (filter->after, id);
-    snprintf (count, sizeof count, "%" PRId64, examined_max (filter));
-    store_run_script (
-        self->store, SCRIPT_LIST, 2,
-        WORDS (TEXT (KEY_INDEX), TEXT (KEY_RUNS), TEXT (id), TEXT (filter->station), TEXT (count)),
-        on_index_page, self);
+    store_run_script (self->store, SCRIPT_LIST, 2,
+                      WORDS (TEXT (KEY_INDEX), TEXT (KEY_RUNS), TEXT (id), TEXT (filter->station),
+                             NUMBER (examined_max (filter))),
+                      on_index_page, self);
 }
 
 // -- in the order of a sorted set
@@ -187,21 +185,16 @@ static void on_ordered_page (void *owner, const redisReply *reply)
 static void read_ordered_page (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
-    char place[24] = "", member[MEMBER_MAX + 2] = "", from[24] = "", to[24] = "", count[24];
-    if (filter->after) {
-        snprintf (place, sizeof place, "%" PRId64, filter->after_us);
-        plan_key_make (member, KEY_MESSAGE, span_text (filter->after_station), filter->after);
-    }
-    if (filter->from_s)
-        snprintf (from, sizeof from, "%" PRId64, filter->from_s);
-    if (filter->to_s)
-        snprintf (to, sizeof to, "%" PRId64, filter->to_s);
-    snprintf (count, sizeof count, "%" PRId64, examined_max (filter));
+    struct span place = filter->after ? NUMBER (filter->after_us) : TEXT ("");
+    struct span member =
+        filter->after ? PLAN_KEY (KEY_MESSAGE, span_text (filter->after_station), filter->after)
+                      : TEXT ("");
     bool by_time = filter->order == STORE_BY_TIME, ascends = by_time || filter->oldest;
     store_run_script (self->store, SCRIPT_ORDERED, 2,
-                      WORDS (TEXT (order_keys[filter->order]), TEXT (KEY_RUNS), TEXT (place),
-                             TEXT (member), TEXT (ascends ? "" : "1"), TEXT (filter->station),
-                             TEXT (from), TEXT (to), TEXT (count), TEXT (by_time ? "1" : "")),
+                      WORDS (TEXT (order_keys[filter->order]), TEXT (KEY_RUNS), place, member,
+                             TEXT (ascends ? "" : "1"), TEXT (filter->station),
+                             NUMBER_OR_EMPTY (filter->from_s), NUMBER_OR_EMPTY (filter->to_s),
+                             NUMBER (examined_max (filter)), TEXT (by_time ? "1" : "")),
                       on_ordered_page, self);
 }
 

@@ -230,16 +230,14 @@ static void on_team_message (void *owner, const redisReply *reply)
 static void read_team (struct store_loading *loading, const struct core_team_name *name)
 {
     struct store *store = loading->store;
-    char key[MEMBER_MAX + 2];
+    struct span key = PLAN_KEY (KEY_MESSAGE, name->target, name->id);
     struct team_read *read = memory_new (sizeof *read);
     *read = (struct team_read){.loading = loading, .name = *name, .found = {.report = -1}};
     loading->left++;
-    plan_key_make (key, KEY_MESSAGE, name->target, name->id);
-    store_get (store, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
-    store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)), on_team_score,
-               read);
-    plan_key_make (key, KEY_TEAM, name->target, name->id);
-    store_get (store, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team_loaded, read);
+    store_get (store, WORDS (TEXT ("GET"), key), on_team_message, read);
+    store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), key), on_team_score, read);
+    store_get (store, WORDS (TEXT ("HGETALL"), PLAN_KEY (KEY_TEAM, name->target, name->id)),
+               on_team_loaded, read);
 }
 
 static void read_teams (struct store_loading *loading)

@@ -116,32 +116,37 @@ static void on_queue_score (void *owner, const redisReply *reply)
 static void on_wait_score (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    char member[MEMBER_MAX + 2];
     if (lookup_ended_by_error (self, reply))
         return;
     self->place.waits = reply_text (reply).size > 0;
-    plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
-    send_lookup_read (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)),
+    send_lookup_read (self,
+                      WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET),
+                             PLAN_KEY (KEY_MESSAGE, span_text (self->target), self->plan_id)),
                       on_queue_score);
 }
 
 // Read the additional data that the lookup wants, or answer.
 static void read_extra_data (struct store_lookup *self)
 {
-    char key[MEMBER_MAX + 8], member[MEMBER_MAX + 2];
+    struct span target = span_text (self->target);
+    char wait[sizeof KEY_WAIT + STATION_NAME_MAX];
     if (self->extra_data == MORE_PLACE) {
-        plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
-        snprintf (key, sizeof key, KEY_WAIT "%s", self->target);
-        send_lookup_read (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_wait_score);
+        snprintf (wait, sizeof wait, KEY_WAIT "%s", self->target);
+        send_lookup_read (
+            self,
+            WORDS (TEXT ("ZSCORE"), TEXT (wait), PLAN_KEY (KEY_MESSAGE, target, self->plan_id)),
+            on_wait_score);
     } else if (self->extra_data == MORE_FAILURES && message_exec_id (self->answer.message)) {
-        plan_key_make (key, KEY_FAILED, span_text (self->target), self->plan_id);
-        send_lookup_read (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")),
+        send_lookup_read (self,
+                          WORDS (TEXT ("LRANGE"), PLAN_KEY (KEY_FAILED, target, self->plan_id),
+                                 TEXT ("0"), TEXT ("-1")),
                           on_extra_data);
-    } else if (self->extra_data == ONLY_MESSAGE || self->extra_data == MORE_FAILURES) {
-        answer_lookup (self);
+    } else if (self->extra_data == MORE_WORK) {
+        send_lookup_read (self,
+                          WORDS (TEXT ("HGETALL"), PLAN_KEY (KEY_WORK, target, self->plan_id)),
+                          on_extra_data);
     } else {
-        plan_key_make (key, KEY_WORK, span_text (self->target), self->plan_id);
-        send_lookup_read (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_extra_data);
+        answer_lookup (self);
     }
 }
 
@@ -234,19 +239,18 @@ static void on_first_byte (void *owner, const redisReply *reply)
 // to the core.
 static void try_next_target (struct store_lookup *self)
 {
-    char member[MEMBER_MAX + 2];
     if (self->at == self->count) {
         fail_lookup (self, STORE_NONE, "");
         return;
     }
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
-    plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
+    struct span key = PLAN_KEY (KEY_MESSAGE, span_text (self->target), self->plan_id);
     if (self->extra_data == ONLY_EXISTENCE)
         // A key of a wrong type does not count as a plan: a submission replaces it.
-        send_lookup_read (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),
+        send_lookup_read (self, WORDS (TEXT ("GETRANGE"), key, TEXT ("0"), TEXT ("0")),
                           on_first_byte);
     else
-        send_lookup_read (self, WORDS (TEXT ("GET"), TEXT (member)), on_lookup_message);
+        send_lookup_read (self, WORDS (TEXT ("GET"), key), on_lookup_message);
 }
 
 static void add_candidate (struct store_lookup *self, struct span name)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "core_pull.h"
-#include "decimal.h"
 #include "frames.h"
 #include "log.h"
 #include "memory.h"
@@ -102,9 +101,8 @@ static void read_key_page (struct migration *self);
 // Set the score of a plan in the queue, unless the plan has left the queue (XX).
 static void requeue_member (struct migration *self, struct span member, int64_t due_us)
 {
-    char score[SCORE_SIZE];
-    store_put (self->store, WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"),
-                                   TEXT (score_text (due_us, score)), member));
+    store_put (self->store,
+               WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"), SCORE (due_us), member));
     self->moved++;
 }
 
@@ -209,12 +207,10 @@ static void on_key_page (void *owner, const redisReply *reply)
 
 static void read_key_page (struct migration *self)
 {
-    char first[24], last[24];
-    snprintf (first, sizeof first, "%zu", self->offset);
-    snprintf (last, sizeof last, "%zu", self->offset + PAGE - 1);
+    int64_t first = (int64_t)self->offset;
     store_get (self->store,
-               WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), TEXT (first), TEXT (last),
-                      TEXT ("WITHSCORES")),
+               WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), NUMBER (first),
+                      NUMBER (first + PAGE - 1), TEXT ("WITHSCORES")),
                on_key_page, self);
 }
 
@@ -390,12 +386,11 @@ static void on_schema_written (void *owner, enum store_result result, const char
 // Write an offer to plan:offers, from which the former version offers plans to workers.
 static void write_offer (struct store *store, const struct offer *offer)
 {
-    char key[STATION_NAME_MAX + 16], score[DECIMAL_SIZE + 1], plan[MEMBER_MAX + 2];
+    char key[STATION_NAME_MAX + 16];
     snprintf (key, sizeof key, KEY_FORMER_OFFERS "%.*s", (int)offer->target.size,
               (const char *)offer->target.data);
-    snprintf (score, sizeof score, "%" PRId64, offer->order);
-    plan_key_make (plan, KEY_MESSAGE, offer->target, offer->id);
-    store_put (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
+    store_put (store, WORDS (TEXT ("ZADD"), TEXT (key), NUMBER (offer->order),
+                             PLAN_KEY (KEY_MESSAGE, offer->target, offer->id)));
 }
 
 // Write the next page of offers; with the last one, the schema.

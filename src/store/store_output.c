@@ -1,6 +1,5 @@
 // Limits the stored output of all runs.
 
-#include "decimal.h"
 #include "store_private.h"
 
 static void ignore_trim_reply (void *owner, const redisReply *reply)
@@ -11,11 +10,10 @@ static void ignore_trim_reply (void *owner, const redisReply *reply)
 
 void store_outputs_trim (struct store *self)
 {
-    char bytes[DECIMAL_SIZE], age[DECIMAL_SIZE];
-    decimal_text (self->bounds.output_bytes, bytes);
-    decimal_text (self->bounds.output_age_s, age);
     self->output_written = 0;
-    store_run_script (self, SCRIPT_OUTPUTS, 1, WORDS (TEXT (KEY_OUTPUT), TEXT (bytes), TEXT (age)),
+    store_run_script (self, SCRIPT_OUTPUTS, 1,
+                      WORDS (TEXT (KEY_OUTPUT), NUMBER (self->bounds.output_bytes),
+                             NUMBER (self->bounds.output_age_s)),
                       ignore_trim_reply, self);
 }
 

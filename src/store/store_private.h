@@ -150,9 +150,21 @@ void caller_field_make (struct store *self, struct span caller, char out[CALLER_
 // Parse an entry of plan:ids. False: it has no id, or no target; the target's name is not checked.
 bool index_entry_parse (struct span entry, uint64_t *ret_id, struct span *ret_target);
 
-// Write a time as a queue score, seconds with a fraction. Returns `out`.
-enum { SCORE_SIZE = 40 };
-const char *score_text (int64_t us, char out[SCORE_SIZE]);
+// Numbers as words of commands, valid until the block ends: an integer, the same or "" for 0, and a
+// time as a queue score, which is in seconds with a fraction.
+#define NUMBER(value)          number_word (value, (char[NUMBER_SIZE]){0})
+#define NUMBER_OR_EMPTY(value) ((value) ? NUMBER (value) : TEXT (""))
+#define SCORE(us)              score_word (us, (char[NUMBER_SIZE]){0})
+enum { NUMBER_SIZE = 40 };
+struct span number_word (int64_t value, char out[NUMBER_SIZE]);
+struct span score_word (int64_t us, char out[NUMBER_SIZE]);
+
+// The key of a plan, as plan_key_make writes it, as a word of a command; valid until the block
+// ends.
+#define PLAN_KEY(start, station, plan_id)                                                          \
+    plan_key_word ((char[MEMBER_MAX + 2]){0}, start, station, plan_id)
+struct span plan_key_word (char out[MEMBER_MAX + 2], const char *start, struct span station,
+                           uint64_t plan_id);
 
 // Copy a text as a C string; a longer one is cut.
 void copy_text (char *out, size_t room, struct span text);

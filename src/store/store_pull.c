@@ -159,7 +159,7 @@ static void on_pull_plan (void *owner, const struct store_loaded *plan)
 {
     struct pull_call *self = owner;
     struct store *store = self->store;
-    char key[MEMBER_MAX + 2], report[REPORT_NAME_SIZE];
+    char report[REPORT_NAME_SIZE];
     if (plan->result == STORE_DONE) {
         memcpy (self->found_target, plan->station.data, plan->station.size);
         self->found.target = span_of (self->found_target, plan->station.size);
@@ -170,16 +170,15 @@ static void on_pull_plan (void *owner, const struct store_loaded *plan)
         return;
     }
     uint64_t id = self->pull_op == OP_OFFER ? self->offer.id : self->worker.id;
-    plan_key_make (key, KEY_MESSAGE, self->found.target, id);
-    store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)), on_pull_score,
-               self);
+    struct span key = PLAN_KEY (KEY_MESSAGE, self->found.target, id);
+    store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), key), on_pull_score, self);
     if (self->pull_op == OP_REPORT) {
         size_t size = core_report_name (&self->worker, report);
         store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_REPORTS), span_of (report, size)),
                    on_report_score, self);
     }
-    plan_key_make (key, KEY_TEAM, self->found.target, id);
-    store_get (store, WORDS (TEXT ("HGETALL"), TEXT (key)), on_pull_team, self);
+    store_get (store, WORDS (TEXT ("HGETALL"), PLAN_KEY (KEY_TEAM, self->found.target, id)),
+               on_pull_team, self);
 }
 
 static void read_pull_plan (struct pull_call *self)

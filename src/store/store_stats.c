@@ -93,18 +93,18 @@ static void on_stats_answer (void *owner, const redisReply *reply)
 
 void store_stats (struct store *self, store_stats_fn *reply, void *owner)
 {
-    char now[SCORE_SIZE];
     struct stats_call *stats_call = memory_new (sizeof *stats_call);
     *stats_call =
         (struct stats_call){.store = self, .answer = {.error = ""}, .reply = reply, .owner = owner};
-    score_text (store_now_us (self), now);
     const struct {
         size_t count;
         struct span words[6];
     } stats_commands[STATS_COMMANDS] = {
         [PLANS] = {2, {TEXT ("ZCARD"), TEXT (KEY_INDEX)}},
         [QUEUED] = {2, {TEXT ("ZCARD"), TEXT (KEY_TIME_SET)}},
-        [DUE] = {4, {TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (now)}},
+        [DUE] = {4,
+                 {TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"),
+                  SCORE (store_now_us (self))}},
         [RUNNING] = {2, {TEXT ("HLEN"), TEXT (KEY_RUNS)}},
         [OUTCOMES] = {2, {TEXT ("XLEN"), TEXT (KEY_HISTORY)}},
         [STOPPED] = {2, {TEXT ("ZCARD"), TEXT (KEY_STOPPED)}},

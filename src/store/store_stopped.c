@@ -39,14 +39,13 @@ static void add_to_stop_list (struct store *self, const char *key, struct span m
 void store_write_stop_state (struct store *self, struct span station, uint64_t plan_id,
                              enum stop_state stop_state)
 {
-    char member[MEMBER_MAX + 2];
-    plan_key_make (member, KEY_MESSAGE, station, plan_id);
+    struct span member = PLAN_KEY (KEY_MESSAGE, station, plan_id);
     if (stop_state == STOP_NONE)
-        store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
+        store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), member));
     else
-        add_to_stop_list (self, KEY_STOPPED, TEXT (member));
+        add_to_stop_list (self, KEY_STOPPED, member);
     if (stop_state == STOP_DEAD)
-        add_to_stop_list (self, KEY_DEAD, TEXT (member));
+        add_to_stop_list (self, KEY_DEAD, member);
     else
-        store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), TEXT (member)));
+        store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), member));
 }

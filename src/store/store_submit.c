@@ -20,8 +20,9 @@ struct plan_submit {
     void *owner;
 };
 
-static void answer_submit (struct plan_submit *self, enum store_result result, const char *error)
+static void answer_submit (void *owner, enum store_result result, const char *error)
 {
+    struct plan_submit *self = owner;
     self->reply (self->owner, &(struct store_submitted){.result = result, .error = error});
     plan_destroy (&self->plan);
     free (self->missed);
@@ -117,11 +118,6 @@ static void on_caller_count (void *owner, const redisReply *reply)
     submit_if_new (self);
 }
 
-static void on_submit_rejected (void *owner, enum store_result result, const char *error)
-{
-    answer_submit (owner, result, error);
-}
-
 // Begin a submission: reject it at once if it cannot be written, else read what the core lacks.
 static void begin_submit (struct plan_submit *self)
 {
@@ -129,9 +125,9 @@ static void begin_submit (struct plan_submit *self)
     const char *refusal = writer_refusal (store->writer);
     bool is_full = strncmp (refusal, "OOM", 3) == 0; // try: the next batch shows if it still is
     if (!store_is_serving (store))
-        store_reply_at_turn_end (store, STORE_LOST, "", on_submit_rejected, self);
+        store_reply_at_turn_end (store, STORE_LOST, "", answer_submit, self);
     else if (*refusal && !is_full)
-        store_reply_at_turn_end (store, STORE_ERROR, refusal, on_submit_rejected, self);
+        store_reply_at_turn_end (store, STORE_ERROR, refusal, answer_submit, self);
     else if (core_knows_caller (store->core, span_text (self->caller)))
         submit_if_new (self);
     else

@@ -1,5 +1,4 @@
 // Sweeps the stored plans in pages, and wakes plans that wait for a target.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "memory.h"
@@ -172,7 +171,7 @@ static void on_sweep_page (void *owner, const redisReply *reply)
 void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
                   void *owner)
 {
-    char id[IDENT_SIZE] = "", from[IDENT_SIZE + 2] = "-", count[24];
+    char id[IDENT_SIZE] = "", from[IDENT_SIZE + 2] = "-";
     struct queue_sweep *sweeping = memory_new (sizeof *sweeping);
     sweeping->store = self;
     sweeping->resets = core_resets (self->core);
@@ -182,14 +181,13 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
     id_write_digits (after, id);
     if (after)
         snprintf (from, sizeof from, "(%s;", id);
-    snprintf (count, sizeof count, "%" PRId64, sweeping->limit);
     if (!after) {
         store_outputs_trim (self);
         store_history_trim (self);
     }
     store_get (self,
                WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
-                      TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
+                      TEXT ("LIMIT"), TEXT ("0"), NUMBER (sweeping->limit)),
                on_sweep_page, sweeping);
 }
 
@@ -287,7 +285,6 @@ static void on_waiting_plans (void *owner, const redisReply *reply)
 void store_wake_waiting (struct store *self, const char *station, int64_t limit,
                          store_done_fn *reply, void *owner)
 {
-    char most[24];
     uint64_t number;
     if (!store_is_serving (self) || !core_has_waiting (self->core, span_text (station), &number)) {
         store_reply_at_turn_end (self, store_is_serving (self) ? STORE_DONE : STORE_LOST, "", reply,
@@ -302,7 +299,8 @@ void store_wake_waiting (struct store *self, const char *station, int64_t limit,
                                   .owner = owner};
     snprintf (waking->target, sizeof waking->target, "%s", station);
     snprintf (waking->key, sizeof waking->key, KEY_WAIT "%s", station);
-    snprintf (most, sizeof most, "%zu", waking->limit - 1);
-    store_get (self, WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)),
+    store_get (self,
+               WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"),
+                      NUMBER ((int64_t)waking->limit - 1)),
                on_waiting_plans, waking);
 }

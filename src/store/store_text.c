@@ -3,6 +3,7 @@
 #include <czmq.h>
 #include <inttypes.h>
 
+#include "decimal.h"
 #include "plan_json.h"
 #include "store_private.h"
 
@@ -39,10 +40,22 @@ bool index_entry_parse (struct span entry, uint64_t *ret_id, struct span *ret_ta
     return ident_parse (span_of (entry.data, IDENT_SIZE - 1), ret_id);
 }
 
-const char *score_text (int64_t us, char out[SCORE_SIZE])
+struct span number_word (int64_t value, char out[NUMBER_SIZE])
 {
-    snprintf (out, SCORE_SIZE, "%" PRId64 ".%06" PRId64, us / 1000000, us % 1000000);
-    return out;
+    return span_of (out, decimal_text (value, out));
+}
+
+struct span score_word (int64_t us, char out[NUMBER_SIZE])
+{
+    snprintf (out, NUMBER_SIZE, "%" PRId64 ".%06" PRId64, us / 1000000, us % 1000000);
+    return span_text (out);
+}
+
+struct span plan_key_word (char out[MEMBER_MAX + 2], const char *start, struct span station,
+                           uint64_t plan_id)
+{
+    plan_key_make (out, start, station, plan_id);
+    return span_text (out);
 }
 
 void copy_text (char *out, size_t room, struct span text)

@@ -51,8 +51,7 @@ void wire_context_destroy (void **context)
 {
     int error = errno;
     if (*context)
-        while (zmq_ctx_term (*context) && errno == EINTR) {
-        }
+        TEMP_FAILURE_RETRY (zmq_ctx_term (*context));
     *context = NULL;
     errno = error;
 }

@@ -23,13 +23,6 @@ static struct span info_value (struct span info, const char *name)
     return (struct span){0};
 }
 
-static long major_version (struct span version)
-{
-    char text[8] = "";
-    memcpy (text, version.data, version.size < sizeof text ? version.size : sizeof text - 1);
-    return strtol (text, NULL, 10);
-}
-
 static void copy_info_value (struct span info, const char *name, char *out, size_t room)
 {
     struct span value = info_value (info, name);
@@ -79,7 +72,7 @@ const char *durability_text (const char *fsync)
 enum info_verdict redis_info_check (struct span info, enum data_loss loss, struct reason *reason)
 {
     struct span version = info_value (info, "redis_version");
-    if (version.size == 0 || major_version (version) < MAJOR_MIN) {
+    if (info_number (info, "redis_version") < MAJOR_MIN) { // its first number
         reason_set (reason, "version %s is older than %d", quoted (version), MAJOR_MIN);
         return INFO_REFUSED;
     }
