@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "frames.h"
 #include "json.h"
 #include "memory.h"
 #include "store_private.h"
@@ -24,8 +25,8 @@ struct commit_call {
     struct core_commit commit;
     struct plan *called;
     void (*then) (void *owner);
-    char *texts[5];
-    size_t unplaced_size; // size of the last text, the record if a limit rejects `called`
+    struct frames *texts; // texts of `commit`
+    struct span uncalled; // the record if a limit rejects `called`
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
     char *votes;
 };
@@ -34,8 +35,7 @@ static void end_commit_call (struct commit_call *self)
 {
     self->answer.epoch = self->epoch;
     self->reply (self->owner, &self->answer);
-    for (size_t i = 0; i < sizeof self->texts / sizeof *self->texts; i++)
-        free (self->texts[i]);
+    free (self->texts);
     plan_destroy (&self->called);
     free (self->message);
     free (self->votes);
@@ -212,14 +212,6 @@ static void write_stop_and_failure (const struct commit_call *self)
 
 // -- closing a vote: all votes are published, so they are read after the last one is written
 
-static struct span copy_text_at (struct commit_call *self, int at, struct span text)
-{
-    if (!text.data)
-        return text;
-    self->texts[at] = memory_copy (text.data, text.size);
-    return span_of (self->texts[at], text.size);
-}
-
 // The votes in a reply of HGETALL as text: {"votes": {PARTICIPANT: [frame, ...]}}. Free it.
 static char *votes_to_json (const redisReply *votes)
 {
@@ -254,7 +246,7 @@ static void on_votes_read (void *owner, const redisReply *reply)
         return;
     write_stop_and_failure (self);
     if (self->called)
-        submit_called_plan (self, self->called, span_of (self->texts[4], self->unplaced_size));
+        submit_called_plan (self, self->called, self->uncalled);
     if (self->then)
         self->then (self->owner);
 }
@@ -273,13 +265,15 @@ static void on_vote_written (struct waiter *waiter, enum written how, const char
 static void wait_for_votes (struct commit_call *self, const struct store_commit *commit)
 {
     struct core_commit *kept = &self->commit;
-    kept->message = copy_text_at (self, 0, kept->message);
-    kept->record = copy_text_at (self, 1, kept->record);
+    self->texts = frames_copy (
+        WORDS (kept->message, kept->record, kept->missed, kept->output, commit->uncalled));
+    if (kept->message.data) // else it is unchanged
+        kept->message = self->texts->at[0];
+    kept->record = self->texts->at[1];
     self->failure = self->failure.size ? kept->record : self->failure;
-    kept->missed = copy_text_at (self, 2, kept->missed);
-    kept->output = copy_text_at (self, 3, kept->output);
-    copy_text_at (self, 4, commit->uncalled);
-    self->unplaced_size = commit->uncalled.size;
+    kept->missed = self->texts->at[2];
+    kept->output = self->texts->at[3];
+    self->uncalled = self->texts->at[4];
     self->called = commit->called ? plan_keep (commit->called) : NULL;
     self->then = commit->then;
     self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_vote_written};

@@ -91,8 +91,9 @@ void store_add_failure (struct store *self, struct span station, uint64_t plan_i
                         struct span record)
 {
     struct span key = PLAN_KEY (KEY_FAILED, station, plan_id);
-    char *text = memory_new (record.size + 32);
-    size_t size = (size_t)sprintf (text, "%" PRId64 " ", ended_ms);
+    enum { TIME_SIZE = 32 };
+    char *text = memory_new (record.size + TIME_SIZE);
+    size_t size = (size_t)snprintf (text, TIME_SIZE, "%" PRId64 " ", ended_ms);
     memcpy (text + size, record.data, record.size);
     store_put (self, WORDS (TEXT ("LPUSH"), key, span_of (text, size + record.size)));
     store_put (self, WORDS (TEXT ("LTRIM"), key, TEXT ("0"), NUMBER (FAILURES_MAX - 1)));

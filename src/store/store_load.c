@@ -316,7 +316,7 @@ static void load_runs (struct store_loading *self, const redisReply *reply)
 static const struct load_command {
     const char *key; // checked to have the right type; NULL = errors are ignored
     void (*load) (struct store_loading *self, const redisReply *reply); // NULL = only checked
-    const char *words[8];
+    const char *words[9];
 } load_commands[] = {
     {KEY_META, load_meta, {"HMGET", KEY_META, "exec", "seq", "epoch", "schema", "store", "id"}},
     {KEY_INDEX, load_index_size, {"ZCARD", KEY_INDEX}},
@@ -348,11 +348,6 @@ void store_load_start (struct store *self)
     struct store_loading *loading = memory_new (sizeof *loading);
     *loading = (struct store_loading){.store = self, .left = LOAD_COMMANDS};
     self->loading = loading;
-    for (size_t i = 0; i < LOAD_COMMANDS; i++) {
-        struct span words[8];
-        size_t count = 0;
-        for (; count < 8 && load_commands[i].words[count]; count++)
-            words[count] = TEXT (load_commands[i].words[count]);
-        store_get (self, words, count, on_load_answer, loading);
-    }
+    for (size_t i = 0; i < LOAD_COMMANDS; i++)
+        store_get_texts (self, load_commands[i].words, on_load_answer, loading);
 }

@@ -290,10 +290,21 @@ static void scan_key_names (struct migration *self, const char *cursor)
 // -- the first step: wait until no station of the former version is running, as it would claim
 // plans without checking who owns them
 
-// Whether a value of plan:attending is of schema 2: the schema follows a blank (store_stats.c).
-static bool value_is_schema_2 (struct span seen)
+// Whether another station of this schema is, or was a moment ago, on this Redis. A value of
+// plan:attending is of schema 2 if the schema follows a blank (store_stats.c).
+static bool another_is_present (const struct store *self, const redisReply *attending,
+                                bool schema_2)
 {
-    return seen.size && memchr (seen.data, ' ', seen.size);
+    int64_t now_s = store_now_us (self) / 1000000;
+    for (size_t i = 0; !self->alone && reply_is_array (attending, i + 2); i += 2) {
+        struct span seen = reply_text (attending->element[i + 1]);
+        bool own = span_is (reply_text (attending->element[i]), self->instance);
+        bool has_schema = seen.size && memchr (seen.data, ' ', seen.size);
+        if (!own && has_schema == schema_2 &&
+            presence_value_age_s (attending->element[i + 1], now_s) <= PRESENT_MAX_AGE_S)
+            return true;
+    }
+    return false;
 }
 
 // Wait while a station of the former version is present, else begin to convert.
@@ -303,13 +314,7 @@ static void on_stations_present (void *owner, const redisReply *reply)
     if (free_if_aborted (self, reply))
         return;
     struct store *store = self->store;
-    int64_t now_s = store_now_us (store) / 1000000;
-    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
-        struct span seen = reply_text (reply->element[i + 1]);
-        bool new = value_is_schema_2 (seen);
-        int64_t age_s = presence_value_age_s (reply->element[i + 1], now_s);
-        if (new || age_s > PRESENT_MAX_AGE_S || store->alone)
-            continue;
+    if (another_is_present (store, reply, false)) {
         if (!self->logged)
             log_event (LEVEL_WARN, "migration.waits",
                        "reason=\"a station of the former version is, or was a moment ago, on this "
@@ -429,19 +434,12 @@ static void on_other_stations (void *owner, const redisReply *reply)
         end_back_conversion (self, result, error);
         return;
     }
-    struct store *store = self->store;
-    int64_t now_s = store_now_us (store) / 1000000;
-    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements && !store->alone;
-         i += 2) {
-        bool own = span_is (reply_text (reply->element[i]), store->instance);
-        bool here = presence_value_age_s (reply->element[i + 1], now_s) <= PRESENT_MAX_AGE_S;
-        if (!own && here && value_is_schema_2 (reply_text (reply->element[i + 1]))) {
-            end_back_conversion (self, STORE_ERROR,
-                                 "another station is, or was a moment ago, on this Redis: stop it");
-            return;
-        }
+    if (another_is_present (self->store, reply, true)) {
+        end_back_conversion (self, STORE_ERROR,
+                             "another station is, or was a moment ago, on this Redis: stop it");
+        return;
     }
-    core_each_offer (store->core, note_offer, self);
+    core_each_offer (self->store->core, note_offer, self);
     write_next_offers (self, STORE_DONE, NULL);
 }
 

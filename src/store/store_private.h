@@ -61,6 +61,10 @@ struct store {
 void store_send_command (struct store *self, enum link_repeat repeat, const struct span *words,
                          size_t count, link_reply_fn *reply, void *owner);
 
+// store_get with a command of at most 8 words, a list that ends with NULL.
+void store_get_texts (struct store *self, const char *const *words, link_reply_fn *reply,
+                      void *owner);
+
 // Run a script, LINK_ONCE. The first `keys` of the arguments are keys.
 void store_run_script (struct store *self, enum script script, size_t keys, const struct span *args,
                        size_t count, link_reply_fn *reply, void *owner);

@@ -19,6 +19,16 @@ void store_send_command (struct store *self, enum link_repeat repeat, const stru
                                                .owner = owner});
 }
 
+void store_get_texts (struct store *self, const char *const *words, link_reply_fn *reply,
+                      void *owner)
+{
+    struct span spans[8];
+    size_t count = 0;
+    for (; words[count]; count++)
+        spans[count] = TEXT (words[count]);
+    store_get (self, spans, count, reply, owner);
+}
+
 void store_run_script (struct store *self, enum script script, size_t keys, const struct span *args,
                        size_t count, link_reply_fn *reply, void *owner)
 {

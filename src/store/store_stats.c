@@ -17,11 +17,6 @@ struct stats_call {
     void *owner;
 };
 
-static void set_stats_number (int64_t *out, const redisReply *reply)
-{
-    *out = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
-}
-
 static void set_next_score (struct stats_call *self, const redisReply *reply)
 {
     if (!reply_is_array (reply, 2))
@@ -72,7 +67,7 @@ static void on_stats_answer (void *owner, const redisReply *reply)
     if (!reply)
         answer->result = STORE_LOST;
     else if (at <= DEAD)
-        set_stats_number (numbers[at], reply);
+        *numbers[at] = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
     else if (at == OLDEST)
         set_oldest_seq (self, reply);
     else if (at == NEXT)
@@ -96,30 +91,20 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
     struct stats_call *stats_call = memory_new (sizeof *stats_call);
     *stats_call =
         (struct stats_call){.store = self, .answer = {.error = ""}, .reply = reply, .owner = owner};
-    const struct {
-        size_t count;
-        struct span words[6];
-    } stats_commands[STATS_COMMANDS] = {
-        [PLANS] = {2, {TEXT ("ZCARD"), TEXT (KEY_INDEX)}},
-        [QUEUED] = {2, {TEXT ("ZCARD"), TEXT (KEY_TIME_SET)}},
-        [DUE] = {4,
-                 {TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"),
-                  SCORE (store_now_us (self))}},
-        [RUNNING] = {2, {TEXT ("HLEN"), TEXT (KEY_RUNS)}},
-        [OUTCOMES] = {2, {TEXT ("XLEN"), TEXT (KEY_HISTORY)}},
-        [STOPPED] = {2, {TEXT ("ZCARD"), TEXT (KEY_STOPPED)}},
-        [DEAD] = {2, {TEXT ("ZCARD"), TEXT (KEY_DEAD)}},
-        [OLDEST] = {6,
-                    {TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
-                     TEXT ("1")}},
-        [NEXT] = {5,
-                  {TEXT ("ZRANGE"), TEXT (KEY_TIME_SET), TEXT ("0"), TEXT ("0"),
-                   TEXT ("WITHSCORES")}},
-        [MEMORY] = {2, {TEXT ("INFO"), TEXT ("memory")}},
+    const char *const commands[STATS_COMMANDS][7] = {
+        [PLANS] = {"ZCARD", KEY_INDEX},
+        [QUEUED] = {"ZCARD", KEY_TIME_SET},
+        [DUE] = {"ZCOUNT", KEY_TIME_SET, "-inf", (const char *)SCORE (store_now_us (self)).data},
+        [RUNNING] = {"HLEN", KEY_RUNS},
+        [OUTCOMES] = {"XLEN", KEY_HISTORY},
+        [STOPPED] = {"ZCARD", KEY_STOPPED},
+        [DEAD] = {"ZCARD", KEY_DEAD},
+        [OLDEST] = {"XRANGE", KEY_HISTORY, "-", "+", "COUNT", "1"},
+        [NEXT] = {"ZRANGE", KEY_TIME_SET, "0", "0", "WITHSCORES"},
+        [MEMORY] = {"INFO", "memory"},
     };
     for (size_t i = 0; i < STATS_COMMANDS; i++)
-        store_get (self, stats_commands[i].words, stats_commands[i].count, on_stats_answer,
-                   stats_call);
+        store_get_texts (self, commands[i], on_stats_answer, stats_call);
 }
 
 // -- the stations present: plan:attending, the only key that a standby writes

@@ -139,14 +139,15 @@ static void flush_link (void *owner)
 
 // -- calls
 
-// Whether an error is temporary: calls that may be repeated are then resent later.
-static bool error_is_temporary (const char *error)
+// Temporary errors: calls that may be repeated are then resent later.
+static const char *const temporary_errors[] = {"LOADING",     "BUSY",       "MISCONF",  "READONLY",
+                                               "NOREPLICAS",  "MASTERDOWN", "TRYAGAIN", "OOM",
+                                               "CLUSTERDOWN", NULL};
+
+bool link_error_is (const redisReply *reply, const char *const *prefixes)
 {
-    static const char *const prefixes[] = {"LOADING",    "BUSY",       "MISCONF",
-                                           "READONLY",   "NOREPLICAS", "CLUSTERDOWN",
-                                           "MASTERDOWN", "TRYAGAIN",   "OOM"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp (error, prefixes[i], strlen (prefixes[i])) == 0)
+    for (; *prefixes; prefixes++)
+        if (strncmp (reply->str, *prefixes, strlen (*prefixes)) == 0)
             return true;
     return false;
 }
@@ -174,7 +175,7 @@ static bool keep_failed_call (struct link *self, struct call *call, const redisR
         return true;
     }
     bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // an earlier error broke the connection
-    if ((cut || error_is_temporary (reply->str)) && call->repeat == LINK_REPEAT) {
+    if ((cut || link_error_is (reply, temporary_errors)) && call->repeat == LINK_REPEAT) {
         link_mark_broken (self, reply->str);
         call_list_add (&self->lost, call);
         return true;

@@ -20,15 +20,8 @@ static void refuse_redis (struct link *self, const char *why)
     link_set_state (self, LINK_REFUSED);
 }
 
-// Whether an error is permanent: a wrong password, or a missing permission.
-static bool error_is_permanent (const char *error)
-{
-    static const char *const prefixes[] = {"NOAUTH", "WRONGPASS", "NOPERM"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp (error, prefixes[i], strlen (prefixes[i])) == 0)
-            return true;
-    return false;
-}
+// Permanent errors: a wrong password, or a missing permission.
+static const char *const permanent_errors[] = {"NOAUTH", "WRONGPASS", "NOPERM", NULL};
 
 static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
 {
@@ -36,7 +29,7 @@ static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
     (void)context;
     if (!reply || reply->type != REDIS_REPLY_ERROR)
         return;
-    if (error_is_permanent (reply->str))
+    if (link_error_is (reply, permanent_errors))
         refuse_redis (arg, reply->str);
     else
         link_mark_broken (arg, reply->str);

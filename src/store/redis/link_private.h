@@ -82,6 +82,9 @@ void link_close_and_retry (struct link *self);
 // Drop the connection if it is broken or was lost, else update the events to poll for.
 void link_check_connection (struct link *self);
 
+// Whether the error begins with one of these texts, a list that ends with NULL.
+bool link_error_is (const redisReply *reply, const char *const *prefixes);
+
 // Set the state, and notify the owner if it has changed.
 void link_set_state (struct link *self, enum link_state state);
 
