@@ -87,11 +87,8 @@ json_t *output_json (struct span output, uint64_t exec_id)
         !ident_parse (span_text (run), &known) || known != exec_id || head > bytes.size ||
         size < bytes.size || size > INT64_MAX)
         return NULL;
-    json_t *object = json_object ();
-    json_object_set_new (object, "size", json_integer ((json_int_t)size));
-    json_object_set_new (object, "head", json_from_frame (span_of (bytes.data, head)));
-    if (size > head)
-        json_object_set_new (object, "tail",
-                             json_from_frame (span_of (bytes.data + head, bytes.size - head)));
-    return object;
+    json_t *tail =
+        size > head ? json_from_frame (span_of (bytes.data + head, bytes.size - head)) : NULL;
+    return json_pack ("{s:I, s:o, s:o*}", "size", (json_int_t)size, "head",
+                      json_from_frame (span_of (bytes.data, head)), "tail", tail);
 }

@@ -65,11 +65,15 @@ static void on_link_state (void *owner, enum link_state state)
     struct store *self = owner;
     if (!self->writer)
         return; // called within link_new
-    if (state == LINK_UP) {
-        writer_opened (self->writer, clock_boot_us ());
-    } else if (state == LINK_OPENING) {
+    if (state == LINK_OPENING)
         return; // state unchanged: away, or refused at the last attempt
-    } else if (self->state != STORE_AWAY || state == LINK_REFUSED) {
+    if (state == LINK_UP) {
+        // The store serves again when the writer has found its token (OWNER_STILL_OWNS).
+        writer_opened (self->writer, clock_boot_us ());
+        change_store_state (self, STORE_STANDBY);
+        return;
+    }
+    if (self->state != STORE_AWAY || state == LINK_REFUSED) {
         writer_closed (self->writer, clock_boot_us ());
         if (!self->loaded)
             writer_retake (self->writer, clock_boot_us ());
@@ -78,13 +82,7 @@ static void on_link_state (void *owner, enum link_state state)
         store_claim_detach (self);
         run_deferred_calls (self, WAITER_CLIENT, false);
     }
-    // After LINK_UP the store serves again when the writer has found its token (OWNER_STILL_OWNS).
-    if (state == LINK_UP)
-        change_store_state (self, STORE_STANDBY);
-    else if (state == LINK_REFUSED)
-        change_store_state (self, STORE_REFUSED);
-    else
-        change_store_state (self, STORE_AWAY);
+    change_store_state (self, state == LINK_REFUSED ? STORE_REFUSED : STORE_AWAY);
 }
 
 bool store_is_serving (const struct store *self)

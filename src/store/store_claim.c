@@ -54,7 +54,9 @@ static void finish_claim (struct claim_call *self, enum store_result result, con
 
 static void on_claim_written (struct waiter *waiter, enum written how, const char *error)
 {
-    finish_claim ((struct claim_call *)waiter, store_result_of_wait (how), error);
+    struct claim_call *self = (struct claim_call *)waiter; // it is the first member
+    enum store_result known = self->answer.result;         // not STORE_DONE: it was not made
+    finish_claim (self, known != STORE_DONE ? known : store_result_of_wait (how), error);
 }
 
 // -- runs whose lease ended
@@ -281,13 +283,6 @@ static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
     }
 }
 
-// End a claim that was made while the store did not serve.
-static void fail_claim (struct waiter *waiter, enum written how, const char *error)
-{
-    (void)how, (void)error;
-    finish_claim ((struct claim_call *)waiter, STORE_LOST, "");
-}
-
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
@@ -302,7 +297,8 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     call->is_pull = wish->is_pull;
     call->owner = owner;
     if (!store_is_serving (self)) {
-        call->waiter.release = fail_claim;
+        call->answer.result = STORE_LOST;
+        call->waiter.release = on_claim_written;
         writer_wait_flush (self->writer, &call->waiter);
         return;
     }

@@ -142,17 +142,12 @@ static void submit_called_plan (struct commit_call *self, const struct plan *pla
 static void on_commit_written (struct waiter *waiter, enum written how, const char *error)
 {
     struct commit_call *self = (struct commit_call *)waiter; // it is the first member
-    self->answer.result = store_result_of_wait (how);
+    if (self->answer.result == STORE_DONE)                   // else it was rejected
+        self->answer.result = store_result_of_wait (how);
     self->answer.error = error;
     self->answer.full = span_text (self->full);
     self->answer.votes = self->votes;
     end_commit_call (self);
-}
-
-static void on_commit_rejected (struct waiter *waiter, enum written how, const char *error)
-{
-    (void)how, (void)error;
-    end_commit_call ((struct commit_call *)waiter);
 }
 
 // Answer that the commit was not written, and why.
@@ -165,18 +160,18 @@ static void reject_commit (struct commit_call *self, enum core_result result,
         self->message = message_as_running (committed->message, self->commit.exec_id, &size);
         self->answer.message = span_of (self->message, size);
     }
-    self->waiter.release = on_commit_rejected;
+    self->waiter.release = on_commit_written;
     writer_wait_flush (self->store->writer, &self->waiter);
 }
 
 // Pass the commit to the core, and answer when it is written. False: it was rejected, and `self` is
 // answered later.
-static bool commit_to_core (struct commit_call *self, const struct core_commit *commit)
+static bool commit_to_core (struct commit_call *self)
 {
     struct core_committed committed;
     struct store *store = self->store;
     int64_t now_us = store_now_us (store);
-    enum core_result result = core_commit (store->core, commit, now_us, &committed);
+    enum core_result result = core_commit (store->core, &self->commit, now_us, &committed);
     self->ended_ms = now_us / 1000;
     if (result != CORE_DONE) {
         reject_commit (self, result, &committed);
@@ -215,7 +210,7 @@ static void write_stop_and_failure (const struct commit_call *self)
 // The votes in a reply of HGETALL as text: {"votes": {PARTICIPANT: [frame, ...]}}. Free it.
 static char *votes_to_json (const redisReply *votes)
 {
-    json_t *object = json_object (), *all = json_object ();
+    json_t *all = json_object ();
     for (size_t i = 0; i + 1 < votes->elements; i += 2) {
         struct span name = reply_text (votes->element[i]),
                     text = reply_text (votes->element[i + 1]);
@@ -226,7 +221,7 @@ static char *votes_to_json (const redisReply *votes)
         json_decref (key);
         json_decref (frames);
     }
-    json_object_set_new (object, "votes", all);
+    json_t *object = json_pack ("{s:o}", "votes", all);
     char *text = json_write (object);
     json_decref (object);
     return text;
@@ -242,7 +237,7 @@ static void on_votes_read (void *owner, const redisReply *reply)
         return;
     }
     self->votes = reply_is_array (reply, 0) ? votes_to_json (reply) : NULL;
-    if (!commit_to_core (self, &self->commit))
+    if (!commit_to_core (self))
         return;
     write_stop_and_failure (self);
     if (self->called)
@@ -318,7 +313,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         wait_for_votes (call, commit);
         return;
     }
-    if (!commit_to_core (call, &call->commit))
+    if (!commit_to_core (call))
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
         write_participants (self, commit, call->work);

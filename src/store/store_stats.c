@@ -12,7 +12,6 @@ struct stats_call {
     size_t at; // index of the next answer
     struct store_stats answer;
     int64_t oldest; // seq of the oldest outcome in the history; 0 = unknown
-    char epoch[24];
     store_stats_fn *reply;
     void *owner;
 };
@@ -78,8 +77,7 @@ static void on_stats_answer (void *owner, const redisReply *reply)
         return;
     struct core *core = self->store->core;
     answer->seq = core_seq (core);
-    snprintf (self->epoch, sizeof self->epoch, "%s", core_epoch (core));
-    answer->epoch = span_text (self->epoch);
+    answer->epoch = span_text (core_epoch (core));
     if (self->oldest && answer->seq - self->oldest + 1 > answer->outcomes)
         answer->outcomes = answer->seq - self->oldest + 1;
     self->reply (self->owner, answer);

@@ -20,6 +20,7 @@ struct queue_sweep {
         bool queued;  // it is in the queue
         bool stopped; // it is in the list of stopped plans, or may be
     } plans[SWEEP_MAX];
+    size_t answered; // how many keys were read
     int64_t limit;
     bool is_last;    // this page is the last one
     bool has_scores; // the scores were read
@@ -92,28 +93,22 @@ static void on_sweep_messages (void *owner, const redisReply *reply)
     end_sweep (self, STORE_DONE);
 }
 
-static void on_sweep_indexed (void *owner, const redisReply *reply)
+// Note which plans are in the key of this answer: the index, the queue, the list of stopped plans.
+static void on_sweep_members (void *owner, const redisReply *reply)
 {
     struct queue_sweep *self = owner;
     bool known = reply_is_array (reply, self->count);
-    for (size_t i = 0; known && i < self->count; i++)
-        self->plans[i].indexed = reply_text (reply->element[i]).size > 0;
-}
-
-static void on_sweep_scores (void *owner, const redisReply *reply)
-{
-    struct queue_sweep *self = owner;
-    self->has_scores = reply_is_array (reply, self->count);
-    for (size_t i = 0; self->has_scores && i < self->count; i++)
-        self->plans[i].queued = reply_text (reply->element[i]).size > 0;
-}
-
-static void on_sweep_stopped (void *owner, const redisReply *reply)
-{
-    struct queue_sweep *self = owner;
-    bool known = reply_is_array (reply, self->count);
-    for (size_t i = 0; i < self->count; i++)
-        self->plans[i].stopped = !known || reply_text (reply->element[i]).size > 0;
+    size_t key = self->answered++;
+    self->has_scores = self->has_scores || (key == 1 && known);
+    for (size_t i = 0; i < self->count; i++) {
+        bool is_in = known && reply_text (reply->element[i]).size > 0;
+        if (key == 0)
+            self->plans[i].indexed = is_in;
+        else if (key == 1)
+            self->plans[i].queued = is_in;
+        else
+            self->plans[i].stopped = is_in || !known;
+    }
 }
 
 // Send all commands at once, so that the answers are consistent.
@@ -127,16 +122,16 @@ static void read_swept_plans (struct queue_sweep *self)
         snprintf (members[i], sizeof members[i], "%s:%s", id, self->plans[i].target);
         words[2 + i] = span_text (members[i]);
     }
-    store_get (self->store, words, 2 + self->count, on_sweep_indexed, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_members, self);
     words[1] = TEXT (KEY_TIME_SET);
     for (size_t i = 0; i < self->count; i++) {
         plan_key_make (members[i], KEY_MESSAGE, span_text (self->plans[i].target),
                        self->plans[i].id);
         words[2 + i] = span_text (members[i]);
     }
-    store_get (self->store, words, 2 + self->count, on_sweep_scores, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_members, self);
     words[1] = TEXT (KEY_STOPPED);
-    store_get (self->store, words, 2 + self->count, on_sweep_stopped, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_members, self);
     words[1] = TEXT ("MGET");
     store_get (self->store, words + 1, 1 + self->count, on_sweep_messages, self);
     free (members);
