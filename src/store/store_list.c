@@ -8,11 +8,8 @@
 
 // -- a list
 
-enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // list.lua: elements before the plans, and per plan
-enum {
-    ORDERED_HEAD = 2,
-    ORDERED_FIELDS = 4
-};                           // ordered.lua: elements before the plans, and per plan
+// Elements before the plans, and per plan: in the answers of list.lua, and of ordered.lua.
+enum { PAGE_HEAD = 1, PLAN_FIELDS = 3, ORDERED_HEAD = 2, ORDERED_FIELDS = 4 };
 enum { MESSAGES_MAX = 250 }; // messages that a page with a filter examines
 
 struct list_call {

@@ -14,41 +14,40 @@
 // Watch the socket for the events that hiredis waits for now.
 static void update_polled_events (struct connection *self)
 {
-    uint32_t wanted = (self->want_read ? EPOLLIN : 0U) | (self->want_write ? EPOLLOUT : 0U);
-    if (wanted == self->polled)
+    if (self->wanted == self->polled)
         return;
-    if (wanted)
-        source_set (&self->source, self->reactor, self->context->c.fd, wanted);
+    if (self->wanted)
+        source_set (&self->source, self->reactor, self->context->c.fd, self->wanted);
     else
         source_end (&self->source);
-    self->polled = wanted;
+    self->polled = self->wanted;
 }
 
 static void add_read (void *arg)
 {
-    ((struct connection *)arg)->want_read = true;
+    ((struct connection *)arg)->wanted |= EPOLLIN;
 }
 
 static void del_read (void *arg)
 {
-    ((struct connection *)arg)->want_read = false;
+    ((struct connection *)arg)->wanted &= ~(uint32_t)EPOLLIN;
 }
 
 static void add_write (void *arg)
 {
-    ((struct connection *)arg)->want_write = true;
+    ((struct connection *)arg)->wanted |= EPOLLOUT;
 }
 
 static void del_write (void *arg)
 {
-    ((struct connection *)arg)->want_write = false;
+    ((struct connection *)arg)->wanted &= ~(uint32_t)EPOLLOUT;
 }
 
 // hiredis frees the context after this.
 static void on_cleanup (void *arg)
 {
     struct connection *self = arg;
-    self->want_read = self->want_write = false;
+    self->wanted = 0;
     update_polled_events (self);
     self->context = NULL;
 }
@@ -195,7 +194,7 @@ void connection_read (struct connection *self)
 void connection_flush (struct connection *self)
 {
     bool connected = self->context && self->context->c.flags & REDIS_CONNECTED;
-    if (connected && self->want_write)
+    if (connected && self->wanted & EPOLLOUT)
         run_hiredis (self, IO_WRITE);
 }
 

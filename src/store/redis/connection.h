@@ -18,9 +18,9 @@ struct connection {
     connection_turn_fn *turn;
     void *owner;
     redisAsyncContext *context; // NULL while closed: else connecting or connected
-    bool want_read, want_write; // the events that hiredis waits for
     struct source source;
-    uint32_t polled;       // EPOLLIN | EPOLLOUT as registered in the reactor
+    uint32_t wanted;       // EPOLLIN | EPOLLOUT: the events that hiredis waits for
+    uint32_t polled;       // those that are registered in the reactor
     int64_t received_us;   // when data arrived last, monotonic
     int64_t read_us;       // when hiredis last began to read: in a reply callback, when it arrived
     bool inside;           // a call of hiredis is on the stack, so this is one of its callbacks
