@@ -59,6 +59,14 @@ static void change_store_state (struct store *self, enum store_state state)
     self->changed (self->owner, state);
 }
 
+// Abort all reads of the core's data.
+static void abort_reads (struct store *self)
+{
+    store_load_abort (self);
+    store_migrate_abort (self);
+    store_claim_detach (self);
+}
+
 // Follow the state of the link. If it is lost, everything that waits for its answers is aborted.
 static void on_link_state (void *owner, enum link_state state)
 {
@@ -77,9 +85,7 @@ static void on_link_state (void *owner, enum link_state state)
         writer_closed (self->writer, clock_boot_us ());
         if (!self->loaded)
             writer_retake (self->writer, clock_boot_us ());
-        store_load_abort (self);
-        store_migrate_abort (self);
-        store_claim_detach (self);
+        abort_reads (self);
         run_deferred_calls (self, WAITER_CLIENT, false);
     }
     change_store_state (self, state == LINK_REFUSED ? STORE_REFUSED : STORE_AWAY);
@@ -144,9 +150,7 @@ static void on_owner_change (void *owner, enum owner_change news)
         store_report_next_due (self);
         break;
     case OWNER_STANDBY:
-        store_load_abort (self);
-        store_migrate_abort (self);
-        store_claim_detach (self);
+        abort_reads (self);
         core_reset (self->core);
         change_store_state (self, STORE_FENCED);
         break;
@@ -365,9 +369,7 @@ void store_destroy (struct store **self_p)
     self->state = STORE_AWAY;
     run_deferred_calls (self, WAITER_SURE, false);
     link_destroy (&self->link);
-    store_load_abort (self);
-    store_migrate_abort (self);
-    store_claim_detach (self);
+    abort_reads (self);
     writer_destroy (&self->writer);
     run_deferred_calls (self, WAITER_SURE, false); // again, for calls added by the callbacks above
     core_destroy (&self->core);

@@ -183,6 +183,8 @@ struct flow_read_call {
     int version;
     enum link_repeat repeat;
     struct store_flow answer;
+    // Gets the answer to the read that was sent last, which is no error.
+    void (*next) (struct flow_read_call *self, const redisReply *reply);
     store_flow_fn *reply;
     void *owner;
 };
@@ -193,50 +195,45 @@ static void end_flow_read (struct flow_read_call *self)
     free (self);
 }
 
-// Whether the answer is an error or missing; then this ends the read and answers the caller.
-static bool ended_by_error (struct flow_read_call *self, const redisReply *reply)
-{
-    self->answer.result = reply_key_result (reply, &self->answer.error);
-    if (self->answer.result == STORE_DONE)
-        return false;
-    end_flow_read (self);
-    return true;
-}
-
-static void on_flow_text (void *owner, const redisReply *reply)
+// Pass the answer on, or end the read if it is an error or missing.
+static void on_flow_answer (void *owner, const redisReply *reply)
 {
     struct flow_read_call *self = owner;
-    if (ended_by_error (self, reply))
-        return;
+    self->answer.result = reply_key_result (reply, &self->answer.error);
+    if (self->answer.result == STORE_DONE)
+        self->next (self, reply);
+    else
+        end_flow_read (self);
+}
+
+static void send_flow_read (struct flow_read_call *self, const struct span *words, size_t count,
+                            void (*next) (struct flow_read_call *self, const redisReply *reply))
+{
+    self->next = next;
+    store_send_command (self->store, self->repeat, words, count, on_flow_answer, self);
+}
+
+static void on_flow_text (struct flow_read_call *self, const redisReply *reply)
+{
     self->answer.text = reply_text (reply);
     end_flow_read (self);
 }
 
-static void read_flow_text (struct flow_read_call *self)
+static void on_plan_count (struct flow_read_call *self, const redisReply *reply)
 {
     char key[KEY_SIZE];
-    store_send_command (
-        self->store, self->repeat,
-        WORDS (TEXT ("HGET"), definition_key (self->name, key), NUMBER (self->answer.version)),
-        on_flow_text, self);
-}
-
-static void on_plan_count (void *owner, const redisReply *reply)
-{
-    struct flow_read_call *self = owner;
-    if (ended_by_error (self, reply))
-        return;
     self->answer.plans = reply_counter (reply);
-    read_flow_text (self);
+    send_flow_read (
+        self,
+        WORDS (TEXT ("HGET"), definition_key (self->name, key), NUMBER (self->answer.version)),
+        on_flow_text);
 }
 
 // Choose the version to read, then read the number of plans and the text.
-static void on_flow_versions (void *owner, const redisReply *reply)
+static void on_flow_versions (struct flow_read_call *self, const redisReply *reply)
 {
-    struct flow_read_call *self = owner;
     struct store_flow *answer = &self->answer;
-    if (ended_by_error (self, reply))
-        return;
+    char field[STATION_NAME_MAX + 3];
     if (reply_is_array (reply, 3)) {
         answer->use = parse_version_number (reply->element[0]);
         answer->last = parse_version_number (reply->element[1]);
@@ -245,10 +242,8 @@ static void on_flow_versions (void *owner, const redisReply *reply)
     answer->version = self->version == STORE_FLOW_IN_USE ? answer->use
                       : self->version == STORE_FLOW_LAST ? answer->last
                                                          : self->version;
-    char field[STATION_NAME_MAX + 3];
     snprintf (field, sizeof field, "s:%s", self->name);
-    store_send_command (self->store, self->repeat,
-                        WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)), on_plan_count, self);
+    send_flow_read (self, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)), on_plan_count);
 }
 
 static int compare_versions (const void *one, const void *other)
@@ -258,13 +253,10 @@ static int compare_versions (const void *one, const void *other)
 }
 
 // The fields of the definition are read: those that are numbers are its versions.
-static void on_flow_fields (void *owner, const redisReply *reply)
+static void on_flow_fields (struct flow_read_call *self, const redisReply *reply)
 {
-    struct flow_read_call *self = owner;
     struct store_flow *answer = &self->answer;
     char key[KEY_SIZE];
-    if (ended_by_error (self, reply))
-        return;
     size_t found = reply_is_array (reply, 0) ? reply->elements : 0;
     for (size_t i = 0; i < found && answer->version_count < 2 * STORE_FLOW_VERSIONS; i++) {
         int version = parse_version_number (reply->element[i]);
@@ -278,10 +270,10 @@ static void on_flow_fields (void *owner, const redisReply *reply)
         end_flow_read (self);
         return;
     }
-    store_send_command (self->store, self->repeat,
-                        WORDS (TEXT ("HMGET"), definition_key (self->name, key), TEXT ("use"),
-                               TEXT ("last"), TEXT ("updated")),
-                        on_flow_versions, self);
+    send_flow_read (self,
+                    WORDS (TEXT ("HMGET"), definition_key (self->name, key), TEXT ("use"),
+                           TEXT ("last"), TEXT ("updated")),
+                    on_flow_versions);
 }
 
 void store_flow_read (struct store *self, const char *name, int version, enum link_repeat repeat,
@@ -295,8 +287,7 @@ void store_flow_read (struct store *self, const char *name, int version, enum li
     reading->repeat = repeat;
     reading->reply = reply;
     reading->owner = owner;
-    store_send_command (self, repeat, WORDS (TEXT ("HKEYS"), definition_key (name, key)),
-                        on_flow_fields, reading);
+    send_flow_read (reading, WORDS (TEXT ("HKEYS"), definition_key (name, key)), on_flow_fields);
 }
 
 // -- changes

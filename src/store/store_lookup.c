@@ -11,6 +11,11 @@ enum { CANDIDATES_MAX = 8 }; // entries of one id; more than one exists only aft
 
 enum extra_data { ONLY_EXISTENCE, ONLY_MESSAGE, MORE_WORK, MORE_FAILURES, MORE_PLACE };
 
+struct store_lookup;
+
+// What a part of a lookup does with the answer to its read, which is no error.
+typedef void lookup_answer_fn (struct store_lookup *self, const redisReply *reply);
+
 struct store_lookup {
     struct waiter waiter; // waits until the state of the plan is written
     struct store *store;
@@ -23,6 +28,7 @@ struct store_lookup {
     char target[STATION_NAME_MAX + 1];
     uint8_t *message;
     struct store_place place;
+    lookup_answer_fn *next; // gets the answer to the read that was sent last
     store_loaded_fn *reply;
     void *owner;
 };
@@ -40,29 +46,29 @@ static void fail_lookup (struct store_lookup *self, enum store_result result, co
     answer_lookup (self);
 }
 
-static void send_lookup_read (struct store_lookup *self, const struct span *words, size_t count,
-                              link_reply_fn *reply)
+// Pass the answer on, or fail the lookup if it is an error or missing.
+static void on_lookup_read (void *owner, const redisReply *reply)
 {
-    store_send_command (self->store, self->repeat, words, count, reply, self);
-}
-
-// Whether the answer is an error or missing; then this ends the lookup and answers the caller.
-static bool lookup_ended_by_error (struct store_lookup *self, const redisReply *reply)
-{
+    struct store_lookup *self = owner;
     const char *error;
     enum store_result result = reply_key_result (reply, &error);
-    if (result != STORE_DONE)
+    if (result == STORE_DONE)
+        self->next (self, reply);
+    else
         fail_lookup (self, result, error);
-    return result != STORE_DONE;
+}
+
+static void send_lookup_read (struct store_lookup *self, const struct span *words, size_t count,
+                              lookup_answer_fn *next)
+{
+    self->next = next;
+    store_send_command (self->store, self->repeat, words, count, on_lookup_read, self);
 }
 
 // -- additional data
 
-static void on_extra_data (void *owner, const redisReply *reply)
+static void on_extra_data (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
     if (self->extra_data == MORE_WORK)
         self->answer.work = reply;
     else
@@ -84,11 +90,8 @@ static void set_limit_use (const struct core *core, const char *kind, struct spa
 }
 
 // Set the plan's place in the queue from the core or, if the core does not have it, from its score.
-static void on_queue_score (void *owner, const redisReply *reply)
+static void on_queue_score (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
     struct core *core = self->store->core;
     struct store_place *place = &self->place;
     struct core_view view;
@@ -113,11 +116,8 @@ static void on_queue_score (void *owner, const redisReply *reply)
     answer_lookup (self);
 }
 
-static void on_wait_score (void *owner, const redisReply *reply)
+static void on_wait_score (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
     self->place.waits = reply_text (reply).size > 0;
     send_lookup_read (self,
                       WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET),
@@ -188,12 +188,9 @@ static void wait_for_writes (struct store_lookup *self)
 }
 
 // Process the message under a candidate target. What the core knows of the plan is newer.
-static void on_lookup_message (void *owner, const redisReply *reply)
+static void on_lookup_message (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
     struct core_view view;
-    if (lookup_ended_by_error (self, reply))
-        return;
     struct span message = reply_text (reply);
     bool known =
         core_view (self->store->core, self->plan_id, &view) && span_is (view.target, self->target);
@@ -221,11 +218,8 @@ static void on_lookup_message (void *owner, const redisReply *reply)
 }
 
 // The first byte of the message shows whether the plan exists.
-static void on_first_byte (void *owner, const redisReply *reply)
+static void on_first_byte (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
     if (!reply_text (reply).size) {
         try_next_target (self);
         return;
@@ -265,12 +259,9 @@ static void add_candidate (struct store_lookup *self, struct span name)
 }
 
 // The candidate targets are read: try the first one.
-static void on_index_entries (void *owner, const redisReply *reply)
+static void on_index_entries (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
     struct core_view view;
-    if (lookup_ended_by_error (self, reply))
-        return;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
         struct span target;
         uint64_t id; // the one that is looked up

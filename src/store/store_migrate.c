@@ -28,6 +28,8 @@ struct migration {
     struct frames *members; // members of the page
     double scores[PAGE];    // their scores in that key; NAN: do not move the plan
     int64_t moved;          // number of plans moved so far
+    // Gets the answer to the command that was sent last; it may be an error.
+    void (*next) (struct migration *self, const redisReply *reply);
 };
 
 static void migration_destroy (struct migration *self)
@@ -47,6 +49,20 @@ static bool free_if_aborted (struct migration *self, const redisReply *reply)
         self->store->migration = NULL; // the connection was lost: the next takeover starts it again
     migration_destroy (self);
     return true;
+}
+
+static void on_migration_answer (void *owner, const redisReply *reply)
+{
+    struct migration *self = owner;
+    if (!free_if_aborted (self, reply))
+        self->next (self, reply);
+}
+
+static void send_migration_read (struct migration *self, const struct span *words, size_t count,
+                                 void (*next) (struct migration *self, const redisReply *reply))
+{
+    self->next = next;
+    store_get (self->store, words, count, on_migration_answer, self);
 }
 
 void store_migrate_abort (struct store *self)
@@ -129,11 +145,8 @@ static bool is_still_in_lane (double score, double since)
 }
 
 // Requeue held plans at the due times in their messages, else now.
-static void on_held_messages (void *owner, const redisReply *reply)
+static void on_held_messages (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     const struct frames *members = self->members;
     for (size_t i = 0; i < members->count && reply_is_array (reply, members->count); i++) {
         struct reason reason;
@@ -156,11 +169,8 @@ static void on_held_messages (void *owner, const redisReply *reply)
 
 // Compare the plans' scores in the queue: those that are still in the lane are requeued, and the
 // messages of held plans are read.
-static void on_page_scores (void *owner, const redisReply *reply)
+static void on_page_scores (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     const struct frames *members = self->members;
     for (size_t i = 0; i < members->count && reply_is_array (reply, members->count); i++) {
         struct span text = reply_text (reply->element[i]);
@@ -178,16 +188,13 @@ static void on_page_scores (void *owner, const redisReply *reply)
     }
     struct span words[1 + PAGE] = {TEXT ("MGET")};
     memcpy (words + 1, members->at, members->count * sizeof *words);
-    store_get (self->store, words, 1 + members->count, on_held_messages, self);
+    send_migration_read (self, words, 1 + members->count, on_held_messages);
 }
 
 static void convert_next_key (struct migration *self);
 
-static void on_key_page (void *owner, const redisReply *reply)
+static void on_key_page (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     if (!reply_is_array (reply, 2)) {
         write_key_command (self, "DEL", self->keys[self->key_at]);
         self->key_at++;
@@ -202,16 +209,16 @@ static void on_key_page (void *owner, const redisReply *reply)
         self->scores[i] = score.size ? strtod ((const char *)score.data, NULL) : NAN;
     }
     self->members = frames_copy (words + 2, count); // the reply is not valid after this function
-    store_get (self->store, words, 2 + count, on_page_scores, self);
+    send_migration_read (self, words, 2 + count, on_page_scores);
 }
 
 static void read_key_page (struct migration *self)
 {
     int64_t first = (int64_t)self->offset;
-    store_get (self->store,
-               WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), NUMBER (first),
-                      NUMBER (first + PAGE - 1), TEXT ("WITHSCORES")),
-               on_key_page, self);
+    send_migration_read (self,
+                         WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), NUMBER (first),
+                                NUMBER (first + PAGE - 1), TEXT ("WITHSCORES")),
+                         on_key_page);
 }
 
 // -- finding the keys of schema 1
@@ -253,11 +260,8 @@ static void sort_former_key (struct migration *self, struct span name)
 static void scan_key_names (struct migration *self, const char *cursor);
 
 // Process a page of key names; after the last page, convert the keys that were noted.
-static void on_key_names (void *owner, const redisReply *reply)
+static void on_key_names (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     const redisReply *page = reply_is_array (reply, 2) ? reply->element[1] : NULL;
     char cursor[24];
     if (!page || !reply_is_array (page, 0)) {
@@ -281,10 +285,10 @@ static void on_key_names (void *owner, const redisReply *reply)
 // The pattern excludes messages and results.
 static void scan_key_names (struct migration *self, const char *cursor)
 {
-    store_get (self->store,
-               WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
-                      TEXT ("COUNT"), TEXT ("1000")),
-               on_key_names, self);
+    send_migration_read (self,
+                         WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
+                                TEXT ("COUNT"), TEXT ("1000")),
+                         on_key_names);
 }
 
 // -- the first step: wait until no station of the former version is running, as it would claim
@@ -308,11 +312,8 @@ static bool another_is_present (const struct store *self, const redisReply *atte
 }
 
 // Wait while a station of the former version is present, else begin to convert.
-static void on_stations_present (void *owner, const redisReply *reply)
+static void on_stations_present (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     struct store *store = self->store;
     if (another_is_present (store, reply, false)) {
         if (!self->logged)
@@ -330,9 +331,9 @@ static void on_stations_present (void *owner, const redisReply *reply)
 static void read_stations_present (void *owner)
 {
     struct migration *self = owner;
-    store_get (self->store, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_stations_present,
-               self);
-    link_flush (self->store->link);
+    struct link *link = self->store->link; // `self` may end with the call
+    send_migration_read (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_stations_present);
+    link_flush (link);
 }
 
 void store_migrate_start (struct store *self)
