@@ -126,8 +126,7 @@ static void start_loading (struct store *self)
     enum owner_loss loss = owner_loss (writer_owner (self->writer));
     self->lost_tail = self->lost_tail || loss == OWNER_LOST_TAIL;
     self->lost_all = self->lost_all || loss == OWNER_LOST_ALL;
-    store_claim_detach (self);
-    store_migrate_abort (self);
+    abort_reads (self);
     core_reset (self->core);
     self->invalid_batch = 0;
     self->loaded = false;

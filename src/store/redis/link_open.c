@@ -77,7 +77,6 @@ static void on_info_read (redisAsyncContext *context, void *data, void *arg)
         return;
     }
     struct span info = span_of (reply->str, reply->len);
-    self->keeps_file = redis_info_keeps_file (info);
     redis_info_facts (info, &self->facts.redis);
     enum info_verdict verdict =
         redis_info_check (info, self->config.accept_loss ? LOSS_ACCEPTED : LOSS_REFUSED, &reason);
@@ -117,9 +116,9 @@ static void on_appendfsync (redisAsyncContext *context, void *data, void *arg)
         return;
     bool known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
     snprintf (self->fsync, sizeof self->fsync, "%s",
-              !self->keeps_file ? "none"
-              : known           ? reply->element[1]->str
-                                : "unknown");
+              !self->facts.redis.keeps_file ? "none"
+              : known                       ? reply->element[1]->str
+                                            : "unknown");
     if (self->config.durable && strcmp (self->fsync, "always") != 0) {
         reason_set (&reason,
                     "appendfsync is %s, but durable requires always: an acknowledged plan "

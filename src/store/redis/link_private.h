@@ -52,7 +52,6 @@ struct link {
     int64_t backoff_us;
     int64_t check_us;    // when to check again whether Redis may hold plans
     int64_t sentinel_us; // when to ask the sentinels again
-    bool keeps_file;     // Redis writes an append-only file
 
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent on a connection that is being closed, without an answer

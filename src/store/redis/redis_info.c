@@ -45,11 +45,7 @@ void redis_info_facts (struct span info, struct redis_facts *ret)
     copy_info_value (info, "maxmemory_policy", ret->policy, sizeof ret->policy);
     ret->used = info_number (info, "used_memory");
     ret->limit = info_number (info, "maxmemory");
-}
-
-bool redis_info_keeps_file (struct span info)
-{
-    return span_is (info_value (info, "aof_enabled"), "1");
+    ret->keeps_file = span_is (info_value (info, "aof_enabled"), "1");
 }
 
 const char *durability_text (const char *fsync)
@@ -86,7 +82,7 @@ enum info_verdict redis_info_check (struct span info, enum data_loss loss, struc
     }
     if (loss == LOSS_ACCEPTED)
         return INFO_GOOD;
-    if (!redis_info_keeps_file (info)) {
+    if (!span_is (info_value (info, "aof_enabled"), "1")) {
         reason_set (reason,
                     "keeps no append-only file (appendonly no): acknowledged plans could be "
                     "lost; set appendonly yes, or start with --accept-loss");
