@@ -125,8 +125,7 @@ static void submit_called_plan (struct commit_call *self, const struct plan *pla
     struct store *store = self->store;
     struct core_refusal refusal;
     char caller[CALLER_FIELD_MAX];
-    caller_field_make (store, plan->caller, caller);
-    struct core_submission submission = make_core_submission (store, plan, span_text (caller));
+    struct core_submission submission = make_core_submission (store, plan, caller);
     submission.follows = true;
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);

@@ -242,19 +242,13 @@ void store_history_trim (struct store *self)
 
 // -- the outputs of all runs
 
-static void ignore_trim_reply (void *owner, const redisReply *reply)
-{
-    (void)owner;
-    (void)reply; // after an error, the next sweep trims again
-}
-
 void store_outputs_trim (struct store *self)
 {
     self->output_written = 0;
     store_run_script (self, SCRIPT_OUTPUTS, 1,
                       WORDS (TEXT (KEY_OUTPUT), NUMBER (self->bounds.output_bytes),
                              NUMBER (self->bounds.output_age_s)),
-                      ignore_trim_reply, self);
+                      store_ignore_reply, self); // after an error, the next sweep trims again
 }
 
 // Only Redis knows how much memory the outputs use, and a check costs more than a write. So it is

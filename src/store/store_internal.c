@@ -11,8 +11,7 @@ static bool is_step_timer (const struct plan *plan)
 void store_submit_internal (struct store *self, const struct plan *plan, enum store_id id)
 {
     char caller[CALLER_FIELD_MAX];
-    caller_field_make (self, plan->caller, caller);
-    struct core_submission submission = make_core_submission (self, plan, span_text (caller));
+    struct core_submission submission = make_core_submission (self, plan, caller);
     submission.made_here = id == STORE_ID_MADE;
     submission.first = id == STORE_ID_FIRST;
     if (is_step_timer (plan))

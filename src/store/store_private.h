@@ -69,6 +69,9 @@ void store_get_texts (struct store *self, const char *const *words, link_reply_f
 void store_run_script (struct store *self, enum script script, size_t keys, const struct span *args,
                        size_t count, link_reply_fn *reply, void *owner);
 
+// For commands whose answer does not matter.
+void store_ignore_reply (void *owner, const redisReply *reply);
+
 // A caller that waits for the answer of Redis.
 struct store_caller {
     struct store *store;
@@ -180,9 +183,9 @@ void id_write_digits (uint64_t id, char out[IDENT_SIZE]);
 struct span write_plan_message (struct store *self, const struct plan *plan);
 
 // Prepare a new plan for core_submit. Its message is valid until the next call of this group;
-// `caller`, which is borrowed, is a field of plan:count.
+// `caller` gets its caller's field of plan:count, and is borrowed.
 struct core_submission make_core_submission (struct store *self, const struct plan *plan,
-                                             struct span caller);
+                                             char caller[CALLER_FIELD_MAX]);
 
 // The caller of the plan in a stored message, as a field of plan:count; "" = unknown.
 void message_caller_field (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);

@@ -24,6 +24,7 @@ struct pull_call {
     struct frames *members;
     struct store_pulled answer;
     struct core_job *jobs;
+    bool not_current; // the run is not the plan's current one
 
     // data read from Redis
     struct core_found found;
@@ -51,14 +52,8 @@ static void end_pull (struct pull_call *self, enum store_result result, const ch
 
 static void on_pull_written (struct waiter *waiter, enum written how, const char *error)
 {
-    end_pull ((struct pull_call *)waiter, store_result_of_wait (how), error);
-}
-
-// Answer that the run is not the plan's current one.
-static void on_not_current (struct waiter *waiter, enum written how, const char *error)
-{
-    (void)how, (void)error;
-    end_pull ((struct pull_call *)waiter, STORE_HELD, "");
+    struct pull_call *self = (struct pull_call *)waiter; // it is the first member
+    end_pull (self, self->not_current ? STORE_HELD : store_result_of_wait (how), error);
 }
 
 static void wait_for_pull_batch (struct pull_call *self)
@@ -108,7 +103,8 @@ static void run_pull (struct pull_call *self)
     } else if (result == CORE_DONE) {
         wait_for_pull_batch (self);
     } else {
-        self->waiter.release = on_not_current;
+        self->not_current = true;
+        self->waiter.release = on_pull_written;
         writer_wait_flush (self->store->writer, &self->waiter);
     }
 }

@@ -177,11 +177,6 @@ static void on_targets_revision (void *owner, const redisReply *reply)
         self->stations_revision = reply_number (reply);
 }
 
-static void ignore_leave_reply (void *owner, const redisReply *reply)
-{
-    (void)owner, (void)reply;
-}
-
 static void on_presence_written (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
@@ -193,7 +188,7 @@ void store_leave_presence (struct store *self)
 {
     store_send_command (self, LINK_ONCE,
                         WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), TEXT (self->instance)),
-                        ignore_leave_reply, self);
+                        store_ignore_reply, self);
 }
 
 void store_enter_presence (struct store *self, store_presence_fn *reply, void *owner)

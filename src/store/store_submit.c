@@ -62,8 +62,7 @@ static void add_plan_to_core (struct plan_submit *self)
     const struct plan *plan = self->plan;
     struct core_refusal refusal;
     struct reason reason;
-    struct core_submission submission =
-        make_core_submission (store, plan, span_text (self->caller));
+    struct core_submission submission = make_core_submission (store, plan, self->caller);
     submission.made_here = self->made_here;
     submission.missed = span_of (self->missed, self->missed_size);
     if (self->due_s)

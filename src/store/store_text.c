@@ -121,8 +121,9 @@ struct span write_plan_message (struct store *self, const struct plan *plan)
 }
 
 struct core_submission make_core_submission (struct store *self, const struct plan *plan,
-                                             struct span caller)
+                                             char caller[CALLER_FIELD_MAX])
 {
+    caller_field_make (self, plan->caller, caller); // before the message: it uses the same buffer
     return (struct core_submission){.target = plan->station,
                                     .id = plan->id,
                                     .message = write_plan_message (self, plan),
@@ -132,5 +133,5 @@ struct core_submission make_core_submission (struct store *self, const struct pl
                                     .priority = plan->policy ? (int)plan->policy->priority : 0,
                                     .group = plan->policy ? span_text (plan->policy->group)
                                                           : (struct span){0},
-                                    .caller = caller};
+                                    .caller = span_text (caller)};
 }

@@ -45,6 +45,13 @@ static void end_waits (struct writer *self, struct waiter_list *list, enum waite
                          waiter);
 }
 
+// End the waits for both batches, whenever they began.
+static void end_all_waits (struct writer *self, enum waiter_kind kind, enum written how)
+{
+    end_waits (self, &self->in_flight, kind, how, INT64_MAX);
+    end_waits (self, &self->gathering, kind, how, INT64_MAX);
+}
+
 static void release_ended_waiters (struct writer *self)
 {
     if (self->releasing)
@@ -173,8 +180,7 @@ static void drop_batches (struct writer *self)
     self->kinds = 0;
     self->failure_count = 0;
     self->number = 0;
-    end_waits (self, &self->in_flight, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
-    end_waits (self, &self->gathering, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
+    end_all_waits (self, WAITER_SURE, WRITTEN_RESET);
     self->delayed_since_us = 0;
 }
 
@@ -253,8 +259,7 @@ void writer_closed (struct writer *self, int64_t boot_us)
     self->awaited = 0;
     self->todo = OWNER_WAIT;
     process_owner_event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
-    end_waits (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
-    end_waits (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
+    end_all_waits (self, WAITER_CLIENT, WRITTEN_UNKNOWN);
 }
 
 void writer_retake (struct writer *self, int64_t boot_us)
@@ -370,8 +375,7 @@ void writer_destroy (struct writer **self_p)
     if (!self)
         return;
     self->closing = true;
-    end_waits (self, &self->in_flight, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
-    end_waits (self, &self->gathering, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
+    end_all_waits (self, WAITER_SURE, WRITTEN_UNKNOWN);
     for (int how = 0; how < WRITTEN_COUNT; how++)
         if (how != WRITTEN_UNKNOWN)
             end_waits (self, &self->ended[how], WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
