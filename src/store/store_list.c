@@ -93,14 +93,6 @@ static void add_read_plan (struct list_call *self, struct store_listed plan,
     add_if_selected (self, plan, reply_text (message), exec_id);
 }
 
-// Add a plan of list.lua's answer: `fields` are an entry of the index, its message and its run.
-static void add_indexed_plan (struct list_call *self, redisReply *const *fields)
-{
-    struct store_listed plan = {0};
-    if (index_entry_parse (reply_text (fields[0]), &plan.plan_id, &plan.station))
-        add_read_plan (self, plan, fields[1], fields[2]);
-}
-
 // Begin the page with the result of the read. Returns how many plans the reply has, each of so many
 // fields, after `head` other elements.
 static size_t begin_page (struct list_call *self, const redisReply *reply, size_t head,
@@ -118,8 +110,12 @@ static void on_index_page (void *owner, const redisReply *reply)
     size_t most = begin_page (self, reply, PAGE_HEAD, PLAN_FIELDS);
     if (reply_is_array (reply, PAGE_HEAD))
         ident_parse (reply_text (reply->element[0]), &self->page.last);
-    for (size_t i = 0; i < most; i++)
-        add_indexed_plan (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i);
+    for (size_t i = 0; i < most; i++) { // an entry of the index, its message and its run
+        redisReply *const *fields = reply->element + PAGE_HEAD + PLAN_FIELDS * i;
+        struct store_listed plan = {0};
+        if (index_entry_parse (reply_text (fields[0]), &plan.plan_id, &plan.station))
+            add_read_plan (self, plan, fields[1], fields[2]);
+    }
     answer_page (self);
 }
 

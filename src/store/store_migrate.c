@@ -102,14 +102,6 @@ static void on_migration_written (void *owner, enum store_result result, const c
     migration_destroy (self);
 }
 
-static void finish_migration (struct migration *self)
-{
-    write_key_command (self, "DEL", KEY_FORMER_TOLD);
-    store_put (self->store,
-               WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT (SCHEMA_TEXT)));
-    store_reply_when_written (self->store, WAITER_SURE, on_migration_written, self);
-}
-
 // -- a page of held plans or plans in a lane
 
 static void read_key_page (struct migration *self);
@@ -227,7 +219,10 @@ static void convert_next_key (struct migration *self)
 {
     self->offset = 0;
     if (self->key_at == self->key_count) {
-        finish_migration (self);
+        write_key_command (self, "DEL", KEY_FORMER_TOLD);
+        store_put (self->store,
+                   WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT (SCHEMA_TEXT)));
+        store_reply_when_written (self->store, WAITER_SURE, on_migration_written, self);
         return;
     }
     self->held = strncmp (self->keys[self->key_at], KEY_FORMER_HELD, strlen (KEY_FORMER_HELD)) == 0;

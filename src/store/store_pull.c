@@ -56,14 +56,6 @@ static void on_pull_written (struct waiter *waiter, enum written how, const char
     end_pull (self, self->not_current ? STORE_HELD : store_result_of_wait (how), error);
 }
 
-static void wait_for_pull_batch (struct pull_call *self)
-{
-    bool sure = self->pull_op == OP_OFFER || self->pull_op == OP_REPORT;
-    self->waiter =
-        (struct waiter){.kind = sure ? WAITER_SURE : WAITER_CLIENT, .release = on_pull_written};
-    writer_wait_batch (self->store->writer, &self->waiter, clock_mono_us ());
-}
-
 // -- the core's calls
 
 // Make the call of the core with the arguments that were kept.
@@ -94,6 +86,9 @@ static void read_pull_plan (struct pull_call *self);
 static void run_pull (struct pull_call *self)
 {
     enum core_result result = store_is_serving (self->store) ? make_core_call (self) : CORE_FULL;
+    bool sure = self->pull_op == OP_OFFER || self->pull_op == OP_REPORT;
+    self->waiter =
+        (struct waiter){.kind = sure ? WAITER_SURE : WAITER_CLIENT, .release = on_pull_written};
     if (result == CORE_UNREAD && !self->found.team) {
         read_pull_plan (self);
     } else if (result == CORE_FULL) {
@@ -101,10 +96,9 @@ static void run_pull (struct pull_call *self)
     } else if (self->pull_op == OP_TEAM) { // the team is valid until the next call of the core
         end_pull (self, result == CORE_DONE ? STORE_DONE : STORE_NONE, "");
     } else if (result == CORE_DONE) {
-        wait_for_pull_batch (self);
+        writer_wait_batch (self->store->writer, &self->waiter, clock_mono_us ());
     } else {
         self->not_current = true;
-        self->waiter.release = on_pull_written;
         writer_wait_flush (self->store->writer, &self->waiter);
     }
 }

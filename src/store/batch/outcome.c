@@ -87,14 +87,6 @@ static void pack_flow (msgpack_packer *out, const struct outcome_record *record)
     }
 }
 
-// How many fields pack_flow writes.
-static size_t flow_field_count (const struct outcome_record *record)
-{
-    size_t count = record->flow_run ? 1 : 0;
-    count += record->step.size ? 1 : 0;
-    return count + (record->undo ? 1 : 0);
-}
-
 // Packs the map directly from the fields, for speed: each run has a record.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
@@ -105,8 +97,9 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     start_pack_buffer (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
                                     record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    size_t fields = FIELDS + flow_field_count (record) + (record->key.size > 0) +
-                    (record->trace.size > 0) + (record->callback > 0);
+    size_t fields = (size_t)FIELDS + (record->key.size > 0) + (record->trace.size > 0) +
+                    (record->callback > 0) + (record->flow_run > 0) + (record->step.size > 0) +
+                    record->undo;
     msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, &PACKED_NAME ("title"), record->title);
     if (record->key.size)
