@@ -39,6 +39,16 @@ static void write_label (FILE *out, const char *text)
     fputc ('"', out);
 }
 
+// Write the name of a metric and, unless `target` is NULL, the first of its labels.
+static void write_name (FILE *out, const char *name, const char *part, const char *target)
+{
+    fprintf (out, "zplan_%s%s", name, part);
+    if (target) {
+        fputs ("{target=", out);
+        write_label (out, target);
+    }
+}
+
 // -- metrics of the station
 
 static void write_info (FILE *out, const json_t *health)
@@ -195,8 +205,7 @@ static void write_targets (FILE *out, const struct labels *labels)
         if (rows[i].type)
             write_metric_head (out, rows[i].metric, rows[i].type, rows[i].help);
         for (size_t at = 0; at < labels->count; at++) {
-            fprintf (out, "zplan_%s{target=", rows[i].metric);
-            write_label (out, labels->at[at].name);
+            write_name (out, rows[i].metric, "", labels->at[at].name);
             if (rows[i].outcome)
                 fprintf (out, ",outcome=\"%s\"", rows[i].outcome);
             fprintf (out, "} %" PRId64 "\n",
@@ -217,8 +226,7 @@ static void write_overdue (FILE *out, const json_t *stats, const struct labels *
             int64_t oldest = member_integer (labels->at[at].targets[i], "oldest_due");
             age = oldest && now - (double)oldest > age ? now - (double)oldest : age;
         }
-        fputs ("zplan_target_overdue_seconds{target=", out);
-        write_label (out, labels->at[at].name);
+        write_name (out, "target_overdue_seconds", "", labels->at[at].name);
         fprintf (out, "} %.15g\n", age);
     }
 }
@@ -233,30 +241,18 @@ static void write_histogram (FILE *out, const char *name, const char *target, co
     size_t bounds = json_array_size (le_us);
     for (size_t i = 0; i <= bounds && i < BUCKETS_MAX; i++) {
         below += counts[i];
-        fprintf (out, "zplan_%s_bucket{", name);
-        if (target) {
-            fputs ("target=", out);
-            write_label (out, target);
-            fputc (',', out);
-        }
+        write_name (out, name, "_bucket", target);
+        fputc (target ? ',' : '{', out);
         if (i < bounds)
             fprintf (out, "le=\"%.10g\"} %" PRId64 "\n",
                      (double)json_integer_value (json_array_get (le_us, i)) / 1e6, below);
         else
             fprintf (out, "le=\"+Inf\"} %" PRId64 "\n", below);
     }
-    for (int count = 0; count < 2; count++) {
-        fprintf (out, "zplan_%s_%s", name, count ? "count" : "sum");
-        if (target) {
-            fputs ("{target=", out);
-            write_label (out, target);
-            fputc ('}', out);
-        }
-        if (count)
-            fprintf (out, " %" PRId64 "\n", below);
-        else
-            fprintf (out, " %.15g\n", (double)sum_us / 1e6);
-    }
+    write_name (out, name, "_sum", target);
+    fprintf (out, "%s %.15g\n", target ? "}" : "", (double)sum_us / 1e6);
+    write_name (out, name, "_count", target);
+    fprintf (out, "%s %" PRId64 "\n", target ? "}" : "", below);
 }
 
 static void add_counts (int64_t counts[BUCKETS_MAX], int64_t *sum_us, const json_t *one)

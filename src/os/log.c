@@ -3,7 +3,6 @@
 // its next line reports the number of dropped ones.
 #include "log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,11 +80,6 @@ int64_t process_memory (void)
     if (fd < 0 || pread (fd, text, sizeof text - 1, 0) <= 0 || !strchr (text, ' '))
         return 0;
     return strtoll (strchr (text, ' '), NULL, 10) * sysconf (_SC_PAGESIZE);
-}
-
-void process_memory_trim (void)
-{
-    malloc_trim (0);
 }
 
 int process_become (const char *user, struct reason *reason)

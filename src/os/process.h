@@ -40,9 +40,6 @@ uint64_t process_random (void);
 // The resident memory of this process in bytes, 0 = unknown.
 int64_t process_memory (void);
 
-// Return freed memory to the system.
-void process_memory_trim (void);
-
 // Switch to this user and its groups permanently. 0, or -1 with a reason. If the process is not
 // root, this must be its own user.
 int process_become (const char *user, struct reason *reason);

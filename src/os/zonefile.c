@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "memory.h"
+
 enum { NAME_MAX_SIZE = 64, FILE_MAX_SIZE = 1 << 20, PATH_SIZE = 4096 };
 
 static const char *zone_folder (void)
@@ -40,15 +42,10 @@ static void set_open_reason (const char *name, int error, struct reason *reason)
 static ssize_t read_up_to (int file, uint8_t *data, size_t size)
 {
     size_t done = 0;
-    while (done < size) {
-        ssize_t got = read (file, data + done, size - done);
-        if (got < 0 && errno == EINTR)
-            continue;
+    for (ssize_t got = 1; got > 0 && done < size; done += (size_t)got) {
+        got = TEMP_FAILURE_RETRY (read (file, data + done, size - done));
         if (got < 0)
             return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
     }
     return (ssize_t)done;
 }
@@ -67,11 +64,7 @@ static struct zone *load_zone_file (int file, const char *name, struct reason *r
         return NULL;
     }
     size_t size = (size_t)info.st_size;
-    uint8_t *data = malloc (size ? size : 1);
-    if (!data) {
-        reason_set (reason, "timezone: the file of '%s' is not read: out of memory", name);
-        return NULL;
-    }
+    uint8_t *data = memory_new (size);
     ssize_t got = read_up_to (file, data, size);
     struct zone *zone = NULL;
     struct reason detail = {0};

@@ -6,6 +6,7 @@
 // writes, and releases the plans.
 #include "station.h"
 
+#include <malloc.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -148,7 +149,7 @@ static void watch_memory (struct station *self)
         (bytes > most || (idle && now_s - self->trimmed_s >= PAUSE_S))) {
         store_trim (self->store);
         json_pool_release ();
-        process_memory_trim ();
+        malloc_trim (0);
         self->trimmed_s = now_s;
         bytes = process_memory ();
     }

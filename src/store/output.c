@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decimal.h"
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
@@ -22,17 +21,11 @@ static char *pack_output (struct span station, uint64_t plan_id, uint64_t exec_i
                           struct span head, struct span tail, size_t *ret_size)
 {
     char plan[IDENT_SIZE], run[IDENT_SIZE];
-    char *out = memory_new (HEAD_MAX + station.size + head.size + tail.size);
-    size_t at = span_put (out, 0, station);
-    out[at++] = ':';
-    at = span_put (out, at, span_text (ident_text (plan_id, plan)));
-    out[at++] = ' ';
-    at = span_put (out, at, span_text (ident_text (exec_id, run)));
-    out[at++] = ' ';
-    at += decimal_text ((int64_t)size, out + at);
-    out[at++] = ' ';
-    at += decimal_text ((int64_t)head.size, out + at);
-    out[at++] = '\n';
+    size_t room = HEAD_MAX + station.size;
+    char *out = memory_new (room + head.size + tail.size);
+    size_t at = (size_t)snprintf (out, room, "%.*s:%s %s %zu %zu\n", (int)station.size,
+                                  (const char *)station.data, ident_text (plan_id, plan),
+                                  ident_text (exec_id, run), size, head.size);
     if (head.size)
         memcpy (out + at, head.data, head.size);
     if (tail.size)
@@ -94,11 +87,8 @@ json_t *output_json (struct span output, uint64_t exec_id)
         !ident_parse (span_text (run), &known) || known != exec_id || head > bytes.size ||
         size < bytes.size || size > INT64_MAX)
         return NULL;
-    json_t *object = json_object ();
-    json_object_set_new (object, "size", json_integer ((json_int_t)size));
-    json_object_set_new (object, "head", json_from_frame (span_of (bytes.data, head)));
-    if (size > head)
-        json_object_set_new (object, "tail",
-                             json_from_frame (span_of (bytes.data + head, bytes.size - head)));
-    return object;
+    json_t *tail =
+        size > head ? json_from_frame (span_of (bytes.data + head, bytes.size - head)) : NULL;
+    return json_pack ("{s:I, s:o, s:o*}", "size", (json_int_t)size, "head",
+                      json_from_frame (span_of (bytes.data, head)), "tail", tail);
 }

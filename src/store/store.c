@@ -59,32 +59,36 @@ static void change_store_state (struct store *self, enum store_state state)
     self->changed (self->owner, state);
 }
 
+// Abort all reads of the core's data.
+static void abort_reads (struct store *self)
+{
+    store_load_abort (self);
+    store_migrate_abort (self);
+    store_claim_detach (self);
+}
+
 // Follow the state of the link. If it is lost, everything that waits for its answers is aborted.
 static void on_link_state (void *owner, enum link_state state)
 {
     struct store *self = owner;
     if (!self->writer)
         return; // called within link_new
-    if (state == LINK_UP) {
-        writer_opened (self->writer, clock_boot_us ());
-    } else if (state == LINK_OPENING) {
+    if (state == LINK_OPENING)
         return; // state unchanged: away, or refused at the last attempt
-    } else if (self->state != STORE_AWAY || state == LINK_REFUSED) {
+    if (state == LINK_UP) {
+        // The store serves again when the writer has found its token (OWNER_STILL_OWNS).
+        writer_opened (self->writer, clock_boot_us ());
+        change_store_state (self, STORE_STANDBY);
+        return;
+    }
+    if (self->state != STORE_AWAY || state == LINK_REFUSED) {
         writer_closed (self->writer, clock_boot_us ());
         if (!self->loaded)
             writer_retake (self->writer, clock_boot_us ());
-        store_load_abort (self);
-        store_migrate_abort (self);
-        store_claim_detach (self);
+        abort_reads (self);
         run_deferred_calls (self, WAITER_CLIENT, false);
     }
-    // After LINK_UP the store serves again when the writer has found its token (OWNER_STILL_OWNS).
-    if (state == LINK_UP)
-        change_store_state (self, STORE_STANDBY);
-    else if (state == LINK_REFUSED)
-        change_store_state (self, STORE_REFUSED);
-    else
-        change_store_state (self, STORE_AWAY);
+    change_store_state (self, state == LINK_REFUSED ? STORE_REFUSED : STORE_AWAY);
 }
 
 bool store_is_serving (const struct store *self)
@@ -122,8 +126,7 @@ static void start_loading (struct store *self)
     enum owner_loss loss = owner_loss (writer_owner (self->writer));
     self->lost_tail = self->lost_tail || loss == OWNER_LOST_TAIL;
     self->lost_all = self->lost_all || loss == OWNER_LOST_ALL;
-    store_claim_detach (self);
-    store_migrate_abort (self);
+    abort_reads (self);
     core_reset (self->core);
     self->invalid_batch = 0;
     self->loaded = false;
@@ -146,9 +149,7 @@ static void on_owner_change (void *owner, enum owner_change news)
         store_report_next_due (self);
         break;
     case OWNER_STANDBY:
-        store_load_abort (self);
-        store_migrate_abort (self);
-        store_claim_detach (self);
+        abort_reads (self);
         core_reset (self->core);
         change_store_state (self, STORE_FENCED);
         break;
@@ -212,8 +213,7 @@ static void on_redis_time (void *owner, int64_t asked_us, int64_t redis_us)
 static void on_wrong_key (void *owner, struct span key)
 {
     struct store *self = owner;
-    snprintf (self->wrong_key, sizeof self->wrong_key, "%.*s", (int)key.size,
-              (const char *)key.data);
+    copy_text (self->wrong_key, sizeof self->wrong_key, key);
 }
 
 static void keep_takeover_token (void *owner, const char *token)
@@ -228,7 +228,7 @@ static void keep_takeover_token (void *owner, const char *token)
 static void set_flush_timer (struct store *self)
 {
     enum { LONGEST_MS = 1000 };
-    int64_t now_us = clock_boot_us (), next_us = writer_next_us (self->writer);
+    int64_t now_us = clock_boot_us (), next_us = owner_next_us (writer_owner (self->writer));
     int64_t left_us = next_us > now_us ? next_us - now_us : 0;
     int64_t ms = left_us > LONGEST_MS * 1000 ? LONGEST_MS : (left_us + 999) / 1000;
     if (!writer_is_idle (self->writer) && ms > 2)
@@ -280,12 +280,12 @@ void store_hand_over (struct store *self)
 
 bool store_is_leased (const struct store *self)
 {
-    return writer_is_leased (self->writer, clock_boot_us ());
+    return owner_is_leased (writer_owner (self->writer), clock_boot_us ());
 }
 
 bool store_owns (const struct store *self)
 {
-    return writer_is_owner (self->writer);
+    return owner_is_owner (writer_owner (self->writer));
 }
 
 // -- life
@@ -347,10 +347,13 @@ struct store *store_new (const struct store_config *config, const struct store_b
     struct link_config link = config->link;
     link.schemas[0] = STORE_SCHEMA;
     link.schemas[1] = STORE_SCHEMA_FORMER;
-    self->link = link_new (&link, reactor, on_link_state, self);
+    self->link = link_new (&link, reactor,
+                           &(struct link_io){.owner = self,
+                                             .changed = on_link_state,
+                                             .gather = flush_turn,
+                                             .flushed = on_flushed,
+                                             .time = on_redis_time});
     create_writer (self, config);
-    link_on_time (self->link, on_redis_time);
-    link_on_flush (self->link, flush_turn, on_flushed, self);
     set_flush_timer (self);
     return self;
 }
@@ -365,9 +368,7 @@ void store_destroy (struct store **self_p)
     self->state = STORE_AWAY;
     run_deferred_calls (self, WAITER_SURE, false);
     link_destroy (&self->link);
-    store_load_abort (self);
-    store_migrate_abort (self);
-    store_claim_detach (self);
+    abort_reads (self);
     writer_destroy (&self->writer);
     run_deferred_calls (self, WAITER_SURE, false); // again, for calls added by the callbacks above
     core_destroy (&self->core);
@@ -391,7 +392,7 @@ enum { BATCH_BYTES = 1048576 }; // the store is busy when the batch being collec
 bool store_busy (const struct store *self)
 {
     bool soon = self->state == STORE_LOADING ||
-                (self->state == STORE_STANDBY && writer_is_owner (self->writer));
+                (self->state == STORE_STANDBY && owner_is_owner (writer_owner (self->writer)));
     return soon || (store_is_serving (self) &&
                     (link_busy (self->link) || core_bytes (self->core) >= BATCH_BYTES ||
                      (int64_t)store_pending (self) >= self->window));
@@ -421,6 +422,11 @@ void store_set_bounds (struct store *self, const struct store_bounds *bounds)
     self->bounds = *bounds;
     core_set_bounds (self->core, &core_bounds);
     writer_set_outcomes (self->writer, bounds->history_count);
+}
+
+const struct core *store_core (const struct store *self)
+{
+    return self->core;
 }
 
 struct link *store_link (const struct store *self)

@@ -4,8 +4,8 @@
 // never before the call returns. The data in Redis: proto/redis.md.
 #pragma once
 
+#include "core.h"
 #include "engine.h"
-#include "limit_state.h"
 #include "management.h"
 #include "link.h"
 #include "outcome.h"
@@ -78,6 +78,9 @@ void store_trim (struct store *self);
 // Replace the limits on what is stored.
 void store_set_bounds (struct store *self, const struct store_bounds *bounds);
 
+// The core, for what it knows of all plans.
+const struct core *store_core (const struct store *self);
+
 // The link, of which callers use the state and link_flush.
 struct link *store_link (const struct store *self);
 
@@ -135,9 +138,6 @@ struct store_submission {
     int64_t due;        // when it is due, Unix seconds; 0 = plan_due_time
     struct span missed; // record (store_record) of occurrences missed before it, empty = none
 };
-
-// The greatest plan id that any owner of these data has generated: new ones are greater.
-uint64_t store_last_id (const struct store *self);
 
 // Store a new plan, queued unless its state keeps it out of the queue. Everything is copied.
 void store_submit (struct store *self, const struct store_submission *submission,
@@ -200,21 +200,6 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
 
 // Call `reply` when all that earlier calls decided is written.
 void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner);
-
-// How many plans of a target are ready: due, in memory, and waiting for their turn.
-int64_t store_ready (const struct store *self, const char *target);
-
-// Since when the oldest plan of a target waits that is ready, or offered to workers and not taken,
-// by Redis' clock; 0 = there is none.
-int64_t store_oldest_us (const struct store *self, const char *target);
-
-// How many due plans of a target are in Redis only, because the memory for ready plans is full.
-int64_t store_unread (const struct store *self, const char *target);
-
-// Call `call` for each target that has plans, with their number, from memory; unknown targets are
-// included.
-typedef void store_target_fn (void *owner, struct span target, int64_t plans);
-void store_each_target (const struct store *self, store_target_fn *call, void *owner);
 
 // -- commit
 
@@ -341,10 +326,6 @@ struct store_change {
 // it was removed.
 void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
                    void *owner);
-
-// Subtract runs in flight from counts of queue scores: core_subtract_leases.
-void store_subtract_leases (const struct store *self, int64_t from_s, int64_t step_s,
-                            int64_t *counts, size_t count);
 
 // -- upkeep
 

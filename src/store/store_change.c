@@ -2,6 +2,7 @@
 // plans.
 #include <stdlib.h>
 
+#include "frames.h"
 #include "memory.h"
 #include "store_private.h"
 
@@ -10,9 +11,8 @@
 struct change_call {
     struct store *store;
     struct core_change change;
-    char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], caller_before[CALLER_FIELD_MAX];
-    char group[POLICY_NAME_MAX + 1];
-    char *message, *missed;
+    struct frames *texts; // texts of the change
+    char caller[CALLER_FIELD_MAX], caller_before[CALLER_FIELD_MAX];
     enum stop_state before;
     bool (*first) (void *owner);
     store_done_fn *reply;
@@ -21,8 +21,7 @@ struct change_call {
 
 static void change_call_free (struct change_call *self)
 {
-    free (self->message);
-    free (self->missed);
+    free (self->texts);
     free (self);
 }
 
@@ -67,7 +66,7 @@ static void on_stored_message (void *owner, const redisReply *reply)
     struct span message = reply_text (reply);
     struct core_view view;
     bool known = core_view (store->core, self->change.id, &view) &&
-                 span_is (view.target, self->target) && (view.message.data || view.gone);
+                 span_equal (view.target, self->change.target) && (view.message.data || view.gone);
     if (known && view.gone) {
         answer_change (self, STORE_NONE, "");
         return;
@@ -117,34 +116,30 @@ void store_change (struct store *self, const struct store_change *change, store_
 {
     const struct plan *plan = change->plan;
     struct change_call *change_call = memory_new (sizeof *change_call);
-    struct span message = write_plan_message (self, plan);
-    char member[MEMBER_MAX + 2];
     change_call->store = self;
     change_call->first = change->first;
     change_call->reply = reply;
     change_call->owner = owner;
-    change_call->message = memory_copy (message.data, message.size);
-    change_call->missed = memory_copy (change->missed.data, change->missed.size);
-    memcpy (change_call->target, change->key_station.data, change->key_station.size);
+    change_call->texts =
+        frames_copy (WORDS (change->key_station, write_plan_message (self, plan), change->missed,
+                            plan->policy ? span_text (plan->policy->group) : (struct span){0}));
+    const struct span *texts = change_call->texts->at;
     change_call->change =
-        (struct core_change){.target = span_of (change_call->target, change->key_station.size),
+        (struct core_change){.target = texts[0],
                              .id = plan->id,
-                             .message = span_of (change_call->message, message.size),
+                             .message = texts[1],
                              .revision = plan->revision,
                              .was_revision = change->revision,
                              .exec_id = change->exec_id,
                              .resets_team = change->resets_team,
                              .priority = plan->policy ? (int)plan->policy->priority : 0,
-                             .missed = span_of (change_call->missed, change->missed.size)};
-    if (plan->policy)
-        memcpy (change_call->group, plan->policy->group, sizeof change_call->group);
-    change_call->change.group = span_text (change_call->group);
+                             .group = texts[3],
+                             .missed = texts[2]};
     caller_field_make (self, plan->caller, change_call->caller);
     change_call->change.caller = span_text (change_call->caller);
     set_queue_place (self, change, &change_call->change);
-    plan_key_make (member, KEY_MESSAGE, change->key_station, plan->id);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (member)), on_stored_message,
-                        change_call);
+    store_get (self, WORDS (TEXT ("GET"), PLAN_KEY (KEY_MESSAGE, change->key_station, plan->id)),
+               on_stored_message, change_call);
 }
 
 // -- removal

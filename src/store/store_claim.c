@@ -8,7 +8,14 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256 };
+enum { CHOICES_MAX = 256, WRITES_MAX = 32 };
+
+// Chosen plans that are read from Redis.
+struct plan_reads {
+    size_t left, answered; // how many commands have no answer yet; how many have
+    size_t count;
+    const struct core_choice *choices[CHOICES_MAX];
+};
 
 struct claim_call {
     struct waiter waiter;
@@ -19,13 +26,11 @@ struct claim_call {
     struct core_wish wish;
     struct core_slots targets[STORE_TARGETS_MAX];
     char names[STORE_TARGETS_MAX][STATION_NAME_MAX + 1];
-    struct core_choice choices[CLAIM_MAX];
+    struct core_choice choices[CHOICES_MAX];
     size_t count;
-    size_t reads, answered; // how many reads have no answer yet; how many have
-    size_t read[CLAIM_MAX]; // indexes of the choices to be read from Redis
-    size_t read_count;
+    struct plan_reads reads; // those of the choices that the core does not have in memory
     struct store_claim answer;
-    struct store_claimed taken[CLAIM_MAX];
+    struct store_claimed taken[CHOICES_MAX];
     char first_broken[MEMBER_MAX + 2];
 };
 
@@ -49,7 +54,9 @@ static void finish_claim (struct claim_call *self, enum store_result result, con
 
 static void on_claim_written (struct waiter *waiter, enum written how, const char *error)
 {
-    finish_claim ((struct claim_call *)waiter, store_result_of_wait (how), error);
+    struct claim_call *self = (struct claim_call *)waiter; // it is the first member
+    enum store_result known = self->answer.result;         // not STORE_DONE: it was not made
+    finish_claim (self, known != STORE_DONE ? known : store_result_of_wait (how), error);
 }
 
 // -- runs whose lease ended
@@ -152,72 +159,61 @@ void store_claim_detach (struct store *self)
 }
 
 // Send up to three commands that read messages, scores and, if earlier runs may still answer,
-// fields of plan:run. `which` has the indexes of the choices to read; NULL: all. `pass_answers` has
-// the functions for the answers.
-static void send_plan_reads (struct store *self, const struct core_choice *choices,
-                             const size_t *which, size_t count, link_reply_fn *reply, void *owner)
+// fields of plan:run. They are answered in this order: pass_plan_answer.
+static void send_plan_reads (struct store *self, struct plan_reads *reads, link_reply_fn *reply,
+                             void *owner)
 {
+    size_t count = reads->count;
+    bool wants_runs = core_wants_runs (self->core);
     char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, count * sizeof *members);
     struct span *words = memory_resize (NULL, (count + 2) * sizeof *words);
+    reads->left = (size_t)2 + wants_runs;
     for (size_t i = 0; i < count; i++) {
-        const struct core_choice *choice = &choices[which ? which[i] : i];
-        plan_key_make (members[i], KEY_MESSAGE, core_choice_target (choice),
-                       core_choice_id (choice));
+        plan_key_make (members[i], KEY_MESSAGE, core_choice_target (reads->choices[i]),
+                       core_choice_id (reads->choices[i]));
         words[2 + i] = span_text (members[i]);
     }
     words[1] = TEXT ("MGET");
-    store_send_command (self, LINK_ONCE, words + 1, count + 1, reply, owner);
+    store_get (self, words + 1, count + 1, reply, owner);
     words[0] = TEXT ("ZMSCORE");
     words[1] = TEXT (KEY_TIME_SET);
-    store_send_command (self, LINK_ONCE, words, count + 2, reply, owner);
+    store_get (self, words, count + 2, reply, owner);
     words[0] = TEXT ("HMGET");
     words[1] = TEXT (KEY_RUNS);
-    if (core_wants_runs (self->core))
-        store_send_command (self, LINK_ONCE, words, count + 2, reply, owner);
+    if (wants_runs)
+        store_get (self, words, count + 2, reply, owner);
     free (words);
     free (members);
 }
 
-static void pass_messages (const struct core_choice *choices, const size_t *which, size_t count,
-                           const redisReply *reply)
+// Pass the answer to the command at this place of send_plan_reads to the core.
+static void pass_plan_answer (const struct plan_reads *reads, size_t command,
+                              const redisReply *reply)
 {
-    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
-        core_found_message (&choices[which ? which[i] : i], reply_text (reply->element[i]));
+    for (size_t i = 0; i < reads->count && reply_is_array (reply, reads->count); i++) {
+        if (command == 0)
+            core_found_message (reads->choices[i], reply_text (reply->element[i]));
+        else if (command == 1)
+            core_found_score (reads->choices[i], reply_score_us (reply->element[i]));
+        else
+            core_found_run (reads->choices[i], reply_text (reply->element[i]));
+    }
 }
-
-static void pass_scores (const struct core_choice *choices, const size_t *which, size_t count,
-                         const redisReply *reply)
-{
-    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
-        core_found_score (&choices[which ? which[i] : i], reply_score_us (reply->element[i]));
-}
-
-static void pass_run_fields (const struct core_choice *choices, const size_t *which, size_t count,
-                             const redisReply *reply)
-{
-    for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
-        core_found_run (&choices[which ? which[i] : i], reply_text (reply->element[i]));
-}
-
-// The functions for the answers to send_plan_reads, in their order.
-typedef void pass_fn (const struct core_choice *choices, const size_t *which, size_t count,
-                      const redisReply *reply);
-static pass_fn *const pass_answers[] = {pass_messages, pass_scores, pass_run_fields};
 
 // Process one of the answers to send_plan_reads; after the last one, start the runs.
 static void on_chosen_plans (void *owner, const redisReply *reply)
 {
     struct claim_call *self = owner;
-    size_t index = self->answered++;
+    size_t command = self->reads.answered++;
     if (self->store && (!reply || reply->type == REDIS_REPLY_ERROR)) {
         // A read failed: leave all choices to a later claim.
         for (size_t i = 0; i < self->count; i++)
             core_unchoose (self->store->core, &self->choices[i]);
         store_claim_detach (self->store);
     } else if (self->store) {
-        pass_answers[index](self->choices, self->read, self->read_count, reply);
+        pass_plan_answer (&self->reads, command, reply);
     }
-    if (--self->reads)
+    if (--self->reads.left)
         return;
     if (self->store)
         start_chosen_runs (self);
@@ -230,9 +226,8 @@ static void on_chosen_plans (void *owner, const redisReply *reply)
 struct prefetch_plans {
     struct store *store;
     uint64_t resets; // core_resets at the start: if it differs later, the choices are invalid
-    struct core_choice choices[AHEAD_MAX];
-    size_t count;
-    size_t reads, answered;
+    struct core_choice choices[CHOICES_MAX];
+    struct plan_reads reads;
     bool failed;
 };
 
@@ -241,13 +236,13 @@ static void on_prefetched (void *owner, const redisReply *reply)
 {
     struct prefetch_plans *self = owner;
     bool current = core_resets (self->store->core) == self->resets;
-    size_t index = self->answered++;
+    size_t command = self->reads.answered++;
     self->failed = self->failed || !reply || reply->type == REDIS_REPLY_ERROR;
     if (current && !self->failed)
-        pass_answers[index](self->choices, NULL, self->count, reply);
-    if (--self->reads)
+        pass_plan_answer (&self->reads, command, reply);
+    if (--self->reads.left)
         return;
-    for (size_t i = 0; current && i < self->count; i++)
+    for (size_t i = 0; current && i < self->reads.count; i++)
         core_end_prefetch (self->store->core, &self->choices[i], !self->failed);
     free (self);
 }
@@ -257,13 +252,13 @@ static void prefetch_plans (struct store *self)
 {
     struct prefetch_plans *ahead = memory_resize (NULL, sizeof *ahead);
     *ahead = (struct prefetch_plans){.store = self, .resets = core_resets (self->core)};
-    ahead->count = core_choose_prefetch (self->core, ahead->choices, AHEAD_MAX);
-    if (!ahead->count) {
+    ahead->reads.count = core_choose_prefetch (self->core, ahead->choices, CHOICES_MAX);
+    for (size_t i = 0; i < ahead->reads.count; i++)
+        ahead->reads.choices[i] = &ahead->choices[i];
+    if (ahead->reads.count)
+        send_plan_reads (self, &ahead->reads, on_prefetched, ahead);
+    else
         free (ahead);
-        return;
-    }
-    ahead->reads = (size_t)2 + core_wants_runs (self->core);
-    send_plan_reads (self, ahead->choices, NULL, ahead->count, on_prefetched, ahead);
 }
 
 // -- a claim
@@ -271,7 +266,6 @@ static void prefetch_plans (struct store *self)
 // Copy the wish for the core, and pass it the targets' limits of the settings.
 static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
 {
-    struct core *core = self->store->core;
     self->wish = (struct core_wish){.limit = wish->limit,
                                     .ahead_us = wish->ahead_us,
                                     .lease_us = wish->first_lease_s * 1000000,
@@ -279,23 +273,14 @@ static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
                                     .target_count = wish->target_count};
     for (size_t i = 0; i < wish->target_count; i++) {
         const struct claim_target *target = &wish->targets[i];
-        char name[LIMIT_NAME_MAX + 1];
         memcpy (self->names[i], target->name, strlen (target->name) + 1);
         self->targets[i] =
             (struct core_slots){.target = span_text (self->names[i]),
                                 .free_slots = target->free_slots > 0 ? target->free_slots : 0,
                                 .pull = target->pull,
                                 .probe = target->probe};
-        int size = snprintf (name, sizeof name, "s:%s", target->name);
-        core_configure_limit (core, span_of (name, (size_t)size), &target->limit);
+        configure_target_limit (self->store, target->name, &target->limit);
     }
-}
-
-// End a claim that was made while the store did not serve.
-static void fail_claim (struct waiter *waiter, enum written how, const char *error)
-{
-    (void)how, (void)error;
-    finish_claim ((struct claim_call *)waiter, STORE_LOST, "");
 }
 
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
@@ -305,50 +290,30 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     self->spare_claim = NULL;
     call = call ? call : memory_resize (NULL, sizeof *call);
     memset (call, 0, offsetof (struct claim_call, targets));
-    call->count = call->read_count = call->answered = 0;
+    call->count = call->reads.count = call->reads.answered = 0;
     call->answer = (struct store_claim){.error = ""};
     call->store = self;
     call->reply = reply;
     call->is_pull = wish->is_pull;
     call->owner = owner;
     if (!store_is_serving (self)) {
-        call->waiter.release = fail_claim;
+        call->answer.result = STORE_LOST;
+        call->waiter.release = on_claim_written;
         writer_wait_flush (self->writer, &call->waiter);
         return;
     }
     copy_wish (call, wish);
     call->count =
-        core_choose (self->core, &call->wish, store_now_us (self), call->choices, CLAIM_MAX);
+        core_choose (self->core, &call->wish, store_now_us (self), call->choices, CHOICES_MAX);
     call->wish.writes = call->count <= WRITES_MAX;
     for (size_t i = 0; i < call->count; i++)
         if (call->choices[i].needs_read)
-            call->read[call->read_count++] = i;
-    if (call->read_count) {
+            call->reads.choices[call->reads.count++] = &call->choices[i];
+    if (call->reads.count) {
         self->claim = call;
-        call->reads = (size_t)2 + core_wants_runs (self->core);
-        send_plan_reads (self, call->choices, call->read, call->read_count, on_chosen_plans, call);
+        send_plan_reads (self, &call->reads, on_chosen_plans, call);
     } else {
         start_chosen_runs (call);
     }
     prefetch_plans (self);
-}
-
-void store_each_target (const struct store *self, store_target_fn *call, void *owner)
-{
-    core_each_target (self->core, call, owner);
-}
-
-int64_t store_unread (const struct store *self, const char *target)
-{
-    return core_unread (self->core, span_text (target));
-}
-
-int64_t store_ready (const struct store *self, const char *target)
-{
-    return core_ready (self->core, span_text (target));
-}
-
-int64_t store_oldest_us (const struct store *self, const char *target)
-{
-    return core_oldest_us (self->core, span_text (target));
 }

@@ -1,8 +1,8 @@
 // Writes the outcomes and heartbeats of runs.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"
+#include "frames.h"
 #include "json.h"
 #include "memory.h"
 #include "store_private.h"
@@ -25,8 +25,8 @@ struct commit_call {
     struct core_commit commit;
     struct plan *called;
     void (*then) (void *owner);
-    char *texts[5];
-    size_t unplaced_size; // size of the last text, the record if a limit rejects `called`
+    struct frames *texts; // texts of `commit`
+    struct span uncalled; // the record if a limit rejects `called`
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
     char *votes;
 };
@@ -35,8 +35,7 @@ static void end_commit_call (struct commit_call *self)
 {
     self->answer.epoch = self->epoch;
     self->reply (self->owner, &self->answer);
-    for (size_t i = 0; i < sizeof self->texts / sizeof *self->texts; i++)
-        free (self->texts[i]);
+    free (self->texts);
     plan_destroy (&self->called);
     free (self->message);
     free (self->votes);
@@ -107,11 +106,11 @@ static void write_participants (struct store *self, const struct store_commit *c
                                 const char *work)
 {
     if (commit->decision->open_poll)
-        store_write (self, WORDS (TEXT ("DEL"), TEXT (work)));
+        store_put (self, WORDS (TEXT ("DEL"), TEXT (work)));
     for (size_t i = 0; i < commit->participant_count; i++) {
         char *text = participant_json (&commit->participants[i]);
-        store_write (self, WORDS (TEXT ("HSET"), TEXT (work), commit->participants[i].name,
-                                  span_text (text)));
+        store_put (self, WORDS (TEXT ("HSET"), TEXT (work), commit->participants[i].name,
+                                span_text (text)));
         free (text);
     }
 }
@@ -126,8 +125,7 @@ static void submit_called_plan (struct commit_call *self, const struct plan *pla
     struct store *store = self->store;
     struct core_refusal refusal;
     char caller[CALLER_FIELD_MAX];
-    caller_field_make (store, plan->caller, caller);
-    struct core_submission submission = make_core_submission (store, plan, span_text (caller));
+    struct core_submission submission = make_core_submission (store, plan, caller);
     submission.follows = true;
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);
@@ -143,17 +141,12 @@ static void submit_called_plan (struct commit_call *self, const struct plan *pla
 static void on_commit_written (struct waiter *waiter, enum written how, const char *error)
 {
     struct commit_call *self = (struct commit_call *)waiter; // it is the first member
-    self->answer.result = store_result_of_wait (how);
+    if (self->answer.result == STORE_DONE)                   // else it was rejected
+        self->answer.result = store_result_of_wait (how);
     self->answer.error = error;
     self->answer.full = span_text (self->full);
     self->answer.votes = self->votes;
     end_commit_call (self);
-}
-
-static void on_commit_rejected (struct waiter *waiter, enum written how, const char *error)
-{
-    (void)how, (void)error;
-    end_commit_call ((struct commit_call *)waiter);
 }
 
 // Answer that the commit was not written, and why.
@@ -166,18 +159,18 @@ static void reject_commit (struct commit_call *self, enum core_result result,
         self->message = message_as_running (committed->message, self->commit.exec_id, &size);
         self->answer.message = span_of (self->message, size);
     }
-    self->waiter.release = on_commit_rejected;
+    self->waiter.release = on_commit_written;
     writer_wait_flush (self->store->writer, &self->waiter);
 }
 
 // Pass the commit to the core, and answer when it is written. False: it was rejected, and `self` is
 // answered later.
-static bool commit_to_core (struct commit_call *self, const struct core_commit *commit)
+static bool commit_to_core (struct commit_call *self)
 {
     struct core_committed committed;
     struct store *store = self->store;
     int64_t now_us = store_now_us (store);
-    enum core_result result = core_commit (store->core, commit, now_us, &committed);
+    enum core_result result = core_commit (store->core, &self->commit, now_us, &committed);
     self->ended_ms = now_us / 1000;
     if (result != CORE_DONE) {
         reject_commit (self, result, &committed);
@@ -213,18 +206,10 @@ static void write_stop_and_failure (const struct commit_call *self)
 
 // -- closing a vote: all votes are published, so they are read after the last one is written
 
-static struct span copy_text_at (struct commit_call *self, int at, struct span text)
-{
-    if (!text.data)
-        return text;
-    self->texts[at] = memory_copy (text.data, text.size);
-    return span_of (self->texts[at], text.size);
-}
-
 // The votes in a reply of HGETALL as text: {"votes": {PARTICIPANT: [frame, ...]}}. Free it.
 static char *votes_to_json (const redisReply *votes)
 {
-    json_t *object = json_object (), *all = json_object ();
+    json_t *all = json_object ();
     for (size_t i = 0; i + 1 < votes->elements; i += 2) {
         struct span name = reply_text (votes->element[i]),
                     text = reply_text (votes->element[i + 1]);
@@ -235,7 +220,7 @@ static char *votes_to_json (const redisReply *votes)
         json_decref (key);
         json_decref (frames);
     }
-    json_object_set_new (object, "votes", all);
+    json_t *object = json_pack ("{s:o}", "votes", all);
     char *text = json_write (object);
     json_decref (object);
     return text;
@@ -251,11 +236,11 @@ static void on_votes_read (void *owner, const redisReply *reply)
         return;
     }
     self->votes = reply_is_array (reply, 0) ? votes_to_json (reply) : NULL;
-    if (!commit_to_core (self, &self->commit))
+    if (!commit_to_core (self))
         return;
     write_stop_and_failure (self);
     if (self->called)
-        submit_called_plan (self, self->called, span_of (self->texts[4], self->unplaced_size));
+        submit_called_plan (self, self->called, self->uncalled);
     if (self->then)
         self->then (self->owner);
 }
@@ -274,13 +259,15 @@ static void on_vote_written (struct waiter *waiter, enum written how, const char
 static void wait_for_votes (struct commit_call *self, const struct store_commit *commit)
 {
     struct core_commit *kept = &self->commit;
-    kept->message = copy_text_at (self, 0, kept->message);
-    kept->record = copy_text_at (self, 1, kept->record);
+    self->texts = frames_copy (
+        WORDS (kept->message, kept->record, kept->missed, kept->output, commit->uncalled));
+    if (kept->message.data) // else it is unchanged
+        kept->message = self->texts->at[0];
+    kept->record = self->texts->at[1];
     self->failure = self->failure.size ? kept->record : self->failure;
-    kept->missed = copy_text_at (self, 2, kept->missed);
-    kept->output = copy_text_at (self, 3, kept->output);
-    copy_text_at (self, 4, commit->uncalled);
-    self->unplaced_size = commit->uncalled.size;
+    kept->missed = self->texts->at[2];
+    kept->output = self->texts->at[3];
+    self->uncalled = self->texts->at[4];
     self->called = commit->called ? plan_keep (commit->called) : NULL;
     self->then = commit->then;
     self->waiter = (struct waiter){.kind = WAITER_SURE, .release = on_vote_written};
@@ -292,13 +279,11 @@ static void wait_for_votes (struct commit_call *self, const struct store_commit 
 void store_callback_try (struct store *self, uint64_t plan_id, struct span station,
                          struct span record)
 {
-    char id[IDENT_SIZE], ended[24], most[24];
-    snprintf (ended, sizeof ended, "%" PRId64, store_now_us (self) / 1000);
-    snprintf (most, sizeof most, "%" PRId64, self->bounds.history_count);
-    store_write (self,
-                 WORDS (TEXT ("XADD"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
-                        TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
-                        TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
+    char id[IDENT_SIZE];
+    store_put (self, WORDS (TEXT ("XADD"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MAXLEN"),
+                            TEXT ("~"), NUMBER (self->bounds.history_count), TEXT ("*"), TEXT ("p"),
+                            TEXT (ident_text (plan_id, id)), TEXT ("s"), station, TEXT ("t"),
+                            NUMBER (store_now_us (self) / 1000), TEXT ("r"), record));
 }
 
 // -- a commit
@@ -327,7 +312,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         wait_for_votes (call, commit);
         return;
     }
-    if (!commit_to_core (call, &call->commit))
+    if (!commit_to_core (call))
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
         write_participants (self, commit, call->work);

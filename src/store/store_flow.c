@@ -25,12 +25,19 @@ static int parse_version_number (const redisReply *reply)
 
 // -- all flows
 
+// A flow whose head is read.
+struct listed_flow {
+    struct flow_listing *listing;
+    struct store_flow_head *head;
+    char name[STATION_NAME_MAX + 1];
+    char *info; // memory of head->info; NULL = none
+};
+
 struct flow_listing {
     struct store *store;
     size_t max, count, left; // left: outstanding answers of this page
+    struct listed_flow *flows;
     struct store_flow_head *heads;
-    char (*names)[STATION_NAME_MAX + 1];
-    char **infos;
     char *after; // "(" and the last name that was read, even if invalid; NULL: from the start
     size_t after_size;
     bool more;
@@ -42,19 +49,14 @@ struct flow_listing {
 
 static void end_listing (struct flow_listing *self)
 {
-    for (size_t i = 0; i < self->count; i++) {
-        self->heads[i].name = span_text (self->names[i]);
-        self->heads[i].info = span_text (self->infos[i] ? self->infos[i] : "");
-    }
     self->reply (self->owner, &(struct store_flow_heads){.result = self->result,
                                                          .heads = self->heads,
                                                          .count = self->count,
                                                          .error = self->error});
     for (size_t i = 0; i < self->count; i++)
-        free (self->infos[i]);
+        free (self->flows[i].info);
     free (self->after);
-    free (self->infos);
-    free (self->names);
+    free (self->flows);
     free (self->heads);
     free (self);
 }
@@ -87,18 +89,12 @@ static void set_listing_cursor (struct flow_listing *self, struct span name)
     self->after_size = name.size + 1;
 }
 
-// The owner of the answer with one flow's head.
-struct listed {
-    struct flow_listing *listing;
-    size_t at; // index of the flow
-};
-
 // One flow's head is read; the last one of a page ends it.
 static void on_flow_head (void *owner, const redisReply *reply)
 {
-    struct listed *listed = owner;
-    struct flow_listing *self = listed->listing;
-    struct store_flow_head *head = &self->heads[listed->at];
+    struct listed_flow *flow = owner;
+    struct flow_listing *self = flow->listing;
+    struct store_flow_head *head = flow->head;
     const char *error;
     enum store_result result = reply_key_result (reply, &error);
     if (result != STORE_DONE)
@@ -109,23 +105,21 @@ static void on_flow_head (void *owner, const redisReply *reply)
         head->last = parse_version_number (reply->element[1]);
         head->updated = reply_counter (reply->element[2]);
         if (info.size && !memchr (info.data, '\0', info.size)) {
-            self->infos[listed->at] = memory_copy (info.data, info.size);
+            flow->info = memory_copy (info.data, info.size);
+            head->info = span_of (flow->info, info.size);
         }
     }
-    free (listed);
     if (--self->left == 0)
         end_listing_page (self);
 }
 
-static void read_flow_head (struct flow_listing *self, size_t at)
+static void read_flow_head (struct listed_flow *flow)
 {
     char key[KEY_SIZE];
-    struct listed *listed = memory_new (sizeof *listed);
-    *listed = (struct listed){self, at};
-    store_send_command (self->store, LINK_REPEAT,
-                        WORDS (TEXT ("HMGET"), definition_key (self->names[at], key), TEXT ("use"),
+    store_send_command (flow->listing->store, LINK_REPEAT,
+                        WORDS (TEXT ("HMGET"), definition_key (flow->name, key), TEXT ("use"),
                                TEXT ("last"), TEXT ("updated"), TEXT ("info")),
-                        on_flow_head, listed);
+                        on_flow_head, flow);
 }
 
 // A page of names is read: read the heads of these flows.
@@ -142,8 +136,10 @@ static void on_flow_names (void *owner, const redisReply *reply)
         struct span name = reply_text (reply->element[i]);
         if (!station_name_valid (name))
             continue;
-        memcpy (self->names[self->count], name.data, name.size);
-        self->names[self->count++][name.size] = '\0';
+        struct listed_flow *flow = &self->flows[self->count];
+        *flow = (struct listed_flow){.listing = self, .head = &self->heads[self->count++]};
+        copy_text (flow->name, sizeof flow->name, name);
+        *flow->head = (struct store_flow_head){.name = span_text (flow->name), .info = TEXT ("")};
     }
     self->more = found == PAGE;
     if (found)
@@ -152,19 +148,17 @@ static void on_flow_names (void *owner, const redisReply *reply)
     if (result != STORE_DONE)
         note_listing_error (self, result, error);
     for (size_t i = first; i < self->count; i++)
-        read_flow_head (self, i);
+        read_flow_head (&self->flows[i]);
     if (self->count == first)
         end_listing_page (self);
 }
 
 static void read_names_page (struct flow_listing *self)
 {
-    char page[DECIMAL_SIZE];
     struct span from = self->after ? span_of (self->after, self->after_size) : TEXT ("-");
-    decimal_text (PAGE, page);
     store_send_command (self->store, LINK_REPEAT,
                         WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_FLOW_NAMES), from, TEXT ("+"),
-                               TEXT ("LIMIT"), TEXT ("0"), TEXT (page)),
+                               TEXT ("LIMIT"), TEXT ("0"), NUMBER (PAGE)),
                         on_flow_names, self);
 }
 
@@ -174,8 +168,7 @@ void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *repl
     listing->store = self;
     listing->max = max;
     listing->heads = memory_new (max * sizeof *listing->heads);
-    listing->names = memory_new (max * sizeof *listing->names);
-    listing->infos = memory_new (max * sizeof *listing->infos);
+    listing->flows = memory_new (max * sizeof *listing->flows);
     listing->result = STORE_DONE;
     listing->reply = reply;
     listing->owner = owner;
@@ -190,6 +183,8 @@ struct flow_read_call {
     int version;
     enum link_repeat repeat;
     struct store_flow answer;
+    // Gets the answer to the read that was sent last, which is no error.
+    void (*next) (struct flow_read_call *self, const redisReply *reply);
     store_flow_fn *reply;
     void *owner;
 };
@@ -200,50 +195,45 @@ static void end_flow_read (struct flow_read_call *self)
     free (self);
 }
 
-// Whether the answer is an error or missing; then this ends the read and answers the caller.
-static bool ended_by_error (struct flow_read_call *self, const redisReply *reply)
-{
-    self->answer.result = reply_key_result (reply, &self->answer.error);
-    if (self->answer.result == STORE_DONE)
-        return false;
-    end_flow_read (self);
-    return true;
-}
-
-static void on_flow_text (void *owner, const redisReply *reply)
+// Pass the answer on, or end the read if it is an error or missing.
+static void on_flow_answer (void *owner, const redisReply *reply)
 {
     struct flow_read_call *self = owner;
-    if (ended_by_error (self, reply))
-        return;
+    self->answer.result = reply_key_result (reply, &self->answer.error);
+    if (self->answer.result == STORE_DONE)
+        self->next (self, reply);
+    else
+        end_flow_read (self);
+}
+
+static void send_flow_read (struct flow_read_call *self, const struct span *words, size_t count,
+                            void (*next) (struct flow_read_call *self, const redisReply *reply))
+{
+    self->next = next;
+    store_send_command (self->store, self->repeat, words, count, on_flow_answer, self);
+}
+
+static void on_flow_text (struct flow_read_call *self, const redisReply *reply)
+{
     self->answer.text = reply_text (reply);
     end_flow_read (self);
 }
 
-static void read_flow_text (struct flow_read_call *self)
+static void on_plan_count (struct flow_read_call *self, const redisReply *reply)
 {
-    char key[KEY_SIZE], version[DECIMAL_SIZE];
-    decimal_text (self->answer.version, version);
-    store_send_command (self->store, self->repeat,
-                        WORDS (TEXT ("HGET"), definition_key (self->name, key), TEXT (version)),
-                        on_flow_text, self);
-}
-
-static void on_plan_count (void *owner, const redisReply *reply)
-{
-    struct flow_read_call *self = owner;
-    if (ended_by_error (self, reply))
-        return;
+    char key[KEY_SIZE];
     self->answer.plans = reply_counter (reply);
-    read_flow_text (self);
+    send_flow_read (
+        self,
+        WORDS (TEXT ("HGET"), definition_key (self->name, key), NUMBER (self->answer.version)),
+        on_flow_text);
 }
 
 // Choose the version to read, then read the number of plans and the text.
-static void on_flow_versions (void *owner, const redisReply *reply)
+static void on_flow_versions (struct flow_read_call *self, const redisReply *reply)
 {
-    struct flow_read_call *self = owner;
     struct store_flow *answer = &self->answer;
-    if (ended_by_error (self, reply))
-        return;
+    char field[STATION_NAME_MAX + 3];
     if (reply_is_array (reply, 3)) {
         answer->use = parse_version_number (reply->element[0]);
         answer->last = parse_version_number (reply->element[1]);
@@ -252,10 +242,8 @@ static void on_flow_versions (void *owner, const redisReply *reply)
     answer->version = self->version == STORE_FLOW_IN_USE ? answer->use
                       : self->version == STORE_FLOW_LAST ? answer->last
                                                          : self->version;
-    char field[STATION_NAME_MAX + 3];
     snprintf (field, sizeof field, "s:%s", self->name);
-    store_send_command (self->store, self->repeat,
-                        WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)), on_plan_count, self);
+    send_flow_read (self, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)), on_plan_count);
 }
 
 static int compare_versions (const void *one, const void *other)
@@ -265,13 +253,10 @@ static int compare_versions (const void *one, const void *other)
 }
 
 // The fields of the definition are read: those that are numbers are its versions.
-static void on_flow_fields (void *owner, const redisReply *reply)
+static void on_flow_fields (struct flow_read_call *self, const redisReply *reply)
 {
-    struct flow_read_call *self = owner;
     struct store_flow *answer = &self->answer;
     char key[KEY_SIZE];
-    if (ended_by_error (self, reply))
-        return;
     size_t found = reply_is_array (reply, 0) ? reply->elements : 0;
     for (size_t i = 0; i < found && answer->version_count < 2 * STORE_FLOW_VERSIONS; i++) {
         int version = parse_version_number (reply->element[i]);
@@ -285,10 +270,10 @@ static void on_flow_fields (void *owner, const redisReply *reply)
         end_flow_read (self);
         return;
     }
-    store_send_command (self->store, self->repeat,
-                        WORDS (TEXT ("HMGET"), definition_key (self->name, key), TEXT ("use"),
-                               TEXT ("last"), TEXT ("updated")),
-                        on_flow_versions, self);
+    send_flow_read (self,
+                    WORDS (TEXT ("HMGET"), definition_key (self->name, key), TEXT ("use"),
+                           TEXT ("last"), TEXT ("updated")),
+                    on_flow_versions);
 }
 
 void store_flow_read (struct store *self, const char *name, int version, enum link_repeat repeat,
@@ -302,8 +287,7 @@ void store_flow_read (struct store *self, const char *name, int version, enum li
     reading->repeat = repeat;
     reading->reply = reply;
     reading->owner = owner;
-    store_send_command (self, repeat, WORDS (TEXT ("HKEYS"), definition_key (name, key)),
-                        on_flow_fields, reading);
+    send_flow_read (reading, WORDS (TEXT ("HKEYS"), definition_key (name, key)), on_flow_fields);
 }
 
 // -- changes
@@ -311,37 +295,35 @@ void store_flow_read (struct store *self, const char *name, int version, enum li
 void store_flow_put (struct store *self, const struct store_flow_change *change,
                      store_done_fn *reply, void *owner)
 {
-    char buffer[KEY_SIZE], number[DECIMAL_SIZE], use[DECIMAL_SIZE], last[DECIMAL_SIZE],
-        updated[DECIMAL_SIZE];
+    char buffer[KEY_SIZE];
     struct span key = definition_key (change->name, buffer);
-    decimal_text (change->version, number);
-    decimal_text (change->use, use);
-    decimal_text (change->last, last);
-    decimal_text (change->updated, updated);
     // One command writes all fields: if the key has a wrong type, the writer deletes the key and
     // repeats only the commands that failed.
-    const struct span words[] = {TEXT ("HSET"),    key,
-                                 TEXT ("use"),     TEXT (use),
-                                 TEXT ("last"),    TEXT (last),
-                                 TEXT ("updated"), TEXT (updated),
-                                 TEXT ("info"),    TEXT (change->info),
-                                 TEXT (number),    change->text};
+    const struct span words[] = {TEXT ("HSET"),
+                                 key,
+                                 TEXT ("use"),
+                                 NUMBER (change->use),
+                                 TEXT ("last"),
+                                 NUMBER (change->last),
+                                 TEXT ("updated"),
+                                 NUMBER (change->updated),
+                                 TEXT ("info"),
+                                 TEXT (change->info),
+                                 NUMBER (change->version),
+                                 change->text};
     const size_t count = sizeof words / sizeof *words;
-    store_write (self, words, change->version ? count : count - 2);
-    for (size_t i = 0; i < change->dropped_count; i++) {
-        decimal_text (change->dropped[i], number);
-        store_write (self, WORDS (TEXT ("HDEL"), key, TEXT (number)));
-    }
-    store_write (self,
-                 WORDS (TEXT ("ZADD"), TEXT (KEY_FLOW_NAMES), TEXT ("0"), TEXT (change->name)));
+    store_put (self, words, change->version ? count : count - 2);
+    for (size_t i = 0; i < change->dropped_count; i++)
+        store_put (self, WORDS (TEXT ("HDEL"), key, NUMBER (change->dropped[i])));
+    store_put (self, WORDS (TEXT ("ZADD"), TEXT (KEY_FLOW_NAMES), TEXT ("0"), TEXT (change->name)));
     store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
 
 void store_flow_remove (struct store *self, const char *name, store_done_fn *reply, void *owner)
 {
     char key[KEY_SIZE];
-    store_write (self, WORDS (TEXT ("DEL"), definition_key (name, key)));
-    store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_FLOW_NAMES), TEXT (name)));
+    store_put (self, WORDS (TEXT ("DEL"), definition_key (name, key)));
+    store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_FLOW_NAMES), TEXT (name)));
     store_reply_when_written (self, WAITER_CLIENT, reply, owner);
 }
 

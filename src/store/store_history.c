@@ -1,4 +1,5 @@
-// Reads and trims the history of outcomes, removes outcomes, and restores archived ones.
+// Reads and trims the history of outcomes, removes outcomes, and restores archived ones. Trims
+// their outputs, too.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -90,14 +91,13 @@ json_t *store_failures_json (const struct store_loaded *answer)
 void store_add_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
                         struct span record)
 {
-    char key[MEMBER_MAX + 2], last[8];
-    char *text = memory_new (record.size + 32);
-    plan_key_make (key, KEY_FAILED, station, plan_id);
-    snprintf (last, sizeof last, "%d", FAILURES_MAX - 1);
-    size_t size = (size_t)sprintf (text, "%" PRId64 " ", ended_ms);
+    struct span key = PLAN_KEY (KEY_FAILED, station, plan_id);
+    enum { TIME_SIZE = 32 };
+    char *text = memory_new (record.size + TIME_SIZE);
+    size_t size = (size_t)snprintf (text, TIME_SIZE, "%" PRId64 " ", ended_ms);
     memcpy (text + size, record.data, record.size);
-    store_write (self, WORDS (TEXT ("LPUSH"), TEXT (key), span_of (text, size + record.size)));
-    store_write (self, WORDS (TEXT ("LTRIM"), TEXT (key), TEXT ("0"), TEXT (last)));
+    store_put (self, WORDS (TEXT ("LPUSH"), key, span_of (text, size + record.size)));
+    store_put (self, WORDS (TEXT ("LTRIM"), key, TEXT ("0"), NUMBER (FAILURES_MAX - 1)));
     free (text);
 }
 
@@ -125,25 +125,18 @@ static void on_history (void *owner, const redisReply *reply)
 void store_history (struct store *self, const struct history_filter *filter,
                     store_history_fn *reply, void *owner)
 {
-    char from[48] = "", limit[24], plan[IDENT_SIZE] = "", flow_run[24] = "";
-    char from_ms[24] = "", to_ms[24] = "";
+    char from[48] = "", plan[IDENT_SIZE] = "";
     if (!filter->from_end)
         snprintf (from, sizeof from, "%" PRIu64 "-%" PRIu64, filter->seq, filter->sub);
-    snprintf (limit, sizeof limit, "%" PRId64, filter->limit);
     if (filter->plan_id)
         ident_text (filter->plan_id, plan);
-    if (filter->flow_run)
-        snprintf (flow_run, sizeof flow_run, "%" PRIu64, filter->flow_run);
-    if (filter->from_ms)
-        snprintf (from_ms, sizeof from_ms, "%" PRId64, filter->from_ms);
-    if (filter->to_ms)
-        snprintf (to_ms, sizeof to_ms, "%" PRId64, filter->to_ms);
     store_run_script (self, SCRIPT_HISTORY, 3,
                       WORDS (TEXT (filter->callbacks ? KEY_HISTORY_CALLBACKS : KEY_HISTORY),
-                             TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (from), TEXT (limit),
-                             TEXT (filter->newest ? "1" : "0"), TEXT (plan), TEXT (filter->station),
-                             TEXT (filter->output ? "1" : ""), TEXT (flow_run),
-                             TEXT (filter->statuses), TEXT (from_ms), TEXT (to_ms)),
+                             TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (from),
+                             NUMBER (filter->limit), TEXT (filter->newest ? "1" : "0"), TEXT (plan),
+                             TEXT (filter->station), TEXT (filter->output ? "1" : ""),
+                             NUMBER_OR_EMPTY ((int64_t)filter->flow_run), TEXT (filter->statuses),
+                             NUMBER_OR_EMPTY (filter->from_ms), NUMBER_OR_EMPTY (filter->to_ms)),
                       on_history, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
@@ -196,14 +189,6 @@ enum { DELETED_AT_ONCE = 10 }; // outcomes that are deleted in one step
 
 static void on_old_deleted (void *owner, enum store_result result, const char *error);
 
-static struct span find_entry_field (const redisReply *fields, const char *name)
-{
-    for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
-        if (span_is (reply_text (fields->element[i]), name))
-            return reply_text (fields->element[i + 1]);
-    return (struct span){0};
-}
-
 // Delete those of the oldest outcomes that are too old. If all were, go on with the next ones.
 static void on_oldest_outcomes (void *owner, const redisReply *reply)
 {
@@ -212,12 +197,12 @@ static void on_oldest_outcomes (void *owner, const redisReply *reply)
     size_t old = 0;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
         const redisReply *entry = reply->element[i];
-        struct span ended = reply_is_array (entry, 2) ? find_entry_field (entry->element[1], "t")
-                                                      : (struct span){0};
+        struct span ended = {0};
+        if (reply_is_array (entry, 2))
+            ended = reply_text (reply_field (entry->element[1], "t"));
         if (!ended.size || strtoll ((const char *)ended.data, NULL, 10) >= oldest_ms)
             break;
-        store_write (self,
-                     WORDS (TEXT ("XDEL"), TEXT (KEY_HISTORY), reply_text (entry->element[0])));
+        store_put (self, WORDS (TEXT ("XDEL"), TEXT (KEY_HISTORY), reply_text (entry->element[0])));
         old++;
     }
     if (old == DELETED_AT_ONCE)
@@ -235,26 +220,43 @@ static void on_old_deleted (void *owner, enum store_result result, const char *e
 static void on_oldest_callback (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
-    char oldest[24];
     int64_t oldest_ms = store_now_us (self) / 1000 - self->bounds.history_age_s * 1000;
     bool any = reply_is_array (reply, 1) && reply_is_array (reply->element[0], 1);
     if (!any || reply_number (reply->element[0]->element[0]) >= oldest_ms)
         return;
-    snprintf (oldest, sizeof oldest, "%" PRId64, oldest_ms);
-    store_write (
-        self, WORDS (TEXT ("XTRIM"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MINID"), TEXT (oldest)));
+    store_put (self, WORDS (TEXT ("XTRIM"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MINID"),
+                            NUMBER (oldest_ms)));
 }
 
 void store_history_trim (struct store *self)
 {
-    char count[8];
-    snprintf (count, sizeof count, "%d", DELETED_AT_ONCE);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"),
-                               TEXT ("COUNT"), TEXT (count)),
-                        on_oldest_outcomes, self);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("-"),
-                               TEXT ("+"), TEXT ("COUNT"), TEXT ("1")),
-                        on_oldest_callback, self);
+    store_get (self,
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
+                      NUMBER (DELETED_AT_ONCE)),
+               on_oldest_outcomes, self);
+    store_get (self,
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("-"), TEXT ("+"),
+                      TEXT ("COUNT"), TEXT ("1")),
+               on_oldest_callback, self);
+}
+
+// -- the outputs of all runs
+
+void store_outputs_trim (struct store *self)
+{
+    self->output_written = 0;
+    store_run_script (self, SCRIPT_OUTPUTS, 1,
+                      WORDS (TEXT (KEY_OUTPUT), NUMBER (self->bounds.output_bytes),
+                             NUMBER (self->bounds.output_age_s)),
+                      store_ignore_reply, self); // after an error, the next sweep trims again
+}
+
+// Only Redis knows how much memory the outputs use, and a check costs more than a write. So it is
+// checked after each eighth (TRIM_SHARE) of the limit that is written.
+void store_count_output (struct store *self, size_t size)
+{
+    enum { TRIM_SHARE = 8 };
+    self->output_written += (int64_t)size;
+    if (self->output_written > self->bounds.output_bytes / TRIM_SHARE)
+        store_outputs_trim (self);
 }

@@ -11,8 +11,7 @@ static bool is_step_timer (const struct plan *plan)
 void store_submit_internal (struct store *self, const struct plan *plan, enum store_id id)
 {
     char caller[CALLER_FIELD_MAX];
-    caller_field_make (self, plan->caller, caller);
-    struct core_submission submission = make_core_submission (self, plan, span_text (caller));
+    struct core_submission submission = make_core_submission (self, plan, caller);
     submission.made_here = id == STORE_ID_MADE;
     submission.first = id == STORE_ID_FIRST;
     if (is_step_timer (plan))
@@ -60,20 +59,10 @@ void store_flow_due (struct store *self, struct span station, uint64_t plan_id, 
     store_report_next_due (self);
 }
 
-void store_put (struct store *self, const struct span *words, size_t count)
-{
-    store_write (self, words, count);
-}
-
 void store_get (struct store *self, const struct span *words, size_t count, link_reply_fn *reply,
                 void *owner)
 {
     store_send_command (self, LINK_ONCE, words, count, reply, owner);
-}
-
-void store_call_when_written (struct store *self, store_done_fn *reply, void *owner)
-{
-    store_reply_when_written (self, WAITER_SURE, reply, owner);
 }
 
 uint64_t store_resets (const struct store *self)

@@ -1,5 +1,4 @@
 // Lists plans in pages, ordered by id or otherwise.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "frames.h"
@@ -9,13 +8,9 @@
 
 // -- a list
 
-enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // list.lua: elements before the plans, and per plan
-enum {
-    ORDERED_HEAD = 2,
-    ORDERED_FIELDS = 4
-};                                   // ordered.lua: elements before the plans, and per plan
-enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
-enum { MESSAGES_MAX = 250 };         // messages that a page with a filter examines
+// Elements before the plans, and per plan: in the answers of list.lua, and of ordered.lua.
+enum { PAGE_HEAD = 1, PLAN_FIELDS = 3, ORDERED_HEAD = 2, ORDERED_FIELDS = 4 };
+enum { MESSAGES_MAX = 250 }; // messages that a page with a filter examines
 
 struct list_call {
     struct store *store;
@@ -24,7 +19,7 @@ struct list_call {
     uint64_t *ids; // STORE_RUNNING: ids to read
     size_t id_count;
     struct store_listed *plans; // plans of the answer
-    size_t count;
+    struct store_page page;     // the answer
     store_page_fn *reply;
     void *owner;
 };
@@ -64,12 +59,11 @@ static bool matches_filter (const struct list_call *self, struct span message)
 
 // -- the page
 
-static void answer_page (struct list_call *self, struct store_page *page)
+static void answer_page (struct list_call *self)
 {
-    page->plans = self->plans;
-    page->count = self->count;
-    self->reply (self->owner, page);
-    for (size_t i = 0; i < self->count; i++)
+    self->page.plans = self->plans;
+    self->reply (self->owner, &self->page);
+    for (size_t i = 0; i < self->page.count; i++)
         free ((void *)(uintptr_t)self->plans[i].message.data);
     free (self->plans);
     free (self->ids);
@@ -85,7 +79,7 @@ static void add_if_selected (struct list_call *self, struct store_listed plan, s
     uint8_t *message = message_as_running (stored, exec_id, &size);
     plan.message = span_of (message, size);
     if (matches_filter (self, plan.message))
-        self->plans[self->count++] = plan;
+        self->plans[self->page.count++] = plan;
     else
         free (message);
 }
@@ -99,36 +93,30 @@ static void add_read_plan (struct list_call *self, struct store_listed plan,
     add_if_selected (self, plan, reply_text (message), exec_id);
 }
 
-// Add a plan of list.lua's answer: `fields` are an entry of the index, its message and its run.
-static void add_indexed_plan (struct list_call *self, redisReply *const *fields)
+// Begin the page with the result of the read. Returns how many plans the reply has, each of so many
+// fields, after `head` other elements.
+static size_t begin_page (struct list_call *self, const redisReply *reply, size_t head,
+                          size_t fields)
 {
-    struct span entry = reply_text (fields[0]);
-    struct store_listed plan = {0};
-    if (entry.size <= ENTRY_STATION ||
-        !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan.plan_id))
-        return;
-    plan.station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
-    add_read_plan (self, plan, fields[1], fields[2]);
-}
-
-static void allocate_page (struct list_call *self, size_t most)
-{
+    self->page.result = reply_result (reply, &self->page.error);
+    size_t most = reply_is_array (reply, head) ? (reply->elements - head) / fields : 0;
     self->plans = memory_new ((most + 1) * sizeof *self->plans);
+    return most;
 }
 
 static void on_index_page (void *owner, const redisReply *reply)
 {
     struct list_call *self = owner;
-    struct store_page page = {.error = ""};
-    page.result = reply_result (reply, &page.error);
-    if (page.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD)) {
-        size_t most = (reply->elements - PAGE_HEAD) / PLAN_FIELDS;
-        ident_parse (reply_text (reply->element[0]), &page.last);
-        allocate_page (self, most);
-        for (size_t i = 0; i < most; i++)
-            add_indexed_plan (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i);
+    size_t most = begin_page (self, reply, PAGE_HEAD, PLAN_FIELDS);
+    if (reply_is_array (reply, PAGE_HEAD))
+        ident_parse (reply_text (reply->element[0]), &self->page.last);
+    for (size_t i = 0; i < most; i++) { // an entry of the index, its message and its run
+        redisReply *const *fields = reply->element + PAGE_HEAD + PLAN_FIELDS * i;
+        struct store_listed plan = {0};
+        if (index_entry_parse (reply_text (fields[0]), &plan.plan_id, &plan.station))
+            add_read_plan (self, plan, fields[1], fields[2]);
     }
-    answer_page (self, &page);
+    answer_page (self);
 }
 
 // How many messages a page examines: with a filter more than `limit`, as not all match.
@@ -142,14 +130,13 @@ static int64_t examined_max (const struct store_filter *filter)
 static void read_page_by_id (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
-    char id[IDENT_SIZE] = "", count[24];
+    char id[IDENT_SIZE] = "";
     if (filter->after)
         id_write_digits (filter->after, id);
-    snprintf (count, sizeof count, "%" PRId64, examined_max (filter));
-    store_run_script (
-        self->store, SCRIPT_LIST, 2,
-        WORDS (TEXT (KEY_INDEX), TEXT (KEY_RUNS), TEXT (id), TEXT (filter->station), TEXT (count)),
-        on_index_page, self);
+    store_run_script (self->store, SCRIPT_LIST, 2,
+                      WORDS (TEXT (KEY_INDEX), TEXT (KEY_RUNS), TEXT (id), TEXT (filter->station),
+                             NUMBER (examined_max (filter))),
+                      on_index_page, self);
 }
 
 // -- in the order of a sorted set
@@ -169,45 +156,38 @@ static void add_ordered_plan (struct list_call *self, redisReply *const *fields)
         add_read_plan (self, plan, fields[2], fields[3]);
     else if (self->filter.order != STORE_BY_TIME &&
              !core_view (self->store->core, plan.plan_id, &view)) // no write of the plan is pending
-        store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (order_keys[self->filter.order]),
-                                         reply_text (fields[1])));
+        store_put (self->store, WORDS (TEXT ("ZREM"), TEXT (order_keys[self->filter.order]),
+                                       reply_text (fields[1])));
 }
 
 static void on_ordered_page (void *owner, const redisReply *reply)
 {
     struct list_call *self = owner;
-    struct store_page page = {.error = ""};
-    page.result = reply_result (reply, &page.error);
-    if (page.result == STORE_DONE && reply_is_array (reply, ORDERED_HEAD)) {
-        size_t most = (reply->elements - ORDERED_HEAD) / ORDERED_FIELDS;
-        page.last_us = reply_score_us (reply->element[0]);
-        if (!message_key_parse (reply_text (reply->element[1]), &page.last_station, &page.last))
-            page.last = 0;
-        allocate_page (self, most);
-        for (size_t i = 0; i < most; i++)
-            add_ordered_plan (self, reply->element + ORDERED_HEAD + ORDERED_FIELDS * i);
+    struct store_page *page = &self->page;
+    size_t most = begin_page (self, reply, ORDERED_HEAD, ORDERED_FIELDS);
+    if (reply_is_array (reply, ORDERED_HEAD)) {
+        page->last_us = reply_score_us (reply->element[0]);
+        if (!message_key_parse (reply_text (reply->element[1]), &page->last_station, &page->last))
+            page->last = 0;
     }
-    answer_page (self, &page);
+    for (size_t i = 0; i < most; i++)
+        add_ordered_plan (self, reply->element + ORDERED_HEAD + ORDERED_FIELDS * i);
+    answer_page (self);
 }
 
 static void read_ordered_page (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
-    char place[24] = "", member[MEMBER_MAX + 2] = "", from[24] = "", to[24] = "", count[24];
-    if (filter->after) {
-        snprintf (place, sizeof place, "%" PRId64, filter->after_us);
-        plan_key_make (member, KEY_MESSAGE, span_text (filter->after_station), filter->after);
-    }
-    if (filter->from_s)
-        snprintf (from, sizeof from, "%" PRId64, filter->from_s);
-    if (filter->to_s)
-        snprintf (to, sizeof to, "%" PRId64, filter->to_s);
-    snprintf (count, sizeof count, "%" PRId64, examined_max (filter));
+    struct span place = filter->after ? NUMBER (filter->after_us) : TEXT ("");
+    struct span member =
+        filter->after ? PLAN_KEY (KEY_MESSAGE, span_text (filter->after_station), filter->after)
+                      : TEXT ("");
     bool by_time = filter->order == STORE_BY_TIME, ascends = by_time || filter->oldest;
     store_run_script (self->store, SCRIPT_ORDERED, 2,
-                      WORDS (TEXT (order_keys[filter->order]), TEXT (KEY_RUNS), TEXT (place),
-                             TEXT (member), TEXT (ascends ? "" : "1"), TEXT (filter->station),
-                             TEXT (from), TEXT (to), TEXT (count), TEXT (by_time ? "1" : "")),
+                      WORDS (TEXT (order_keys[filter->order]), TEXT (KEY_RUNS), place, member,
+                             TEXT (ascends ? "" : "1"), TEXT (filter->station),
+                             NUMBER_OR_EMPTY (filter->from_s), NUMBER_OR_EMPTY (filter->to_s),
+                             NUMBER (examined_max (filter)), TEXT (by_time ? "1" : "")),
                       on_ordered_page, self);
 }
 
@@ -217,13 +197,10 @@ static void read_ordered_page (struct list_call *self)
 static void on_run_messages (void *owner, const redisReply *reply)
 {
     struct list_call *self = owner;
-    struct store_page page = {.error = ""};
-    page.result = reply_result (reply, &page.error);
-    size_t found = page.result == STORE_DONE && reply_is_array (reply, 0) ? reply->elements : 0;
+    size_t found = begin_page (self, reply, 0, 1);
     if (found > self->id_count)
         found = self->id_count;
-    page.last = found ? self->ids[found - 1] : 0;
-    allocate_page (self, found);
+    self->page.last = found ? self->ids[found - 1] : 0;
     for (size_t i = 0; i < found; i++) {
         struct core_view view;
         struct span message = reply_text (reply->element[i]);
@@ -232,12 +209,14 @@ static void on_run_messages (void *owner, const redisReply *reply)
                              (struct store_listed){.plan_id = self->ids[i], .station = view.target},
                              message, view.exec_id);
     }
-    answer_page (self, &page);
+    answer_page (self);
 }
 
 static void answer_no_running (void *owner, enum store_result result, const char *error)
 {
-    answer_page (owner, &(struct store_page){.result = result, .error = error});
+    struct list_call *self = owner;
+    self->page = (struct store_page){.result = result, .error = error};
+    answer_page (self);
 }
 
 // Read the messages of runs in progress, whose ids the core knows.

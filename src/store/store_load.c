@@ -4,13 +4,15 @@
 #include <stdlib.h>
 
 #include "core_pull.h"
+#include "frames.h"
 #include "memory.h"
 #include "store_private.h"
 
 // A loading in progress. All commands are sent at once and answered in order.
 struct store_loading {
     struct store *store; // NULL: the loading was aborted
-    size_t left;         // number of answers still to come
+    size_t answered;     // number of answers to load_commands
+    size_t left;         // number of all answers still to come
     bool lost; // an answer is missing: the connection was lost, and everything will be read again
     bool refused; // an answer was an error, so the data are unknown
     struct core_numbers numbers;
@@ -19,21 +21,12 @@ struct store_loading {
     char schema[16];     // `schema` in plan:meta
 };
 
-// The loading that owns an answer, or NULL if it was aborted.
-static struct store_loading *loading_if_current (void *owner)
-{
-    struct store_loading *loading = owner;
-    return loading->store ? loading : NULL;
-}
-
 // All answers have come: serve, migrate, or reconnect to read again.
 static void end_loading (struct store_loading *loading)
 {
     struct store *store = loading->store;
     bool former = strcmp (loading->schema, "1") == 0 || strcmp (loading->schema, "1>2") == 0;
-    char schema[8];
-    snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
-    bool other = *loading->schema && !former && strcmp (loading->schema, schema) != 0;
+    bool other = *loading->schema && !former && strcmp (loading->schema, SCHEMA_TEXT) != 0;
     if (store)
         store->loading = NULL;
     if (loading->lost)
@@ -69,135 +62,96 @@ void store_load_abort (struct store *self)
 static bool answer_is_unusable (struct store_loading *loading, const char *key,
                                 const redisReply *reply)
 {
-    struct store *store = loading->store;
-    if (!store || !reply || reply->type != REDIS_REPLY_ERROR)
-        return !store || !reply;
-    loading->refused = loading->refused || !store_replace_wrong_key (store, key, reply);
+    if (!reply || reply->type != REDIS_REPLY_ERROR)
+        return !reply;
+    loading->refused = loading->refused || !store_replace_wrong_key (loading->store, key, reply);
     return true;
-}
-
-static void copy_reply_text (char *out, size_t room, const redisReply *reply)
-{
-    struct span text = reply_text (reply);
-    snprintf (out, room, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
 }
 
 // -- counters
 
 // Keep the counters of plan:meta, and notice data that were replaced.
-static void on_meta_read (void *owner, const redisReply *reply)
+static void load_meta (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading && !answer_is_unusable (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
-        struct store *store = loading->store;
-        char data[sizeof store->data];
-        loading->numbers.exec_id = (uint64_t)reply_counter (reply->element[0]);
-        loading->numbers.seq = reply_counter (reply->element[1]);
-        loading->has_seq = loading->numbers.seq || span_is (reply_text (reply->element[1]), "0");
-        copy_reply_text (loading->numbers.epoch, sizeof loading->numbers.epoch, reply->element[2]);
-        copy_reply_text (loading->schema, sizeof loading->schema, reply->element[3]);
-        copy_reply_text (data, sizeof data, reply->element[4]);
-        store->lost_all = store->lost_all || (*store->data && strcmp (data, store->data) != 0);
-        memcpy (store->data, data, sizeof data);
-        loading->numbers.plan_id = (uint64_t)reply_counter (reply->element[5]);
-    }
-    count_load_answer (owner, reply);
+    struct store *store = self->store;
+    char data[sizeof store->data];
+    if (!reply_is_array (reply, 6))
+        return;
+    self->numbers.exec_id = (uint64_t)reply_counter (reply->element[0]);
+    self->numbers.seq = reply_counter (reply->element[1]);
+    self->has_seq = self->numbers.seq || span_is (reply_text (reply->element[1]), "0");
+    copy_text (self->numbers.epoch, sizeof self->numbers.epoch, reply_text (reply->element[2]));
+    copy_text (self->schema, sizeof self->schema, reply_text (reply->element[3]));
+    copy_text (data, sizeof data, reply_text (reply->element[4]));
+    store->lost_all = store->lost_all || (*store->data && strcmp (data, store->data) != 0);
+    memcpy (store->data, data, sizeof data);
+    self->numbers.plan_id = (uint64_t)reply_counter (reply->element[5]);
 }
 
-static void on_index_size (void *owner, const redisReply *reply)
+static void load_index_size (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading && !answer_is_unusable (loading, KEY_INDEX, reply))
-        loading->numbers.plans = reply_counter (reply);
-    count_load_answer (owner, reply);
+    self->numbers.plans = reply_counter (reply);
 }
 
-// The size of the queue is not used: this only checks that the key has the right type.
-static void on_queue_size (void *owner, const redisReply *reply)
+// Note the highest entry id of the history. With ids that are too high, the writer replaces the
+// key.
+static void note_entry_id (struct store_loading *self, struct span id)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading)
-        answer_is_unusable (loading, KEY_TIME_SET, reply);
-    count_load_answer (owner, reply);
+    uint64_t seq, sub;
+    if (!history_entry_parse (id, &seq, &sub) || seq >= INT64_MAX / 4 || sub >= INT64_MAX / 4 ||
+        (int64_t)seq < self->history_seq)
+        return;
+    self->history_seq = (int64_t)seq;
+    self->numbers.sub = (int64_t)sub;
 }
 
-// Note the id of the newest entry of the history.
-static void on_newest_entry (void *owner, const redisReply *reply)
+static void load_newest_entry (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    uint64_t seq = 0, sub = 0;
-    if (loading && !answer_is_unusable (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
-        reply_is_array (reply->element[0], 1) &&
-        history_entry_parse (reply_text (reply->element[0]->element[0]), &seq, &sub) &&
-        seq < INT64_MAX / 4 &&
-        sub < INT64_MAX / 4) { // with higher ids, the writer replaces the key
-        loading->history_seq = (int64_t)seq;
-        loading->numbers.sub = (int64_t)sub;
-    }
-    count_load_answer (owner, reply);
+    if (reply_is_array (reply, 1) && reply_is_array (reply->element[0], 1))
+        note_entry_id (self, reply_text (reply->element[0]->element[0]));
 }
 
 // Note the highest entry id that the history ever had, even if that entry was deleted: Redis
 // rejects lower ids. If XINFO is not permitted or there is no history, the id of the newest entry
 // remains.
-static void on_highest_entry_id (void *owner, const redisReply *reply)
+static void load_highest_entry_id (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    uint64_t seq, sub;
-    for (size_t i = 0; loading && reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
-        if (!span_is (reply_text (reply->element[i]), "last-generated-id") ||
-            !history_entry_parse (reply_text (reply->element[i + 1]), &seq, &sub) ||
-            seq >= INT64_MAX / 4 || sub >= INT64_MAX / 4 || (int64_t)seq < loading->history_seq)
-            continue;
-        loading->history_seq = (int64_t)seq;
-        loading->numbers.sub = (int64_t)sub;
-    }
-    count_load_answer (owner, reply);
+    note_entry_id (self, reply_text (reply_field (reply, "last-generated-id")));
 }
 
 // Pass the targets' numbers of plans to the core.
-static void on_target_counts (void *owner, const redisReply *reply)
+static void load_target_counts (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading && !answer_is_unusable (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
-        for (size_t i = 0; i + 1 < reply->elements; i += 2) {
-            struct span field = reply_text (reply->element[i]);
-            if (field.size > 2 && field.data[0] == 's' &&
-                station_name_valid (span_of (field.data + 2, field.size - 2)))
-                core_load_count (loading->store->core, span_of (field.data + 2, field.size - 2),
-                                 reply_counter (reply->element[i + 1]));
-        }
-    count_load_answer (owner, reply);
+    for (size_t i = 0; reply_is_array (reply, i + 2); i += 2) {
+        struct span field = reply_text (reply->element[i]);
+        if (field.size > 2 && field.data[0] == 's' &&
+            station_name_valid (span_of (field.data + 2, field.size - 2)))
+            core_load_count (self->store->core, span_of (field.data + 2, field.size - 2),
+                             reply_counter (reply->element[i + 1]));
+    }
 }
 
 // Process whether plan:class exists. This is the answer to the last of the commands about counters:
 // pass all counters to the core, and give new data an identity and a schema.
-static void on_class_key_exists (void *owner, const redisReply *reply)
+static void load_class_key (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading && !answer_is_unusable (loading, KEY_CLASS, reply)) {
-        struct store *store = loading->store;
-        struct core_numbers *numbers = &loading->numbers;
-        numbers->classes = reply_number (reply) == 1;
-        // If the seq counter was lost, it continues after the history. Without a history it
-        // restarts in a new epoch, so that no number is used twice in an epoch.
-        if (!loading->has_seq)
-            numbers->seq = loading->history_seq;
-        if (!loading->has_seq && !loading->history_seq)
-            numbers->epoch[0] = '\0';
-        if (numbers->seq != loading->history_seq)
-            numbers->sub = 0;
-        core_load_numbers (store->core, numbers);
-        char text[24], schema[8];
-        snprintf (text, sizeof text, "%" PRIx64, (uint64_t)store_now_us (store));
-        snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
-        if (!*store->data) {
-            snprintf (store->data, sizeof store->data, "%s", text);
-            store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("store"), TEXT (text),
-                                       TEXT ("schema"), TEXT (schema)));
-        }
-    }
-    count_load_answer (owner, reply);
+    struct store *store = self->store;
+    struct core_numbers *numbers = &self->numbers;
+    numbers->classes = reply_number (reply) == 1;
+    // If the seq counter was lost, it continues after the history. Without a history it restarts in
+    // a new epoch, so that no number is used twice in an epoch.
+    if (!self->has_seq)
+        numbers->seq = self->history_seq;
+    if (!self->has_seq && !self->history_seq)
+        numbers->epoch[0] = '\0';
+    if (numbers->seq != self->history_seq)
+        numbers->sub = 0;
+    core_load_numbers (store->core, numbers);
+    if (*store->data)
+        return;
+    snprintf (store->data, sizeof store->data, "%" PRIx64, (uint64_t)store_now_us (store));
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("store"), TEXT (store->data),
+                             TEXT ("schema"), TEXT (SCHEMA_TEXT)));
 }
 
 // -- limits
@@ -214,108 +168,18 @@ void store_pass_limits (struct store *self, const redisReply *reply)
     core_end_limits (self->core);
 }
 
-static void on_limits_loaded (void *owner, const redisReply *reply)
+static void load_limits (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading && !answer_is_unusable (loading, KEY_LIMITS, reply))
-        store_pass_limits (loading->store, reply);
-    count_load_answer (owner, reply);
+    store_pass_limits (self->store, reply);
 }
 
-static void on_tokens_loaded (void *owner, const redisReply *reply)
+static void load_tokens (struct store_loading *self, const redisReply *reply)
 {
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading && !answer_is_unusable (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
-        for (size_t i = 0; i + 1 < reply->elements; i += 2) {
-            struct span used = reply_text (reply->element[i + 1]);
-            core_load_tokens (loading->store->core, reply_text (reply->element[i]),
-                              used.size ? strtod ((const char *)used.data, NULL) : 0);
-        }
-    count_load_answer (owner, reply);
-}
-
-// -- runs in flight
-
-enum { PAGE = 1000 };
-
-// Queue members of up to PAGE runs, kept while their classes are read.
-struct run_page {
-    struct store_loading *loading;
-    size_t count;
-    struct span members[PAGE]; // their texts are in `bytes`
-    char bytes[];
-};
-
-static void on_run_classes (void *owner, const redisReply *reply)
-{
-    struct run_page *page = owner;
-    struct store_loading *loading = loading_if_current (page->loading);
-    if (loading)
-        answer_is_unusable (loading, KEY_CLASS, reply);
-    for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
-        struct span target, class = reply_text (reply->element[i]);
-        uint64_t id;
-        if (class.size && message_key_parse (page->members[i], &target, &id))
-            core_load_class (loading->store->core, target, id, class);
+    for (size_t i = 0; reply_is_array (reply, i + 2); i += 2) {
+        struct span used = reply_text (reply->element[i + 1]);
+        core_load_tokens (self->store->core, reply_text (reply->element[i]),
+                          used.size ? strtod ((const char *)used.data, NULL) : 0);
     }
-    struct store_loading *all = page->loading;
-    free (page);
-    count_load_answer (all, reply);
-}
-
-// A page with copies of these members, every second element of the reply.
-static struct run_page *run_page_new (struct store_loading *loading, redisReply *const *members,
-                                      size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += reply_text (members[2 * i]).size;
-    struct run_page *page = memory_new (sizeof *page + bytes);
-    char *at = page->bytes;
-    page->loading = loading;
-    page->count = count;
-    for (size_t i = 0; i < count; i++) {
-        struct span member = reply_text (members[2 * i]);
-        if (member.size)
-            memcpy (at, member.data, member.size);
-        page->members[i] = span_of (at, member.size);
-        at += member.size;
-    }
-    return page;
-}
-
-// Read priority and group (plan:class) of plans with runs in flight, which count for limits.
-static void read_run_classes (struct store_loading *loading, redisReply *const *members,
-                              size_t count)
-{
-    struct span words[2 + PAGE] = {TEXT ("HMGET"), TEXT (KEY_CLASS)};
-    struct run_page *page = run_page_new (loading, members, count);
-    memcpy (words + 2, page->members, count * sizeof *words);
-    loading->left++;
-    store_send_command (loading->store, LINK_ONCE, words, 2 + count, on_run_classes, page);
-}
-
-static void read_teams (struct store_loading *loading);
-
-// Pass the runs in flight to the core, then read their classes and teams.
-static void on_runs_loaded (void *owner, const redisReply *reply)
-{
-    struct store_loading *loading = loading_if_current (owner);
-    if (loading && !answer_is_unusable (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
-        struct core *core = loading->store->core;
-        for (size_t i = 0; i + 1 < reply->elements; i += 2) {
-            struct span target;
-            uint64_t id;
-            if (message_key_parse (reply_text (reply->element[i]), &target, &id))
-                core_load_run (core, target, id, reply_text (reply->element[i + 1]));
-        }
-        for (size_t i = 0; core_has_classes (core) && 2 * i < reply->elements; i += PAGE) {
-            size_t left = reply->elements / 2 - i;
-            read_run_classes (loading, reply->element + 2 * i, left < PAGE ? left : PAGE);
-        }
-        read_teams (loading);
-    }
-    count_load_answer (owner, reply);
 }
 
 // -- the teams of runs that workers may take
@@ -336,10 +200,9 @@ static void on_team_loaded (void *owner, const redisReply *reply)
     struct store_loading *loading = self->loading;
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
-    if (loading_if_current (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
-        !link_is_wrong_type (reply))
+    if (loading->store && reply && reply->type == REDIS_REPLY_ERROR && !link_is_wrong_type (reply))
         loading->refused = true;
-    else if (loading_if_current (loading) && reply)
+    else if (loading->store && reply)
         core_load_team (loading->store->core, self->name.target, self->name.id, &self->found,
                         store_now_us (loading->store));
     free (spans);
@@ -351,13 +214,13 @@ static void on_team_loaded (void *owner, const redisReply *reply)
 static void on_team_score (void *owner, const redisReply *reply)
 {
     struct team_read *self = owner;
-    self->found.score_us = reply ? reply_score_us (reply) : -1;
+    self->found.score_us = reply_score_us (reply);
 }
 
 static void on_team_message (void *owner, const redisReply *reply)
 {
     struct team_read *self = owner;
-    struct span message = reply ? reply_text (reply) : (struct span){0};
+    struct span message = reply_text (reply);
     self->message = memory_copy (message.data, message.size);
     self->found.message = message.data ? span_of (self->message, message.size) : message;
     self->found.target = self->name.target;
@@ -367,17 +230,14 @@ static void on_team_message (void *owner, const redisReply *reply)
 static void read_team (struct store_loading *loading, const struct core_team_name *name)
 {
     struct store *store = loading->store;
-    char key[MEMBER_MAX + 2];
+    struct span key = PLAN_KEY (KEY_MESSAGE, name->target, name->id);
     struct team_read *read = memory_new (sizeof *read);
     *read = (struct team_read){.loading = loading, .name = *name, .found = {.report = -1}};
     loading->left++;
-    plan_key_make (key, KEY_MESSAGE, name->target, name->id);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
-                        on_team_score, read);
-    plan_key_make (key, KEY_TEAM, name->target, name->id);
-    store_send_command (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team_loaded,
-                        read);
+    store_get (store, WORDS (TEXT ("GET"), key), on_team_message, read);
+    store_get (store, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), key), on_team_score, read);
+    store_get (store, WORDS (TEXT ("HGETALL"), PLAN_KEY (KEY_TEAM, name->target, name->id)),
+               on_team_loaded, read);
 }
 
 static void read_teams (struct store_loading *loading)
@@ -389,33 +249,105 @@ static void read_teams (struct store_loading *loading)
     free (names);
 }
 
+// -- runs in flight
+
+enum { PAGE = 1000 };
+
+// Queue members of up to PAGE runs, kept while their classes are read.
+struct run_page {
+    struct store_loading *loading;
+    struct frames *members;
+};
+
+static void on_run_classes (void *owner, const redisReply *reply)
+{
+    struct run_page *page = owner;
+    struct store_loading *loading = page->loading;
+    struct frames *members = page->members;
+    if (loading->store)
+        answer_is_unusable (loading, KEY_CLASS, reply);
+    for (size_t i = 0;
+         loading->store && reply_is_array (reply, members->count) && i < members->count; i++) {
+        struct span target, class = reply_text (reply->element[i]);
+        uint64_t id;
+        if (class.size && message_key_parse (members->at[i], &target, &id))
+            core_load_class (loading->store->core, target, id, class);
+    }
+    free (members);
+    free (page);
+    count_load_answer (loading, reply);
+}
+
+// Read priority and group (plan:class) of plans with runs in flight, which count for limits. The
+// members are every second element.
+static void read_run_classes (struct store_loading *loading, redisReply *const *members,
+                              size_t count)
+{
+    struct span words[2 + PAGE] = {TEXT ("HMGET"), TEXT (KEY_CLASS)};
+    struct run_page *page = memory_new (sizeof *page);
+    for (size_t i = 0; i < count; i++)
+        words[2 + i] = reply_text (members[2 * i]);
+    *page = (struct run_page){loading, frames_copy (words + 2, count)};
+    loading->left++;
+    store_get (loading->store, words, 2 + count, on_run_classes, page);
+}
+
+// Pass the runs in flight to the core, then read their classes and teams.
+static void load_runs (struct store_loading *self, const redisReply *reply)
+{
+    struct core *core = self->store->core;
+    if (!reply_is_array (reply, 0))
+        return;
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        struct span target;
+        uint64_t id;
+        if (message_key_parse (reply_text (reply->element[i]), &target, &id))
+            core_load_run (core, target, id, reply_text (reply->element[i + 1]));
+    }
+    for (size_t i = 0; core_has_classes (core) && 2 * i < reply->elements; i += PAGE) {
+        size_t left = reply->elements / 2 - i;
+        read_run_classes (self, reply->element + 2 * i, left < PAGE ? left : PAGE);
+    }
+    read_teams (self);
+}
+
+// -- all commands
+
+static const struct load_command {
+    const char *key; // checked to have the right type; NULL = errors are ignored
+    void (*load) (struct store_loading *self, const redisReply *reply); // NULL = only checked
+    const char *words[9];
+} load_commands[] = {
+    {KEY_META, load_meta, {"HMGET", KEY_META, "exec", "seq", "epoch", "schema", "store", "id"}},
+    {KEY_INDEX, load_index_size, {"ZCARD", KEY_INDEX}},
+    {KEY_TIME_SET, NULL, {"ZCARD", KEY_TIME_SET}},
+    {KEY_HISTORY, load_newest_entry, {"XREVRANGE", KEY_HISTORY, "+", "-", "COUNT", "1"}},
+    {NULL, load_highest_entry_id, {"XINFO", "STREAM", KEY_HISTORY}},
+    {KEY_COUNT, load_target_counts, {"HGETALL", KEY_COUNT}},
+    {KEY_CLASS, load_class_key, {"EXISTS", KEY_CLASS}},
+    {KEY_LIMITS, load_limits, {"HGETALL", KEY_LIMITS}},
+    {KEY_TOKENS, load_tokens, {"HGETALL", KEY_TOKENS}},
+    {KEY_RUNS, load_runs, {"HGETALL", KEY_RUNS}},
+};
+enum { LOAD_COMMANDS = sizeof load_commands / sizeof *load_commands };
+
+static void on_load_answer (void *owner, const redisReply *reply)
+{
+    struct store_loading *self = owner;
+    const struct load_command *command = &load_commands[self->answered++];
+    bool usable =
+        self->store && reply && (!command->key || !answer_is_unusable (self, command->key, reply));
+    if (usable && command->load)
+        command->load (self, reply);
+    count_load_answer (self, reply);
+}
+
 void store_load_start (struct store *self)
 {
-    static const struct load_command {
-        link_reply_fn *reply;
-        const char *words[8];
-    } load_commands[] = {
-        {on_meta_read, {"HMGET", KEY_META, "exec", "seq", "epoch", "schema", "store", "id"}},
-        {on_index_size, {"ZCARD", KEY_INDEX}},
-        {on_queue_size, {"ZCARD", KEY_TIME_SET}},
-        {on_newest_entry, {"XREVRANGE", KEY_HISTORY, "+", "-", "COUNT", "1"}},
-        {on_highest_entry_id, {"XINFO", "STREAM", KEY_HISTORY}},
-        {on_target_counts, {"HGETALL", KEY_COUNT}},
-        {on_class_key_exists, {"EXISTS", KEY_CLASS}},
-        {on_limits_loaded, {"HGETALL", KEY_LIMITS}},
-        {on_tokens_loaded, {"HGETALL", KEY_TOKENS}},
-        {on_runs_loaded, {"HGETALL", KEY_RUNS}},
-    };
-    enum { LOAD_COMMANDS = sizeof load_commands / sizeof *load_commands };
     store_load_abort (self);
     struct store_loading *loading = memory_new (sizeof *loading);
     *loading = (struct store_loading){.store = self, .left = LOAD_COMMANDS};
     self->loading = loading;
-    for (size_t i = 0; i < LOAD_COMMANDS; i++) {
-        struct span words[8];
-        size_t count = 0;
-        for (; count < 8 && load_commands[i].words[count]; count++)
-            words[count] = TEXT (load_commands[i].words[count]);
-        store_send_command (self, LINK_ONCE, words, count, load_commands[i].reply, loading);
-    }
+    for (size_t i = 0; i < LOAD_COMMANDS; i++)
+        store_get_texts (self, load_commands[i].words, on_load_answer, loading);
 }

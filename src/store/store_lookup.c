@@ -9,7 +9,12 @@
 
 enum { CANDIDATES_MAX = 8 }; // entries of one id; more than one exists only after edits by hand
 
-enum extra_data { ONLY_EXISTENCE, ONLY_MESSAGE, MORE_VOTES, MORE_WORK, MORE_FAILURES, MORE_PLACE };
+enum extra_data { ONLY_EXISTENCE, ONLY_MESSAGE, MORE_WORK, MORE_FAILURES, MORE_PLACE };
+
+struct store_lookup;
+
+// What a part of a lookup does with the answer to its read, which is no error.
+typedef void lookup_answer_fn (struct store_lookup *self, const redisReply *reply);
 
 struct store_lookup {
     struct waiter waiter; // waits until the state of the plan is written
@@ -23,6 +28,7 @@ struct store_lookup {
     char target[STATION_NAME_MAX + 1];
     uint8_t *message;
     struct store_place place;
+    lookup_answer_fn *next; // gets the answer to the read that was sent last
     store_loaded_fn *reply;
     void *owner;
 };
@@ -40,39 +46,33 @@ static void fail_lookup (struct store_lookup *self, enum store_result result, co
     answer_lookup (self);
 }
 
-static void send_lookup_read (struct store_lookup *self, const struct span *words, size_t count,
-                              link_reply_fn *reply)
+// Pass the answer on, or fail the lookup if it is an error or missing.
+static void on_lookup_read (void *owner, const redisReply *reply)
 {
-    store_send_command (self->store, self->repeat, words, count, reply, self);
-}
-
-// Whether the answer is an error or missing; then this ends the lookup and answers the caller.
-static bool lookup_ended_by_error (struct store_lookup *self, const redisReply *reply)
-{
+    struct store_lookup *self = owner;
     const char *error;
     enum store_result result = reply_key_result (reply, &error);
-    if (result != STORE_DONE)
+    if (result == STORE_DONE)
+        self->next (self, reply);
+    else
         fail_lookup (self, result, error);
-    return result != STORE_DONE;
+}
+
+static void send_lookup_read (struct store_lookup *self, const struct span *words, size_t count,
+                              lookup_answer_fn *next)
+{
+    self->next = next;
+    store_send_command (self->store, self->repeat, words, count, on_lookup_read, self);
 }
 
 // -- additional data
 
-static void on_results_read (void *owner, const redisReply *reply)
+static void on_extra_data (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
-    self->answer.work = reply;
-    answer_lookup (self);
-}
-
-static void on_failures_read (void *owner, const redisReply *reply)
-{
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
-    self->answer.failures = reply;
+    if (self->extra_data == MORE_WORK)
+        self->answer.work = reply;
+    else
+        self->answer.failures = reply;
     answer_lookup (self);
 }
 
@@ -90,11 +90,8 @@ static void set_limit_use (const struct core *core, const char *kind, struct spa
 }
 
 // Set the plan's place in the queue from the core or, if the core does not have it, from its score.
-static void on_queue_score (void *owner, const redisReply *reply)
+static void on_queue_score (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
     struct core *core = self->store->core;
     struct store_place *place = &self->place;
     struct core_view view;
@@ -119,35 +116,37 @@ static void on_queue_score (void *owner, const redisReply *reply)
     answer_lookup (self);
 }
 
-static void on_wait_score (void *owner, const redisReply *reply)
+static void on_wait_score (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    char member[MEMBER_MAX + 2];
-    if (lookup_ended_by_error (self, reply))
-        return;
     self->place.waits = reply_text (reply).size > 0;
-    plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
-    send_lookup_read (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)),
+    send_lookup_read (self,
+                      WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET),
+                             PLAN_KEY (KEY_MESSAGE, span_text (self->target), self->plan_id)),
                       on_queue_score);
 }
 
 // Read the additional data that the lookup wants, or answer.
 static void read_extra_data (struct store_lookup *self)
 {
-    char key[MEMBER_MAX + 8], member[MEMBER_MAX + 2];
+    struct span target = span_text (self->target);
+    char wait[sizeof KEY_WAIT + STATION_NAME_MAX];
     if (self->extra_data == MORE_PLACE) {
-        plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
-        snprintf (key, sizeof key, KEY_WAIT "%s", self->target);
-        send_lookup_read (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_wait_score);
+        snprintf (wait, sizeof wait, KEY_WAIT "%s", self->target);
+        send_lookup_read (
+            self,
+            WORDS (TEXT ("ZSCORE"), TEXT (wait), PLAN_KEY (KEY_MESSAGE, target, self->plan_id)),
+            on_wait_score);
     } else if (self->extra_data == MORE_FAILURES && message_exec_id (self->answer.message)) {
-        plan_key_make (key, KEY_FAILED, span_text (self->target), self->plan_id);
-        send_lookup_read (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")),
-                          on_failures_read);
-    } else if (self->extra_data == ONLY_MESSAGE || self->extra_data == MORE_FAILURES) {
-        answer_lookup (self);
+        send_lookup_read (self,
+                          WORDS (TEXT ("LRANGE"), PLAN_KEY (KEY_FAILED, target, self->plan_id),
+                                 TEXT ("0"), TEXT ("-1")),
+                          on_extra_data);
+    } else if (self->extra_data == MORE_WORK) {
+        send_lookup_read (self,
+                          WORDS (TEXT ("HGETALL"), PLAN_KEY (KEY_WORK, target, self->plan_id)),
+                          on_extra_data);
     } else {
-        plan_key_make (key, KEY_WORK, span_text (self->target), self->plan_id);
-        send_lookup_read (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_results_read);
+        answer_lookup (self);
     }
 }
 
@@ -189,12 +188,9 @@ static void wait_for_writes (struct store_lookup *self)
 }
 
 // Process the message under a candidate target. What the core knows of the plan is newer.
-static void on_lookup_message (void *owner, const redisReply *reply)
+static void on_lookup_message (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
     struct core_view view;
-    if (lookup_ended_by_error (self, reply))
-        return;
     struct span message = reply_text (reply);
     bool known =
         core_view (self->store->core, self->plan_id, &view) && span_is (view.target, self->target);
@@ -222,11 +218,8 @@ static void on_lookup_message (void *owner, const redisReply *reply)
 }
 
 // The first byte of the message shows whether the plan exists.
-static void on_first_byte (void *owner, const redisReply *reply)
+static void on_first_byte (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
-    if (lookup_ended_by_error (self, reply))
-        return;
     if (!reply_text (reply).size) {
         try_next_target (self);
         return;
@@ -240,19 +233,18 @@ static void on_first_byte (void *owner, const redisReply *reply)
 // to the core.
 static void try_next_target (struct store_lookup *self)
 {
-    char member[MEMBER_MAX + 2];
     if (self->at == self->count) {
         fail_lookup (self, STORE_NONE, "");
         return;
     }
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
-    plan_key_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
+    struct span key = PLAN_KEY (KEY_MESSAGE, span_text (self->target), self->plan_id);
     if (self->extra_data == ONLY_EXISTENCE)
         // A key of a wrong type does not count as a plan: a submission replaces it.
-        send_lookup_read (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),
+        send_lookup_read (self, WORDS (TEXT ("GETRANGE"), key, TEXT ("0"), TEXT ("0")),
                           on_first_byte);
     else
-        send_lookup_read (self, WORDS (TEXT ("GET"), TEXT (member)), on_lookup_message);
+        send_lookup_read (self, WORDS (TEXT ("GET"), key), on_lookup_message);
 }
 
 static void add_candidate (struct store_lookup *self, struct span name)
@@ -267,16 +259,14 @@ static void add_candidate (struct store_lookup *self, struct span name)
 }
 
 // The candidate targets are read: try the first one.
-static void on_index_entries (void *owner, const redisReply *reply)
+static void on_index_entries (struct store_lookup *self, const redisReply *reply)
 {
-    struct store_lookup *self = owner;
     struct core_view view;
-    if (lookup_ended_by_error (self, reply))
-        return;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
-        struct span entry = reply_text (reply->element[i]);
-        if (entry.size > IDENT_SIZE)
-            add_candidate (self, span_of (entry.data + IDENT_SIZE, entry.size - IDENT_SIZE));
+        struct span target;
+        uint64_t id; // the one that is looked up
+        if (index_entry_parse (reply_text (reply->element[i]), &id, &target))
+            add_candidate (self, target);
     }
     if (core_view (self->store->core, self->plan_id, &view))
         add_candidate (self, view.target);
@@ -284,12 +274,13 @@ static void on_index_entries (void *owner, const redisReply *reply)
 }
 
 static struct store_lookup *lookup_new (struct store *self, uint64_t plan_id,
-                                        store_loaded_fn *reply, void *owner)
+                                        enum extra_data extra_data, store_loaded_fn *reply,
+                                        void *owner)
 {
     struct store_lookup *lookup = memory_new (sizeof *lookup);
     lookup->store = self;
     lookup->plan_id = plan_id;
-    lookup->extra_data = ONLY_MESSAGE;
+    lookup->extra_data = extra_data;
     lookup->reply = reply;
     lookup->owner = owner;
     return lookup;
@@ -328,7 +319,7 @@ static void lookup_after_writes (struct store_lookup *self)
 void store_find (struct store *self, uint64_t plan_id, struct span station, store_loaded_fn *reply,
                  void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, ONLY_MESSAGE, reply, owner);
     if (station.size)
         add_candidate (lookup, station);
     read_index_entries (lookup);
@@ -337,8 +328,7 @@ void store_find (struct store *self, uint64_t plan_id, struct span station, stor
 void store_exists (struct store *self, uint64_t plan_id, struct span station,
                    store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = ONLY_EXISTENCE;
+    struct store_lookup *lookup = lookup_new (self, plan_id, ONLY_EXISTENCE, reply, owner);
     add_candidate (lookup, station);
     lookup_after_writes (lookup);
 }
@@ -346,9 +336,9 @@ void store_exists (struct store *self, uint64_t plan_id, struct span station,
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup =
+        lookup_new (self, plan_id, repeat == LINK_REPEAT ? MORE_WORK : ONLY_MESSAGE, reply, owner);
     lookup->repeat = repeat;
-    lookup->extra_data = repeat == LINK_REPEAT ? MORE_VOTES : ONLY_MESSAGE;
     if (repeat == LINK_REPEAT && !store_is_serving (self))
         store_call_when_serving (self, WAITER_SURE, start_or_fail_lookup, lookup);
     else if (repeat == LINK_REPEAT)
@@ -359,23 +349,17 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
 
 void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = MORE_WORK;
-    lookup_after_writes (lookup);
+    lookup_after_writes (lookup_new (self, plan_id, MORE_WORK, reply, owner));
 }
 
 void store_load_failures (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = MORE_FAILURES;
-    lookup_after_writes (lookup);
+    lookup_after_writes (lookup_new (self, plan_id, MORE_FAILURES, reply, owner));
 }
 
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
-    lookup->extra_data = MORE_PLACE;
-    read_index_entries (lookup);
+    read_index_entries (lookup_new (self, plan_id, MORE_PLACE, reply, owner));
 }
 
 // Whether the stored frames are an answer. They are not parsed, as they may be large. `[]` means

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "core_pull.h"
-#include "decimal.h"
+#include "frames.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"
@@ -23,29 +23,19 @@ struct migration {
     // the keys with held plans and plans in lanes
     char (*keys)[KEY_MAX];
     size_t key_count, key_room;
-    size_t key_at, offset; // how far they are read: the key, and the first member of the page
-    bool held;             // the key has held plans, else plans in a lane
-    struct span *members;  // members of the page; their texts are in `bytes`
-    double *scores;        // their scores in that key; NAN: do not move the plan
-    size_t member_count;
-    char *bytes;
-    int64_t moved; // number of plans moved so far
+    size_t key_at, offset;  // how far they are read: the key, and the first member of the page
+    bool held;              // the key has held plans, else plans in a lane
+    struct frames *members; // members of the page
+    double scores[PAGE];    // their scores in that key; NAN: do not move the plan
+    int64_t moved;          // number of plans moved so far
+    // Gets the answer to the command that was sent last; it may be an error.
+    void (*next) (struct migration *self, const redisReply *reply);
 };
-
-static void free_migration_page (struct migration *self)
-{
-    free (self->members);
-    free (self->scores);
-    free (self->bytes);
-    self->members = NULL;
-    self->scores = NULL;
-    self->bytes = NULL;
-}
 
 static void migration_destroy (struct migration *self)
 {
     timer_end (&self->timer);
-    free_migration_page (self);
+    free (self->members);
     free (self->keys);
     free (self);
 }
@@ -59,6 +49,20 @@ static bool free_if_aborted (struct migration *self, const redisReply *reply)
         self->store->migration = NULL; // the connection was lost: the next takeover starts it again
     migration_destroy (self);
     return true;
+}
+
+static void on_migration_answer (void *owner, const redisReply *reply)
+{
+    struct migration *self = owner;
+    if (!free_if_aborted (self, reply))
+        self->next (self, reply);
+}
+
+static void send_migration_read (struct migration *self, const struct span *words, size_t count,
+                                 void (*next) (struct migration *self, const redisReply *reply))
+{
+    self->next = next;
+    store_get (self->store, words, count, on_migration_answer, self);
 }
 
 void store_migrate_abort (struct store *self)
@@ -75,7 +79,7 @@ void store_migrate_abort (struct store *self)
 
 static void write_key_command (struct migration *self, const char *command, const char *key)
 {
-    store_write (self->store, WORDS (TEXT (command), span_text (key)));
+    store_put (self->store, WORDS (TEXT (command), span_text (key)));
 }
 
 // -- the last step
@@ -98,16 +102,6 @@ static void on_migration_written (void *owner, enum store_result result, const c
     migration_destroy (self);
 }
 
-static void finish_migration (struct migration *self)
-{
-    char schema[8];
-    snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
-    write_key_command (self, "DEL", KEY_FORMER_TOLD);
-    store_write (self->store,
-                 WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), span_text (schema)));
-    store_reply_when_written (self->store, WAITER_SURE, on_migration_written, self);
-}
-
 // -- a page of held plans or plans in a lane
 
 static void read_key_page (struct migration *self);
@@ -115,10 +109,8 @@ static void read_key_page (struct migration *self);
 // Set the score of a plan in the queue, unless the plan has left the queue (XX).
 static void requeue_member (struct migration *self, struct span member, int64_t due_us)
 {
-    char score[40];
-    snprintf (score, sizeof score, "%" PRId64 ".%06" PRId64, due_us / 1000000, due_us % 1000000);
-    store_write (self->store, WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"),
-                                     span_text (score), member));
+    store_put (self->store,
+               WORDS (TEXT ("ZADD"), TEXT (KEY_TIME_SET), TEXT ("XX"), SCORE (due_us), member));
     self->moved++;
 }
 
@@ -127,7 +119,8 @@ static void on_page_written (void *owner, enum store_result result, const char *
     struct migration *self = owner;
     const redisReply written = {0};
     (void)error;
-    free_migration_page (self);
+    free (self->members);
+    self->members = NULL;
     if (free_if_aborted (self, result == STORE_DONE ? &written : NULL))
         return;
     self->offset += PAGE;
@@ -144,17 +137,15 @@ static bool is_still_in_lane (double score, double since)
 }
 
 // Requeue held plans at the due times in their messages, else now.
-static void on_held_messages (void *owner, const redisReply *reply)
+static void on_held_messages (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
-    for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
+    const struct frames *members = self->members;
+    for (size_t i = 0; i < members->count && reply_is_array (reply, members->count); i++) {
         struct reason reason;
         struct span target, message = reply_text (reply->element[i]);
         uint64_t id;
         if (isnan (self->scores[i]) || !message.data ||
-            !message_key_parse (self->members[i], &target, &id))
+            !message_key_parse (members->at[i], &target, &id))
             continue;
         struct plan *plan = plan_from_stored_json (id, message, &reason);
         int64_t now_us = store_now_us (self->store), due_s = plan ? plan_due_time (plan) : 0;
@@ -162,7 +153,7 @@ static void on_held_messages (void *owner, const redisReply *reply)
         // manual run, and becomes due now.
         bool known = plan && due_s < now_us / 1000000 && plan->state != PLAN_RETRY;
         if (plan)
-            requeue_member (self, self->members[i], known ? due_s * 1000000 : now_us);
+            requeue_member (self, members->at[i], known ? due_s * 1000000 : now_us);
         plan_destroy (&plan);
     }
     store_reply_when_written (self->store, WAITER_SURE, on_page_written, self);
@@ -170,18 +161,16 @@ static void on_held_messages (void *owner, const redisReply *reply)
 
 // Compare the plans' scores in the queue: those that are still in the lane are requeued, and the
 // messages of held plans are read.
-static void on_page_scores (void *owner, const redisReply *reply)
+static void on_page_scores (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
-    for (size_t i = 0; i < self->member_count && reply_is_array (reply, self->member_count); i++) {
+    const struct frames *members = self->members;
+    for (size_t i = 0; i < members->count && reply_is_array (reply, members->count); i++) {
         struct span text = reply_text (reply->element[i]);
         double score = text.size ? strtod ((const char *)text.data, NULL) : NAN;
         bool same = self->held ? fabs (score - self->scores[i]) < 0.0000005
                                : is_still_in_lane (score, self->scores[i]);
         if (same && !self->held)
-            requeue_member (self, self->members[i], llround (self->scores[i] * 1e6));
+            requeue_member (self, members->at[i], llround (self->scores[i] * 1e6));
         if (!same) // the plan has been moved since
             self->scores[i] = NAN;
     }
@@ -189,67 +178,39 @@ static void on_page_scores (void *owner, const redisReply *reply)
         store_reply_when_written (self->store, WAITER_SURE, on_page_written, self);
         return;
     }
-    struct span *words = memory_new ((self->member_count + 1) * sizeof *words);
-    words[0] = TEXT ("MGET");
-    memcpy (words + 1, self->members, self->member_count * sizeof *words);
-    store_send_command (self->store, LINK_ONCE, words, self->member_count + 1, on_held_messages,
-                        self);
-    free (words);
-}
-
-// Copy members and scores of a page, as the reply is not valid after the callback.
-static void copy_page (struct migration *self, const redisReply *reply)
-{
-    size_t bytes = 0, count = reply->elements / 2;
-    for (size_t i = 0; i < count; i++)
-        bytes += reply_text (reply->element[2 * i]).size;
-    self->members = memory_new ((count + 1) * sizeof *self->members);
-    self->scores = memory_new ((count + 1) * sizeof *self->scores);
-    char *at = self->bytes = memory_new (bytes + 1);
-    for (size_t i = 0; i < count; i++) {
-        struct span member = reply_text (reply->element[2 * i]);
-        struct span score = reply_text (reply->element[2 * i + 1]);
-        if (member.size)
-            memcpy (at, member.data, member.size);
-        self->members[i] = span_of (at, member.size);
-        self->scores[i] = score.size ? strtod ((const char *)score.data, NULL) : NAN;
-        at += member.size;
-    }
-    self->member_count = count;
+    struct span words[1 + PAGE] = {TEXT ("MGET")};
+    memcpy (words + 1, members->at, members->count * sizeof *words);
+    send_migration_read (self, words, 1 + members->count, on_held_messages);
 }
 
 static void convert_next_key (struct migration *self);
 
-static void on_key_page (void *owner, const redisReply *reply)
+static void on_key_page (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     if (!reply_is_array (reply, 2)) {
         write_key_command (self, "DEL", self->keys[self->key_at]);
         self->key_at++;
         convert_next_key (self);
         return;
     }
-    copy_page (self, reply);
-    struct span *words = memory_new ((self->member_count + 2) * sizeof *words);
-    words[0] = TEXT ("ZMSCORE");
-    words[1] = TEXT (KEY_TIME_SET);
-    memcpy (words + 2, self->members, self->member_count * sizeof *words);
-    store_send_command (self->store, LINK_ONCE, words, self->member_count + 2, on_page_scores,
-                        self);
-    free (words);
+    size_t count = reply->elements / 2 < PAGE ? reply->elements / 2 : PAGE;
+    struct span words[2 + PAGE] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
+    for (size_t i = 0; i < count; i++) {
+        struct span score = reply_text (reply->element[2 * i + 1]);
+        words[2 + i] = reply_text (reply->element[2 * i]);
+        self->scores[i] = score.size ? strtod ((const char *)score.data, NULL) : NAN;
+    }
+    self->members = frames_copy (words + 2, count); // the reply is not valid after this function
+    send_migration_read (self, words, 2 + count, on_page_scores);
 }
 
 static void read_key_page (struct migration *self)
 {
-    char first[24], last[24];
-    snprintf (first, sizeof first, "%zu", self->offset);
-    snprintf (last, sizeof last, "%zu", self->offset + PAGE - 1);
-    store_send_command (self->store, LINK_ONCE,
-                        WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), TEXT (first),
-                               TEXT (last), TEXT ("WITHSCORES")),
-                        on_key_page, self);
+    int64_t first = (int64_t)self->offset;
+    send_migration_read (self,
+                         WORDS (TEXT ("ZRANGE"), TEXT (self->keys[self->key_at]), NUMBER (first),
+                                NUMBER (first + PAGE - 1), TEXT ("WITHSCORES")),
+                         on_key_page);
 }
 
 // -- finding the keys of schema 1
@@ -258,7 +219,10 @@ static void convert_next_key (struct migration *self)
 {
     self->offset = 0;
     if (self->key_at == self->key_count) {
-        finish_migration (self);
+        write_key_command (self, "DEL", KEY_FORMER_TOLD);
+        store_put (self->store,
+                   WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT (SCHEMA_TEXT)));
+        store_reply_when_written (self->store, WAITER_SURE, on_migration_written, self);
         return;
     }
     self->held = strncmp (self->keys[self->key_at], KEY_FORMER_HELD, strlen (KEY_FORMER_HELD)) == 0;
@@ -284,21 +248,15 @@ static void sort_former_key (struct migration *self, struct span name)
             write_key_command (self, "DEL", key);
         return;
     }
-    if (self->key_count == self->key_room) {
-        self->key_room = self->key_room ? 2 * self->key_room : 16;
-        self->keys = memory_resize (self->keys, self->key_room * sizeof *self->keys);
-    }
+    self->keys = memory_grow (self->keys, self->key_count, &self->key_room, sizeof *self->keys);
     memcpy (self->keys[self->key_count++], key, sizeof key);
 }
 
 static void scan_key_names (struct migration *self, const char *cursor);
 
 // Process a page of key names; after the last page, convert the keys that were noted.
-static void on_key_names (void *owner, const redisReply *reply)
+static void on_key_names (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     const redisReply *page = reply_is_array (reply, 2) ? reply->element[1] : NULL;
     char cursor[24];
     if (!page || !reply_is_array (page, 0)) {
@@ -311,8 +269,7 @@ static void on_key_names (void *owner, const redisReply *reply)
     for (size_t i = 0; i < page->elements; i++)
         sort_former_key (self, reply_text (page->element[i]));
     struct span next = reply_text (reply->element[0]);
-    snprintf (cursor, sizeof cursor, "%.*s", (int)next.size,
-              next.data ? (const char *)next.data : "");
+    copy_text (cursor, sizeof cursor, next);
     if (strcmp (cursor, "0") == 0)
         convert_next_key (self);
     else
@@ -323,35 +280,37 @@ static void on_key_names (void *owner, const redisReply *reply)
 // The pattern excludes messages and results.
 static void scan_key_names (struct migration *self, const char *cursor)
 {
-    store_send_command (self->store, LINK_ONCE,
-                        WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
-                               TEXT ("COUNT"), TEXT ("1000")),
-                        on_key_names, self);
+    send_migration_read (self,
+                         WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
+                                TEXT ("COUNT"), TEXT ("1000")),
+                         on_key_names);
 }
 
 // -- the first step: wait until no station of the former version is running, as it would claim
 // plans without checking who owns them
 
-// Whether a value of plan:attending is of schema 2: the schema follows a blank (store_stats.c).
-static bool value_is_schema_2 (struct span seen)
+// Whether another station of this schema is, or was a moment ago, on this Redis. A value of
+// plan:attending is of schema 2 if the schema follows a blank (store_stats.c).
+static bool another_is_present (const struct store *self, const redisReply *attending,
+                                bool schema_2)
 {
-    return seen.size && memchr (seen.data, ' ', seen.size);
+    int64_t now_s = store_now_us (self) / 1000000;
+    for (size_t i = 0; !self->alone && reply_is_array (attending, i + 2); i += 2) {
+        struct span seen = reply_text (attending->element[i + 1]);
+        bool own = span_is (reply_text (attending->element[i]), self->instance);
+        bool has_schema = seen.size && memchr (seen.data, ' ', seen.size);
+        if (!own && has_schema == schema_2 &&
+            presence_value_age_s (attending->element[i + 1], now_s) <= PRESENT_MAX_AGE_S)
+            return true;
+    }
+    return false;
 }
 
 // Wait while a station of the former version is present, else begin to convert.
-static void on_stations_present (void *owner, const redisReply *reply)
+static void on_stations_present (struct migration *self, const redisReply *reply)
 {
-    struct migration *self = owner;
-    if (free_if_aborted (self, reply))
-        return;
     struct store *store = self->store;
-    int64_t now_s = store_now_us (store) / 1000000;
-    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
-        struct span seen = reply_text (reply->element[i + 1]);
-        bool new = value_is_schema_2 (seen);
-        int64_t age_s = presence_value_age_s (reply->element[i + 1], now_s);
-        if (new || age_s > PRESENT_MAX_AGE_S || store->alone)
-            continue;
+    if (another_is_present (store, reply, false)) {
         if (!self->logged)
             log_event (LEVEL_WARN, "migration.waits",
                        "reason=\"a station of the former version is, or was a moment ago, on this "
@@ -360,16 +319,16 @@ static void on_stations_present (void *owner, const redisReply *reply)
         timer_set (&self->timer, store->reactor, WAIT_MS);
         return;
     }
-    store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1>2")));
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1>2")));
     scan_key_names (self, "0");
 }
 
 static void read_stations_present (void *owner)
 {
     struct migration *self = owner;
-    store_send_command (self->store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
-                        on_stations_present, self);
-    link_flush (self->store->link);
+    struct link *link = self->store->link; // `self` may end with the call
+    send_migration_read (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_stations_present);
+    link_flush (link);
 }
 
 void store_migrate_start (struct store *self)
@@ -428,12 +387,11 @@ static void on_schema_written (void *owner, enum store_result result, const char
 // Write an offer to plan:offers, from which the former version offers plans to workers.
 static void write_offer (struct store *store, const struct offer *offer)
 {
-    char key[STATION_NAME_MAX + 16], score[DECIMAL_SIZE + 1], plan[MEMBER_MAX + 2];
+    char key[STATION_NAME_MAX + 16];
     snprintf (key, sizeof key, KEY_FORMER_OFFERS "%.*s", (int)offer->target.size,
               (const char *)offer->target.data);
-    snprintf (score, sizeof score, "%" PRId64, offer->order);
-    plan_key_make (plan, KEY_MESSAGE, offer->target, offer->id);
-    store_write (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
+    store_put (store, WORDS (TEXT ("ZADD"), TEXT (key), NUMBER (offer->order),
+                             PLAN_KEY (KEY_MESSAGE, offer->target, offer->id)));
 }
 
 // Write the next page of offers; with the last one, the schema.
@@ -448,8 +406,8 @@ static void write_next_offers (void *owner, enum store_result result, const char
         write_offer (self->store, &self->offers[self->written++]);
     bool last = self->written == self->count;
     if (last)
-        store_write (self->store,
-                     WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1")));
+        store_put (self->store,
+                   WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1")));
     store_reply_when_written (self->store, WAITER_SURE,
                               last ? on_schema_written : write_next_offers, self);
 }
@@ -457,10 +415,7 @@ static void write_next_offers (void *owner, enum store_result result, const char
 static void note_offer (void *owner, struct span target, uint64_t id, int64_t order)
 {
     struct back_conversion *self = owner;
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 64;
-        self->offers = memory_resize (self->offers, self->room * sizeof *self->offers);
-    }
+    self->offers = memory_grow (self->offers, self->count, &self->room, sizeof *self->offers);
     self->offers[self->count++] = (struct offer){target, id, order};
 }
 
@@ -475,19 +430,12 @@ static void on_other_stations (void *owner, const redisReply *reply)
         end_back_conversion (self, result, error);
         return;
     }
-    struct store *store = self->store;
-    int64_t now_s = store_now_us (store) / 1000000;
-    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements && !store->alone;
-         i += 2) {
-        bool own = span_is (reply_text (reply->element[i]), store->instance);
-        bool here = presence_value_age_s (reply->element[i + 1], now_s) <= PRESENT_MAX_AGE_S;
-        if (!own && here && value_is_schema_2 (reply_text (reply->element[i + 1]))) {
-            end_back_conversion (self, STORE_ERROR,
-                                 "another station is, or was a moment ago, on this Redis: stop it");
-            return;
-        }
+    if (another_is_present (self->store, reply, true)) {
+        end_back_conversion (self, STORE_ERROR,
+                             "another station is, or was a moment ago, on this Redis: stop it");
+        return;
     }
-    core_each_offer (store->core, note_offer, self);
+    core_each_offer (self->store->core, note_offer, self);
     write_next_offers (self, STORE_DONE, NULL);
 }
 
@@ -495,6 +443,5 @@ void store_downgrade (struct store *self, store_done_fn *reply, void *owner)
 {
     struct back_conversion *back = memory_new (sizeof *back);
     *back = (struct back_conversion){.store = self, .reply = reply, .owner = owner};
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
-                        on_other_stations, back);
+    store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_other_stations, back);
 }

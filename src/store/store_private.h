@@ -55,20 +55,22 @@ struct store {
     struct deferred_call *deferred, **last_deferred; // calls that wait until the store serves
 };
 
-#define WORDS(...)                                                                                 \
-    (const struct span[]){__VA_ARGS__},                                                            \
-        sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span)
-#define TEXT(text) span_text (text)
-
 // -- reading: on the same connection as the batches, so a read sees all batches sent before it
 
 // Send a command. `reply` is called once; with LINK_ONCE it gets NULL when the link is not up.
 void store_send_command (struct store *self, enum link_repeat repeat, const struct span *words,
                          size_t count, link_reply_fn *reply, void *owner);
 
+// store_get with a command of at most 8 words, a list that ends with NULL.
+void store_get_texts (struct store *self, const char *const *words, link_reply_fn *reply,
+                      void *owner);
+
 // Run a script, LINK_ONCE. The first `keys` of the arguments are keys.
 void store_run_script (struct store *self, enum script script, size_t keys, const struct span *args,
                        size_t count, link_reply_fn *reply, void *owner);
+
+// For commands whose answer does not matter.
+void store_ignore_reply (void *owner, const redisReply *reply);
 
 // A caller that waits for the answer of Redis.
 struct store_caller {
@@ -86,14 +88,6 @@ bool store_replace_wrong_key (struct store *self, const char *key, const redisRe
 
 // -- writing
 
-// A caller that waits until a decision is written; freed when it is released.
-struct written_caller {
-    struct waiter waiter;
-    struct store *store;
-    store_done_fn *reply;
-    void *owner;
-};
-
 // Call `reply` when the batch that is being collected was applied and, unless the kind is
 // WAITER_SURE, the replicas have it.
 void store_reply_when_written (struct store *self, enum waiter_kind kind, store_done_fn *reply,
@@ -102,9 +96,6 @@ void store_reply_when_written (struct store *self, enum waiter_kind kind, store_
 // Call `reply` with this result at the end of the turn.
 void store_reply_at_turn_end (struct store *self, enum store_result result, const char *error,
                               store_done_fn *reply, void *owner);
-
-// Add a command to the batch that is being collected. Everything is copied.
-void store_write (struct store *self, const struct span *words, size_t count);
 
 // The result that a caller gets for this end of its wait.
 enum store_result store_result_of_wait (enum written how);
@@ -133,6 +124,9 @@ void store_queue_update (struct store *self);
 // Detach the claim that waits for reads, if any: its choices are dropped, and it gets STORE_LOST.
 void store_claim_detach (struct store *self);
 
+// Pass the limit of a target in the settings to the core.
+void configure_target_limit (struct store *self, const char *target, const struct limit *limit);
+
 // Pass the limits that were read from Redis to the core.
 void store_pass_limits (struct store *self, const redisReply *reply);
 
@@ -147,7 +141,9 @@ bool store_is_serving (const struct store *self);
 void store_call_when_serving (struct store *self, enum waiter_kind kind,
                               void (*call) (void *owner, bool serves), void *owner);
 
-// -- names
+// -- names and texts
+
+#define SCHEMA_TEXT "2" // STORE_SCHEMA
 
 enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
 
@@ -158,6 +154,28 @@ void plan_key_make (char out[MEMBER_MAX + 2], const char *start, struct span sta
 // Make the name of a caller's field in plan:count.
 void caller_field_make (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
 
+// Parse an entry of plan:ids. False: it has no id, or no target; the target's name is not checked.
+bool index_entry_parse (struct span entry, uint64_t *ret_id, struct span *ret_target);
+
+// Numbers as words of commands, valid until the block ends: an integer, the same or "" for 0, and a
+// time as a queue score, which is in seconds with a fraction.
+#define NUMBER(value)          number_word (value, (char[NUMBER_SIZE]){0})
+#define NUMBER_OR_EMPTY(value) ((value) ? NUMBER (value) : TEXT (""))
+#define SCORE(us)              score_word (us, (char[NUMBER_SIZE]){0})
+enum { NUMBER_SIZE = 40 };
+struct span number_word (int64_t value, char out[NUMBER_SIZE]);
+struct span score_word (int64_t us, char out[NUMBER_SIZE]);
+
+// The key of a plan, as plan_key_make writes it, as a word of a command; valid until the block
+// ends.
+#define PLAN_KEY(start, station, plan_id)                                                          \
+    plan_key_word ((char[MEMBER_MAX + 2]){0}, start, station, plan_id)
+struct span plan_key_word (char out[MEMBER_MAX + 2], const char *start, struct span station,
+                           uint64_t plan_id);
+
+// Copy a text as a C string; a longer one is cut.
+void copy_text (char *out, size_t room, struct span text);
+
 // Write an id as 16 hex digits, in which form ids sort as text.
 void id_write_digits (uint64_t id, char out[IDENT_SIZE]);
 
@@ -165,9 +183,9 @@ void id_write_digits (uint64_t id, char out[IDENT_SIZE]);
 struct span write_plan_message (struct store *self, const struct plan *plan);
 
 // Prepare a new plan for core_submit. Its message is valid until the next call of this group;
-// `caller`, which is borrowed, is a field of plan:count.
+// `caller` gets its caller's field of plan:count, and is borrowed.
 struct core_submission make_core_submission (struct store *self, const struct plan *plan,
-                                             struct span caller);
+                                             char caller[CALLER_FIELD_MAX]);
 
 // The caller of the plan in a stored message, as a field of plan:count; "" = unknown.
 void message_caller_field (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
@@ -214,11 +232,15 @@ enum store_result reply_result (const redisReply *reply, const char **ret_error)
 // the key counts as empty.
 enum store_result reply_key_result (const redisReply *reply, const char **ret_error);
 
-// The text of the reply; data NULL: it is no text.
+// The text of the reply, which may be NULL; data NULL: it is no text.
 struct span reply_text (const redisReply *reply);
 
 // The texts of an array. Free the list; the texts are borrowed.
 struct span *reply_texts (const redisReply *reply, size_t *ret_count);
+
+// The value of this field in a list of fields, each followed by its value. NULL: there is none, or
+// `reply`, which may be NULL, is no list.
+const redisReply *reply_field (const redisReply *reply, const char *name);
 
 // An integer, or a text as an integer; 0: neither.
 int64_t reply_number (const redisReply *reply);
@@ -229,7 +251,7 @@ int64_t reply_counter (const redisReply *reply);
 // The age in seconds of a value of plan:attending: how long ago the station was last present.
 int64_t presence_value_age_s (const redisReply *seen, int64_t now_s);
 
-// A queue score in seconds as microseconds; -1: there is none.
+// A queue score in seconds as microseconds; -1: there is none. `reply` may be NULL.
 int64_t reply_score_us (const redisReply *reply);
 
 // Parse a value of plan:run such as "1763...+?": the exec id of the run in flight and marks

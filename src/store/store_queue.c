@@ -1,6 +1,5 @@
 // Reads the queue in pages as the core requests them, and checks once a second whether the queue or
 // the limits were edited by hand.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -35,11 +34,10 @@ static bool read_is_current (const struct queue_read *sent_read)
 // Remove a queue member that names no plan, and note it for the log.
 static void remove_invalid_member (struct store *self, struct span member)
 {
-    store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
+    store_put (self, WORDS (TEXT ("ZREM"), TEXT (KEY_TIME_SET), member));
     self->invalid_batch = core_batch (self->core);
     if (!self->invalid_members++)
-        snprintf (self->invalid_member, sizeof self->invalid_member, "%.*s", (int)member.size,
-                  (const char *)member.data);
+        copy_text (self->invalid_member, sizeof self->invalid_member, member);
 }
 
 // Parse the members of a page; those that name no plan are removed from the queue.
@@ -83,15 +81,14 @@ static void on_queue_page (void *owner, const redisReply *reply)
 // Read a page of the queue after the cursor.
 static void read_queue_page (struct store *self, const struct core_cursor *cursor)
 {
-    char score[24] = "", member[MEMBER_MAX + 2] = "", most[8];
-    if (cursor->score_us != INT64_MIN)
-        snprintf (score, sizeof score, "%" PRId64, cursor->score_us);
-    if (cursor->score_us != INT64_MIN && !cursor->all)
-        plan_key_make (member, KEY_MESSAGE, TEXT (cursor->target), cursor->id);
-    snprintf (most, sizeof most, "%d", CORE_PAGE);
+    bool begins = cursor->score_us == INT64_MIN;
+    struct span score = begins ? TEXT ("") : NUMBER (cursor->score_us);
+    struct span member = begins || cursor->all
+                             ? TEXT ("")
+                             : PLAN_KEY (KEY_MESSAGE, TEXT (cursor->target), cursor->id);
     store_run_script (
         self, SCRIPT_PAGE, 2,
-        WORDS (TEXT (KEY_TIME_SET), TEXT (KEY_CLASS), TEXT (score), TEXT (member), TEXT (most)),
+        WORDS (TEXT (KEY_TIME_SET), TEXT (KEY_CLASS), score, member, NUMBER (CORE_PAGE)),
         on_queue_page, queue_read_new (self));
 }
 
@@ -134,17 +131,12 @@ static void compare_plan_counts (struct store *self)
     int64_t expected = core_expected_due (self->core, store_now_us (self), &until_us);
     if (expected < 0)
         return;
-    char until[40];
     struct queue_read *sent_read = queue_read_new (self), *all = queue_read_new (self);
     sent_read->expected = expected;
     all->expected = core_plan_count (self->core);
-    snprintf (until, sizeof until, "%" PRId64 ".%06" PRId64, until_us / 1000000,
-              until_us % 1000000);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (until)),
-                        on_due_count, sent_read);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plan_total,
-                        all);
+    store_get (self, WORDS (TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), SCORE (until_us)),
+               on_due_count, sent_read);
+    store_get (self, WORDS (TEXT ("ZCARD"), TEXT (KEY_INDEX)), on_plan_total, all);
 }
 
 void store_queue_update (struct store *self)
@@ -164,6 +156,6 @@ void store_queue_update (struct store *self)
     self->comparison_wanted = true; // the next turn in which the core is quiet does it
     self->comparison_us = now_us + LOOK_US;
     if (!self->limits_unwritten)
-        store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)),
-                            on_limits_checked, queue_read_new (self));
+        store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits_checked,
+                   queue_read_new (self));
 }

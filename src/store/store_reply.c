@@ -10,13 +10,23 @@ void store_send_command (struct store *self, enum link_repeat repeat, const stru
                          size_t count, link_reply_fn *reply, void *owner)
 {
     char command[24];
-    snprintf (command, sizeof command, "%.*s", (int)words[0].size, (const char *)words[0].data);
+    copy_text (command, sizeof command, words[0]);
     link_call (self->link, &(struct link_call){.command = command,
                                                .repeat = repeat,
                                                .args = words + 1,
                                                .count = count - 1,
                                                .reply = reply,
                                                .owner = owner});
+}
+
+void store_get_texts (struct store *self, const char *const *words, link_reply_fn *reply,
+                      void *owner)
+{
+    struct span spans[8];
+    size_t count = 0;
+    for (; words[count]; count++)
+        spans[count] = TEXT (words[count]);
+    store_get (self, spans, count, reply, owner);
 }
 
 void store_run_script (struct store *self, enum script script, size_t keys, const struct span *args,
@@ -29,6 +39,11 @@ void store_run_script (struct store *self, enum script script, size_t keys, cons
                                                .count = count,
                                                .reply = reply,
                                                .owner = owner});
+}
+
+void store_ignore_reply (void *owner, const redisReply *reply)
+{
+    (void)owner, (void)reply;
 }
 
 struct store_caller *store_caller_new (struct store *self, void (*reply) (void), void *owner)
@@ -62,7 +77,7 @@ enum store_result reply_key_result (const redisReply *reply, const char **ret_er
 
 struct span reply_text (const redisReply *reply)
 {
-    bool text = reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS;
+    bool text = reply && (reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS);
     return text ? span_of (reply->str, reply->len) : (struct span){0};
 }
 
@@ -74,6 +89,14 @@ struct span *reply_texts (const redisReply *reply, size_t *ret_count)
         texts[i] = reply_text (reply->element[i]);
     *ret_count = count;
     return texts;
+}
+
+const redisReply *reply_field (const redisReply *reply, const char *name)
+{
+    for (size_t i = 0; reply_is_array (reply, i + 2); i += 2)
+        if (span_is (reply_text (reply->element[i]), name))
+            return reply->element[i + 1];
+    return NULL;
 }
 
 int64_t reply_number (const redisReply *reply)
@@ -133,7 +156,7 @@ bool store_replace_wrong_key (struct store *self, const char *key, const redisRe
 {
     if (!link_is_wrong_type (reply))
         return false;
-    store_write (self, WORDS (TEXT ("DEL"), TEXT (key)));
+    store_put (self, WORDS (TEXT ("DEL"), TEXT (key)));
     snprintf (self->wrong_key, sizeof self->wrong_key, "%s", key);
     return true;
 }

@@ -5,266 +5,177 @@
 #include "memory.h"
 #include "store_private.h"
 
-enum { KINDS_MAX = 1000, LIMITS_MAX = 1000, NAME_MAX_SIZE = 96 };
+enum { NAMES_MAX = 1000, NAME_MAX_SIZE = 96 };
 
-// A pending call.
+// A pending call about targets, kinds or limits.
 struct hash_call {
     struct store *store;
     const char *key;
     char name[NAME_MAX_SIZE];
     char *text; // NULL = none
-    int command;
-    void (*reply) (void); // the caller's function, cast back to its own type for the call
+    bool puts, removes, is_limit;
+    store_named_fn *reply;
     void *owner;
 };
 
 static struct hash_call *hash_call_new (struct store *self, const char *key, struct span name,
-                                        const char *text, int command, void (*reply) (void),
-                                        void *owner)
+                                        const char *text, store_named_fn *reply, void *owner)
 {
     struct hash_call *hash_call = memory_new (sizeof *hash_call);
     *hash_call = (struct hash_call){.store = self,
                                     .key = key,
                                     .text = text ? memory_text (text) : NULL,
-                                    .command = command,
                                     .reply = reply,
                                     .owner = owner};
-    snprintf (hash_call->name, sizeof hash_call->name, "%.*s", (int)name.size,
-              name.size ? (const char *)name.data : "");
+    copy_text (hash_call->name, sizeof hash_call->name, name);
     return hash_call;
 }
 
-static void hash_call_free (struct hash_call *self)
+static void answer_hash_call (struct hash_call *self, const struct store_named *answer)
 {
+    self->reply (self->owner, answer);
     free (self->text);
     free (self);
 }
 
-static void read_hash (struct hash_call *self, enum link_repeat repeat, link_reply_fn *reply)
+static void write_hash_change (struct hash_call *self)
 {
-    store_send_command (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)), reply,
-                        self);
+    if (self->puts)
+        store_put (self->store,
+                   WORDS (TEXT ("HSET"), TEXT (self->key), TEXT (self->name), TEXT (self->text)));
+    else
+        store_put (self->store, WORDS (TEXT ("HDEL"), TEXT (self->key), TEXT (self->name)));
 }
 
-static const redisReply *find_hash_field (const redisReply *reply, const char *name)
+static void on_hash_written (void *owner, enum store_result result, const char *error)
 {
-    for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
-        if (span_is (reply_text (reply->element[i]), name))
-            return reply->element[i + 1];
-    return NULL;
+    struct hash_call *self = owner;
+    if (self->is_limit)
+        self->store->limits_unwritten--;
+    if (self->is_limit && result == STORE_UNSURE)
+        result = STORE_DONE;
+    answer_hash_call (self, &(struct store_named){.result = result,
+                                                  .count = 1,
+                                                  .name = span_text (self->name),
+                                                  .text = span_text (self->text ? self->text : ""),
+                                                  .error = error});
 }
 
-static void write_hash_field (struct hash_call *self)
+// All is read: list it, or make the change if it is possible.
+static void on_hash_read (void *owner, const redisReply *reply)
 {
-    store_write (self->store,
-                 WORDS (TEXT ("HSET"), TEXT (self->key), TEXT (self->name), TEXT (self->text)));
+    struct hash_call *self = owner;
+    struct store *store = self->store;
+    struct store_named answer = {.reply = reply};
+    answer.result = reply_key_result (reply, &answer.error);
+    bool present = reply_field (reply, self->name) != NULL;
+    size_t count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
+    bool changes = (self->puts && (present || count < NAMES_MAX)) || (self->removes && present);
+    answer.count = self->puts || self->removes ? 0 : count;
+    if (answer.result != STORE_DONE || !changes) {
+        answer_hash_call (self, &answer);
+        return;
+    }
+    write_hash_change (self);
+    if (self->is_limit) {
+        struct limit limit = limit_read (span_text (self->text));
+        core_set_limit (store->core, span_text (self->name), self->puts ? &limit : NULL);
+        store->limits_unwritten++;
+        store->limit_writes++;
+    }
+    store_reply_when_written (store, WAITER_CLIENT, on_hash_written, self);
 }
 
-static void remove_hash_field (struct hash_call *self)
+static void read_hash (struct hash_call *self, enum link_repeat repeat)
 {
-    store_write (self->store, WORDS (TEXT ("HDEL"), TEXT (self->key), TEXT (self->name)));
+    store_send_command (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)),
+                        on_hash_read, self);
+}
+
+bool store_named_at (const struct store_named *answer, size_t index, struct span *ret_name,
+                     struct span *ret_text)
+{
+    if (index >= answer->count)
+        return false;
+    *ret_name = answer->name;
+    *ret_text = answer->text;
+    if (answer->name.size)
+        return true;
+    *ret_name = reply_text (answer->reply->element[2 * index]);
+    *ret_text = reply_text (answer->reply->element[2 * index + 1]);
+    return true;
 }
 
 // -- targets that were added
 
-static void on_targets_read (void *owner, const redisReply *reply)
-{
-    struct hash_call *self = owner;
-    struct store_stations answer = {.reply = reply};
-    answer.result = reply_key_result (reply, &answer.error);
-    ((store_stations_fn *)self->reply) (self->owner, &answer);
-    hash_call_free (self);
-}
-
 static void on_target_written (void *owner, enum store_result result, const char *error)
 {
     struct hash_call *self = owner;
-    if (result == STORE_DONE || result == STORE_UNSURE) {
-        read_hash (self, LINK_ONCE, on_targets_read);
-        return;
-    }
-    ((store_stations_fn *)self->reply) (self->owner,
-                                        &(struct store_stations){.result = result, .error = error});
-    hash_call_free (self);
+    if (result == STORE_DONE || result == STORE_UNSURE)
+        read_hash (self, LINK_ONCE);
+    else
+        answer_hash_call (self, &(struct store_named){.result = result, .error = error});
 }
 
 void store_stations (struct store *self, const char *name, const char *text,
-                     enum link_repeat repeat, store_stations_fn *reply, void *owner)
+                     enum link_repeat repeat, store_named_fn *reply, void *owner)
 {
-    struct hash_call *hash_call = hash_call_new (self, KEY_STATIONS, span_text (name ? name : ""),
-                                                 text, 0, (void (*) (void))reply, owner);
+    struct hash_call *hash_call =
+        hash_call_new (self, KEY_STATIONS, span_text (name ? name : ""), text, reply, owner);
     if (!name) {
-        read_hash (hash_call, repeat, on_targets_read);
+        read_hash (hash_call, repeat);
         return;
     }
-    if (text)
-        write_hash_field (hash_call);
-    else
-        remove_hash_field (hash_call);
-    store_write (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
+    hash_call->puts = text != NULL;
+    write_hash_change (hash_call);
+    hash_call->puts = false; // then all targets are only read
+    store_put (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
     store_reply_when_written (self, repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT,
                               on_target_written, hash_call);
 }
 
-bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
-                       struct span *ret_text)
-{
-    const redisReply *reply = answer->reply;
-    if (!reply || reply->type != REDIS_REPLY_ARRAY || 2 * index + 1 >= reply->elements)
-        return false;
-    *ret_name = reply_text (reply->element[2 * index]);
-    *ret_text = reply_text (reply->element[2 * index + 1]);
-    return true;
-}
-
 // -- kinds
-
-static void answer_kinds (struct hash_call *self, const struct store_kinds *answer)
-{
-    ((store_kinds_fn *)self->reply) (self->owner, answer);
-    hash_call_free (self);
-}
-
-static void on_kind_written (void *owner, enum store_result result, const char *error)
-{
-    struct hash_call *self = owner;
-    answer_kinds (self, &(struct store_kinds){.result = result,
-                                              .count = 1,
-                                              .name = span_text (self->name),
-                                              .json = span_text (self->text ? self->text : ""),
-                                              .error = error});
-}
 
 // Answer KIND_GET, which reads only the requested kind: all kinds may be megabytes, and each
 // submission with a kind reads one.
 static void on_kind_read (void *owner, const redisReply *reply)
 {
     struct hash_call *self = owner;
-    struct store_kinds answer = {.name = span_text (self->name)};
+    struct store_named answer = {.name = span_text (self->name)};
     answer.result = reply_key_result (reply, &answer.error);
     if (answer.result == STORE_DONE)
-        answer.json = reply_text (reply);
-    answer.count = answer.json.data ? 1 : 0;
-    answer_kinds (self, &answer);
-}
-
-// All kinds are read: list them, or make the change if it is possible.
-static void on_kinds_read (void *owner, const redisReply *reply)
-{
-    struct hash_call *self = owner;
-    struct store_kinds answer = {.reply = reply};
-    answer.result = reply_key_result (reply, &answer.error);
-    const redisReply *present = find_hash_field (reply, self->name);
-    size_t count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
-    if (answer.result != STORE_DONE) {
-        answer_kinds (self, &answer);
-        return;
-    }
-    bool fits = present || count < KINDS_MAX;
-    if (self->command == KIND_LIST) {
-        answer.count = count;
-    } else if ((self->command == KIND_PUT && fits) || (self->command == KIND_REMOVE && present)) {
-        if (self->command == KIND_PUT)
-            write_hash_field (self);
-        else
-            remove_hash_field (self);
-        store_reply_when_written (self->store, WAITER_CLIENT, on_kind_written, self);
-        return;
-    }
-    answer_kinds (self, &answer);
+        answer.text = reply_text (reply);
+    answer.count = answer.text.data ? 1 : 0;
+    answer_hash_call (self, &answer);
 }
 
 void store_kinds (struct store *self, enum kind_command command, struct span name, const char *json,
-                  store_kinds_fn *reply, void *owner)
+                  store_named_fn *reply, void *owner)
 {
-    struct hash_call *hash_call =
-        hash_call_new (self, KEY_KINDS, name, json, (int)command, (void (*) (void))reply, owner);
+    struct hash_call *hash_call = hash_call_new (self, KEY_KINDS, name, json, reply, owner);
+    hash_call->puts = command == KIND_PUT;
+    hash_call->removes = command == KIND_REMOVE;
     if (command == KIND_GET)
-        store_send_command (self, LINK_ONCE,
-                            WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (hash_call->name)),
-                            on_kind_read, hash_call);
+        store_get (self, WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (hash_call->name)),
+                   on_kind_read, hash_call);
     else
-        read_hash (hash_call, LINK_ONCE, on_kinds_read);
-}
-
-bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
-                    struct span *ret_json)
-{
-    if (index >= answer->count)
-        return false;
-    *ret_name = answer->name;
-    *ret_json = answer->json;
-    if (answer->name.size)
-        return true;
-    *ret_name = reply_text (answer->reply->element[2 * index]);
-    *ret_json = reply_text (answer->reply->element[2 * index + 1]);
-    return true;
+        read_hash (hash_call, LINK_ONCE);
 }
 
 // -- limits
 
-static void answer_limits (struct hash_call *self, const struct store_limits *answer)
-{
-    ((store_limits_fn *)self->reply) (self->owner, answer);
-    hash_call_free (self);
-}
-
-static void on_limit_written (void *owner, enum store_result result, const char *error)
-{
-    struct hash_call *self = owner;
-    self->store->limits_unwritten--;
-    answer_limits (self,
-                   &(struct store_limits){.result = result == STORE_UNSURE ? STORE_DONE : result,
-                                          .done = true,
-                                          .error = error});
-}
-
-// All limits are read: list them, or make the change if it is possible.
-static void on_limits_read (void *owner, const redisReply *reply)
-{
-    struct hash_call *self = owner;
-    struct core *core = self->store->core;
-    struct store_limits answer = {.reply = reply};
-    answer.result = reply_key_result (reply, &answer.error);
-    answer.count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
-    bool present = find_hash_field (reply, self->name) != NULL,
-         fits = present || answer.count < LIMITS_MAX;
-    bool writes =
-        (self->command == LIMIT_SET && fits) || (self->command == LIMIT_REMOVE && present);
-    if (answer.result != STORE_DONE || !writes) {
-        answer_limits (self, &answer);
-        return;
-    }
-    struct limit limit = limit_read (span_text (self->text));
-    if (self->command == LIMIT_SET)
-        write_hash_field (self);
-    else
-        remove_hash_field (self);
-    core_set_limit (core, span_text (self->name), self->command == LIMIT_SET ? &limit : NULL);
-    self->store->limits_unwritten++;
-    self->store->limit_writes++;
-    store_reply_when_written (self->store, WAITER_CLIENT, on_limit_written, self);
-}
-
 void store_limits (struct store *self, enum limit_command command, const char *name,
-                   const struct limit *limit, store_limits_fn *reply, void *owner)
+                   const struct limit *limit, store_named_fn *reply, void *owner)
 {
     char text[LIMIT_TEXT_MAX] = "";
     if (limit)
         limit_write (limit, text);
-    struct hash_call *hash_call = hash_call_new (self, KEY_LIMITS, span_text (name ? name : ""),
-                                                 text, (int)command, (void (*) (void))reply, owner);
-    read_hash (hash_call, LINK_ONCE, on_limits_read);
-}
-
-bool store_limit_at (const struct store_limits *answer, size_t index, struct span *ret_name,
-                     struct limit *ret)
-{
-    if (index >= answer->count)
-        return false;
-    *ret_name = reply_text (answer->reply->element[2 * index]);
-    *ret = limit_read (reply_text (answer->reply->element[2 * index + 1]));
-    return true;
+    struct hash_call *hash_call =
+        hash_call_new (self, KEY_LIMITS, span_text (name ? name : ""), text, reply, owner);
+    hash_call->is_limit = true;
+    hash_call->puts = command == LIMIT_SET;
+    hash_call->removes = command == LIMIT_REMOVE;
+    read_hash (hash_call, LINK_ONCE);
 }
 
 // -- identities: the hash maps "TARGET IDENTITY" to "INSTANCE HOME". For a target, the identity of
@@ -310,8 +221,7 @@ static void try_identity (struct identity_lookup *self, struct span name, struct
     if (span_is (identity, self->replaces) || identity.size >= sizeof self->known ||
         (!own && (*self->known || *self->replaces)))
         return;
-    snprintf (self->known, sizeof self->known, "%.*s", (int)identity.size,
-              (const char *)identity.data);
+    copy_text (self->known, sizeof self->known, identity);
 }
 
 // Choose an identity among the stored ones or the fresh one, and store it under this station.
@@ -329,11 +239,11 @@ static void on_identities_read (void *owner, const redisReply *reply)
         try_identity (self, reply_text (reply->element[i]), reply_text (reply->element[i + 1]));
     if (*self->replaces) {
         snprintf (name, sizeof name, "%s %s", self->target, self->replaces);
-        store_write (store, WORDS (TEXT ("HDEL"), TEXT (KEY_IDENTITIES), TEXT (name)));
+        store_put (store, WORDS (TEXT ("HDEL"), TEXT (KEY_IDENTITIES), TEXT (name)));
     }
     snprintf (name, sizeof name, "%s %s", self->target, *self->known ? self->known : self->fresh);
     snprintf (whose, sizeof whose, "%s %s", store->instance, self->home);
-    store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (whose)));
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (whose)));
     store_reply_when_written (store, WAITER_SURE, on_identity_written, self);
 }
 

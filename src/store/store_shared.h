@@ -5,70 +5,40 @@
 
 #include "store.h"
 
-// -- targets that were added
+// -- named texts: targets that were added, kinds of plans, limits
 
-struct store_stations {
+struct store_named {
     enum store_result result;
-    const redisReply *reply; // read it with store_station_at
+    // How many names the answer has. 0 after a change: there are too many, or no such name.
+    size_t count;
+    struct span name, text;  // the one that was changed or requested; name empty = all of `reply`
+    const redisReply *reply; // read it with store_named_at
     const char *error;
 };
 
-typedef void store_stations_fn (void *owner, const struct store_stations *answer);
+typedef void store_named_fn (void *owner, const struct store_named *answer);
+
+// The name at this index of the answer, with its text. False: there are no more.
+bool store_named_at (const struct store_named *answer, size_t index, struct span *ret_name,
+                     struct span *ret_text);
 
 // Add a target (with its `text`), remove it (`text` NULL), or only read (`name` NULL). The answer
 // lists all added targets.
 void store_stations (struct store *self, const char *name, const char *text,
-                     enum link_repeat repeat, store_stations_fn *reply, void *owner);
-
-// The target at this index of the answer. False: there are no more.
-bool store_station_at (const struct store_stations *answer, size_t index, struct span *ret_name,
-                       struct span *ret_text);
-
-// -- kinds
+                     enum link_repeat repeat, store_named_fn *reply, void *owner);
 
 enum kind_command { KIND_LIST, KIND_GET, KIND_PUT, KIND_REMOVE };
 
-struct store_kinds {
-    enum store_result result;
-    size_t
-        count; // kinds in the answer; 0 = the requested one does not exist, or there are too many
-    struct span name, json;  // the requested kind; name empty = KIND_LIST
-    const redisReply *reply; // KIND_LIST: all kinds
-    const char *error;
-};
-
-typedef void store_kinds_fn (void *owner, const struct store_kinds *answer);
-
 // Read, add or remove kinds of plans; `json` is for KIND_PUT.
 void store_kinds (struct store *self, enum kind_command command, struct span name, const char *json,
-                  store_kinds_fn *reply, void *owner);
-
-// The kind at this index of the answer. False: there are no more.
-bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
-                    struct span *ret_json);
-
-// -- limits
+                  store_named_fn *reply, void *owner);
 
 enum limit_command { LIMIT_LIST, LIMIT_SET, LIMIT_REMOVE };
 
-struct store_limits {
-    enum store_result result;
-    bool done;    // LIMIT_SET: false = there are too many; LIMIT_REMOVE: false = no such limit
-    size_t count; // LIMIT_LIST: number of limits
-    const redisReply *reply; // LIMIT_LIST: read it with store_limit_at
-    const char *error;
-};
-
-typedef void store_limits_fn (void *owner, const struct store_limits *answer);
-
-// Read all limits, or set or remove the limit of "s:STATION" or "g:GROUP". A change applies at
-// once, for all stations on this Redis.
+// Read all limits (their texts with limit_read), or set or remove the limit of "s:STATION" or
+// "g:GROUP". A change applies at once, for all stations on this Redis.
 void store_limits (struct store *self, enum limit_command command, const char *name,
-                   const struct limit *limit, store_limits_fn *reply, void *owner);
-
-// The limit at this index of the answer. False: there are no more.
-bool store_limit_at (const struct store_limits *answer, size_t index, struct span *ret_name,
-                     struct limit *ret);
+                   const struct limit *limit, store_named_fn *reply, void *owner);
 
 // -- stations present
 

@@ -12,15 +12,9 @@ struct stats_call {
     size_t at; // index of the next answer
     struct store_stats answer;
     int64_t oldest; // seq of the oldest outcome in the history; 0 = unknown
-    char epoch[24];
     store_stats_fn *reply;
     void *owner;
 };
-
-static void set_stats_number (int64_t *out, const redisReply *reply)
-{
-    *out = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
-}
 
 static void set_next_score (struct stats_call *self, const redisReply *reply)
 {
@@ -42,9 +36,8 @@ static void set_oldest_seq (struct stats_call *self, const redisReply *reply)
     if (!reply_is_array (reply, 1) || !reply_is_array (reply->element[0], 2))
         return;
     const redisReply *entry = reply->element[0], *fields = entry->element[1];
-    for (size_t i = 0; reply_is_array (fields, 0) && i + 1 < fields->elements; i += 2)
-        if (span_is (reply_text (fields->element[i]), "n"))
-            size = reply_number (fields->element[i + 1]);
+    if (reply_field (fields, "n"))
+        size = reply_number (reply_field (fields, "n"));
     if (size < 1 || size > OUTCOMES_MAX)
         size = 1; // no station writes such a number
     if (history_entry_parse (reply_text (entry->element[0]), &seq, &sub))
@@ -73,7 +66,7 @@ static void on_stats_answer (void *owner, const redisReply *reply)
     if (!reply)
         answer->result = STORE_LOST;
     else if (at <= DEAD)
-        set_stats_number (numbers[at], reply);
+        *numbers[at] = reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
     else if (at == OLDEST)
         set_oldest_seq (self, reply);
     else if (at == NEXT)
@@ -84,8 +77,7 @@ static void on_stats_answer (void *owner, const redisReply *reply)
         return;
     struct core *core = self->store->core;
     answer->seq = core_seq (core);
-    snprintf (self->epoch, sizeof self->epoch, "%s", core_epoch (core));
-    answer->epoch = span_text (self->epoch);
+    answer->epoch = span_text (core_epoch (core));
     if (self->oldest && answer->seq - self->oldest + 1 > answer->outcomes)
         answer->outcomes = answer->seq - self->oldest + 1;
     self->reply (self->owner, answer);
@@ -94,34 +86,23 @@ static void on_stats_answer (void *owner, const redisReply *reply)
 
 void store_stats (struct store *self, store_stats_fn *reply, void *owner)
 {
-    char now[40];
-    int64_t now_us = store_now_us (self);
     struct stats_call *stats_call = memory_new (sizeof *stats_call);
     *stats_call =
         (struct stats_call){.store = self, .answer = {.error = ""}, .reply = reply, .owner = owner};
-    snprintf (now, sizeof now, "%" PRId64 ".%06" PRId64, now_us / 1000000, now_us % 1000000);
-    const struct {
-        size_t count;
-        struct span words[6];
-    } stats_commands[STATS_COMMANDS] = {
-        [PLANS] = {2, {TEXT ("ZCARD"), TEXT (KEY_INDEX)}},
-        [QUEUED] = {2, {TEXT ("ZCARD"), TEXT (KEY_TIME_SET)}},
-        [DUE] = {4, {TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (now)}},
-        [RUNNING] = {2, {TEXT ("HLEN"), TEXT (KEY_RUNS)}},
-        [OUTCOMES] = {2, {TEXT ("XLEN"), TEXT (KEY_HISTORY)}},
-        [STOPPED] = {2, {TEXT ("ZCARD"), TEXT (KEY_STOPPED)}},
-        [DEAD] = {2, {TEXT ("ZCARD"), TEXT (KEY_DEAD)}},
-        [OLDEST] = {6,
-                    {TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
-                     TEXT ("1")}},
-        [NEXT] = {5,
-                  {TEXT ("ZRANGE"), TEXT (KEY_TIME_SET), TEXT ("0"), TEXT ("0"),
-                   TEXT ("WITHSCORES")}},
-        [MEMORY] = {2, {TEXT ("INFO"), TEXT ("memory")}},
+    const char *const commands[STATS_COMMANDS][7] = {
+        [PLANS] = {"ZCARD", KEY_INDEX},
+        [QUEUED] = {"ZCARD", KEY_TIME_SET},
+        [DUE] = {"ZCOUNT", KEY_TIME_SET, "-inf", (const char *)SCORE (store_now_us (self)).data},
+        [RUNNING] = {"HLEN", KEY_RUNS},
+        [OUTCOMES] = {"XLEN", KEY_HISTORY},
+        [STOPPED] = {"ZCARD", KEY_STOPPED},
+        [DEAD] = {"ZCARD", KEY_DEAD},
+        [OLDEST] = {"XRANGE", KEY_HISTORY, "-", "+", "COUNT", "1"},
+        [NEXT] = {"ZRANGE", KEY_TIME_SET, "0", "0", "WITHSCORES"},
+        [MEMORY] = {"INFO", "memory"},
     };
     for (size_t i = 0; i < STATS_COMMANDS; i++)
-        store_send_command (self, LINK_ONCE, stats_commands[i].words, stats_commands[i].count,
-                            on_stats_answer, stats_call);
+        store_get_texts (self, commands[i], on_stats_answer, stats_call);
 }
 
 // -- the stations present: plan:attending, the only key that a standby writes
@@ -156,10 +137,10 @@ static void on_owner_read (void *owner, const redisReply *reply)
 
 void store_owner (struct store *self, store_owner_fn *reply, void *owner)
 {
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("name"),
-                               TEXT ("endpoints"), TEXT ("key")),
-                        on_owner_read, store_caller_new (self, (void (*) (void))reply, owner));
+    store_get (self,
+               WORDS (TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("name"),
+                      TEXT ("endpoints"), TEXT ("key")),
+               on_owner_read, store_caller_new (self, (void (*) (void))reply, owner));
 }
 
 // Count the stations present, and delete entries of those that ended long ago.
@@ -174,8 +155,8 @@ static void on_presence_read (void *owner, const redisReply *reply)
         int64_t age_s = presence_value_age_s (reply->element[i + 1], now_s);
         answer.attending += age_s <= PRESENT_AGE_MAX_S;
         if (age_s > DELETE_AGE_S && store_is_serving (self))
-            store_write (
-                self, WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), reply_text (reply->element[i])));
+            store_put (self,
+                       WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), reply_text (reply->element[i])));
     }
     answer.lost = self->lost_tail;
     answer.replaced = self->lost_all;
@@ -196,11 +177,6 @@ static void on_targets_revision (void *owner, const redisReply *reply)
         self->stations_revision = reply_number (reply);
 }
 
-static void ignore_leave_reply (void *owner, const redisReply *reply)
-{
-    (void)owner, (void)reply;
-}
-
 static void on_presence_written (void *owner, const redisReply *reply)
 {
     struct store *self = owner;
@@ -212,7 +188,7 @@ void store_leave_presence (struct store *self)
 {
     store_send_command (self, LINK_ONCE,
                         WORDS (TEXT ("HDEL"), TEXT (KEY_ATTENDING), TEXT (self->instance)),
-                        ignore_leave_reply, self);
+                        store_ignore_reply, self);
 }
 
 void store_enter_presence (struct store *self, store_presence_fn *reply, void *owner)
@@ -223,14 +199,8 @@ void store_enter_presence (struct store *self, store_presence_fn *reply, void *o
     store_run_script (self, SCRIPT_ATTEND, 1,
                       WORDS (TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)),
                       on_presence_written, self);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")),
-                        on_targets_revision, self);
-    store_send_command (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)),
-                        on_presence_read, store_caller_new (self, (void (*) (void))reply, owner));
-}
-
-void store_subtract_leases (const struct store *self, int64_t from_s, int64_t step_s,
-                            int64_t *counts, size_t count)
-{
-    core_subtract_leases (self->core, from_s, step_s, counts, count);
+    store_get (self, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")), on_targets_revision,
+               self);
+    store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_presence_read,
+               store_caller_new (self, (void (*) (void))reply, owner));
 }

@@ -29,24 +29,22 @@ enum stop_state message_stop_state (struct span message)
                                 message_number (message, "verdict"));
 }
 
-static void add_to_stop_list (struct store *self, const char *key, struct span member)
+// Add the plan to the list with the present time, unless it is there already, or remove it.
+static void write_stop_list (struct store *self, const char *key, struct span member, bool stopped)
 {
     char score[32];
+    if (!stopped) {
+        store_put (self, WORDS (TEXT ("ZREM"), TEXT (key), member));
+        return;
+    }
     snprintf (score, sizeof score, "%.3f", (double)store_now_us (self) / 1e6);
-    store_write (self, WORDS (TEXT ("ZADD"), TEXT (key), TEXT ("NX"), TEXT (score), member));
+    store_put (self, WORDS (TEXT ("ZADD"), TEXT (key), TEXT ("NX"), TEXT (score), member));
 }
 
 void store_write_stop_state (struct store *self, struct span station, uint64_t plan_id,
                              enum stop_state stop_state)
 {
-    char member[MEMBER_MAX + 2];
-    plan_key_make (member, KEY_MESSAGE, station, plan_id);
-    if (stop_state == STOP_NONE)
-        store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
-    else
-        add_to_stop_list (self, KEY_STOPPED, TEXT (member));
-    if (stop_state == STOP_DEAD)
-        add_to_stop_list (self, KEY_DEAD, TEXT (member));
-    else
-        store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), TEXT (member)));
+    struct span member = PLAN_KEY (KEY_MESSAGE, station, plan_id);
+    write_stop_list (self, KEY_STOPPED, member, stop_state != STOP_NONE);
+    write_stop_list (self, KEY_DEAD, member, stop_state == STOP_DEAD);
 }

@@ -20,8 +20,9 @@ struct plan_submit {
     void *owner;
 };
 
-static void answer_submit (struct plan_submit *self, enum store_result result, const char *error)
+static void answer_submit (void *owner, enum store_result result, const char *error)
 {
+    struct plan_submit *self = owner;
     self->reply (self->owner, &(struct store_submitted){.result = result, .error = error});
     plan_destroy (&self->plan);
     free (self->missed);
@@ -61,8 +62,7 @@ static void add_plan_to_core (struct plan_submit *self)
     const struct plan *plan = self->plan;
     struct core_refusal refusal;
     struct reason reason;
-    struct core_submission submission =
-        make_core_submission (store, plan, span_text (self->caller));
+    struct core_submission submission = make_core_submission (store, plan, self->caller);
     submission.made_here = self->made_here;
     submission.missed = span_of (self->missed, self->missed_size);
     if (self->due_s)
@@ -117,11 +117,6 @@ static void on_caller_count (void *owner, const redisReply *reply)
     submit_if_new (self);
 }
 
-static void on_submit_rejected (void *owner, enum store_result result, const char *error)
-{
-    answer_submit (owner, result, error);
-}
-
 // Begin a submission: reject it at once if it cannot be written, else read what the core lacks.
 static void begin_submit (struct plan_submit *self)
 {
@@ -129,15 +124,14 @@ static void begin_submit (struct plan_submit *self)
     const char *refusal = writer_refusal (store->writer);
     bool is_full = strncmp (refusal, "OOM", 3) == 0; // try: the next batch shows if it still is
     if (!store_is_serving (store))
-        store_reply_at_turn_end (store, STORE_LOST, "", on_submit_rejected, self);
+        store_reply_at_turn_end (store, STORE_LOST, "", answer_submit, self);
     else if (*refusal && !is_full)
-        store_reply_at_turn_end (store, STORE_ERROR, refusal, on_submit_rejected, self);
+        store_reply_at_turn_end (store, STORE_ERROR, refusal, answer_submit, self);
     else if (core_knows_caller (store->core, span_text (self->caller)))
         submit_if_new (self);
     else
-        store_send_command (store, LINK_ONCE,
-                            WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
-                            on_caller_count, self);
+        store_get (store, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
+                   on_caller_count, self);
 }
 
 static void resubmit (void *owner, bool serves)
@@ -163,9 +157,4 @@ void store_submit (struct store *self, const struct store_submission *submission
         submitting->missed = memory_copy (submission->missed.data, submission->missed.size);
     caller_field_make (self, submission->plan->caller, submitting->caller);
     begin_submit (submitting);
-}
-
-uint64_t store_last_id (const struct store *self)
-{
-    return core_last_id (self->core);
 }

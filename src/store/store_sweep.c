@@ -1,11 +1,8 @@
 // Sweeps the stored plans in pages, and wakes plans that wait for a target.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "memory.h"
 #include "store_private.h"
-
-enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
 
 // -- the sweep: removes index entries without a message, and returns plans outside the queue to the
 // caller, who decides by their state
@@ -23,6 +20,7 @@ struct queue_sweep {
         bool queued;  // it is in the queue
         bool stopped; // it is in the list of stopped plans, or may be
     } plans[SWEEP_MAX];
+    size_t answered; // how many keys were read
     int64_t limit;
     bool is_last;    // this page is the last one
     bool has_scores; // the scores were read
@@ -95,28 +93,22 @@ static void on_sweep_messages (void *owner, const redisReply *reply)
     end_sweep (self, STORE_DONE);
 }
 
-static void on_sweep_indexed (void *owner, const redisReply *reply)
+// Note which plans are in the key of this answer: the index, the queue, the list of stopped plans.
+static void on_sweep_members (void *owner, const redisReply *reply)
 {
     struct queue_sweep *self = owner;
     bool known = reply_is_array (reply, self->count);
-    for (size_t i = 0; known && i < self->count; i++)
-        self->plans[i].indexed = reply_text (reply->element[i]).size > 0;
-}
-
-static void on_sweep_scores (void *owner, const redisReply *reply)
-{
-    struct queue_sweep *self = owner;
-    self->has_scores = reply_is_array (reply, self->count);
-    for (size_t i = 0; self->has_scores && i < self->count; i++)
-        self->plans[i].queued = reply_text (reply->element[i]).size > 0;
-}
-
-static void on_sweep_stopped (void *owner, const redisReply *reply)
-{
-    struct queue_sweep *self = owner;
-    bool known = reply_is_array (reply, self->count);
-    for (size_t i = 0; i < self->count; i++)
-        self->plans[i].stopped = !known || reply_text (reply->element[i]).size > 0;
+    size_t key = self->answered++;
+    self->has_scores = self->has_scores || (key == 1 && known);
+    for (size_t i = 0; i < self->count; i++) {
+        bool is_in = known && reply_text (reply->element[i]).size > 0;
+        if (key == 0)
+            self->plans[i].indexed = is_in;
+        else if (key == 1)
+            self->plans[i].queued = is_in;
+        else
+            self->plans[i].stopped = is_in || !known;
+    }
 }
 
 // Send all commands at once, so that the answers are consistent.
@@ -130,19 +122,18 @@ static void read_swept_plans (struct queue_sweep *self)
         snprintf (members[i], sizeof members[i], "%s:%s", id, self->plans[i].target);
         words[2 + i] = span_text (members[i]);
     }
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_indexed, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_members, self);
     words[1] = TEXT (KEY_TIME_SET);
     for (size_t i = 0; i < self->count; i++) {
         plan_key_make (members[i], KEY_MESSAGE, span_text (self->plans[i].target),
                        self->plans[i].id);
         words[2 + i] = span_text (members[i]);
     }
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_scores, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_members, self);
     words[1] = TEXT (KEY_STOPPED);
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_stopped, self);
+    store_get (self->store, words, 2 + self->count, on_sweep_members, self);
     words[1] = TEXT ("MGET");
-    store_send_command (self->store, LINK_ONCE, words + 1, 1 + self->count, on_sweep_messages,
-                        self);
+    store_get (self->store, words + 1, 1 + self->count, on_sweep_messages, self);
     free (members);
 }
 
@@ -156,19 +147,14 @@ static void on_sweep_page (void *owner, const redisReply *reply)
     }
     self->is_last = reply->elements < (size_t)self->limit;
     for (size_t i = 0; i < reply->elements && self->count < SWEEP_MAX; i++) {
-        struct span entry = reply_text (reply->element[i]);
+        struct span target, entry = reply_text (reply->element[i]);
         struct swept_plan *plan = &self->plans[self->count];
-        struct span target = entry.size > ENTRY_STATION
-                                 ? span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION)
-                                 : (struct span){0};
-        if (!station_name_valid (target) ||
-            !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan->id)) {
-            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (KEY_INDEX), entry));
+        if (!index_entry_parse (entry, &plan->id, &target) || !station_name_valid (target)) {
+            store_put (self->store, WORDS (TEXT ("ZREM"), TEXT (KEY_INDEX), entry));
             self->answer.repaired++;
             continue;
         }
-        snprintf (plan->target, sizeof plan->target, "%.*s", (int)target.size,
-                  (const char *)target.data);
+        copy_text (plan->target, sizeof plan->target, target);
         self->count++;
     }
     if (self->count)
@@ -180,7 +166,7 @@ static void on_sweep_page (void *owner, const redisReply *reply)
 void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept_fn *reply,
                   void *owner)
 {
-    char id[IDENT_SIZE] = "", from[IDENT_SIZE + 2] = "-", count[24];
+    char id[IDENT_SIZE] = "", from[IDENT_SIZE + 2] = "-";
     struct queue_sweep *sweeping = memory_new (sizeof *sweeping);
     sweeping->store = self;
     sweeping->resets = core_resets (self->core);
@@ -190,15 +176,14 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
     id_write_digits (after, id);
     if (after)
         snprintf (from, sizeof from, "(%s;", id);
-    snprintf (count, sizeof count, "%" PRId64, sweeping->limit);
     if (!after) {
         store_outputs_trim (self);
         store_history_trim (self);
     }
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
-                               TEXT ("LIMIT"), TEXT ("0"), TEXT (count)),
-                        on_sweep_page, sweeping);
+    store_get (self,
+               WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT ("+"),
+                      TEXT ("LIMIT"), TEXT ("0"), NUMBER (sweeping->limit)),
+               on_sweep_page, sweeping);
 }
 
 // -- plans that wait for a target
@@ -221,17 +206,13 @@ static void answer_wake (struct wake_batch *self, enum store_result result)
     free (self);
 }
 
-static void on_all_woken (void *owner, enum store_result result, const char *error)
+// Answer that the plans are woken; after a full batch there may be more.
+static void on_woken (void *owner, enum store_result result, const char *error)
 {
+    struct wake_batch *self = owner;
+    bool more = self->count == self->limit;
     (void)error;
-    answer_wake (owner, result);
-}
-
-// Answer that the plans are woken, and that there may be more.
-static void on_woken_some (void *owner, enum store_result result, const char *error)
-{
-    (void)error;
-    answer_wake (owner, result == STORE_DONE ? STORE_HELD : result);
+    answer_wake (self, result == STORE_DONE && more ? STORE_HELD : result);
 }
 
 static void on_wake_scores (void *owner, const redisReply *reply)
@@ -260,8 +241,7 @@ static void on_wake_classes (void *owner, const redisReply *reply)
                                                                 : (struct span){0}};
         core_wake (store->core, &member, store_now_us (store));
     }
-    store_reply_when_written (store, WAITER_SURE,
-                              self->count == self->limit ? on_woken_some : on_all_woken, self);
+    store_reply_when_written (store, WAITER_SURE, on_woken, self);
 }
 
 // The first plans that wait for the target are read: read their scores and classes, to wake them.
@@ -285,22 +265,21 @@ static void on_waiting_plans (void *owner, const redisReply *reply)
             span_is (target, self->target))
             words[2 + self->count++] = member;
         else
-            store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
+            store_put (self->store, WORDS (TEXT ("ZREM"), TEXT (self->key), member));
     }
     if (!self->count) {
         answer_wake (self, STORE_DONE);
         return;
     }
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_scores, self);
+    store_get (self->store, words, 2 + self->count, on_wake_scores, self);
     words[0] = TEXT ("HMGET");
     words[1] = TEXT (KEY_CLASS);
-    store_send_command (self->store, LINK_ONCE, words, 2 + self->count, on_wake_classes, self);
+    store_get (self->store, words, 2 + self->count, on_wake_classes, self);
 }
 
 void store_wake_waiting (struct store *self, const char *station, int64_t limit,
                          store_done_fn *reply, void *owner)
 {
-    char most[24];
     uint64_t number;
     if (!store_is_serving (self) || !core_has_waiting (self->core, span_text (station), &number)) {
         store_reply_at_turn_end (self, store_is_serving (self) ? STORE_DONE : STORE_LOST, "", reply,
@@ -315,8 +294,8 @@ void store_wake_waiting (struct store *self, const char *station, int64_t limit,
                                   .owner = owner};
     snprintf (waking->target, sizeof waking->target, "%s", station);
     snprintf (waking->key, sizeof waking->key, KEY_WAIT "%s", station);
-    snprintf (most, sizeof most, "%zu", waking->limit - 1);
-    store_send_command (self, LINK_ONCE,
-                        WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)),
-                        on_waiting_plans, waking);
+    store_get (self,
+               WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"),
+                      NUMBER ((int64_t)waking->limit - 1)),
+               on_waiting_plans, waking);
 }

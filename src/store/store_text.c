@@ -1,7 +1,9 @@
 // Names and texts in the form in which Redis stores them.
 #include <ctype.h>
 #include <czmq.h>
+#include <inttypes.h>
 
+#include "decimal.h"
 #include "plan_json.h"
 #include "store_private.h"
 
@@ -30,11 +32,49 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
            ident_parse (span_of (colon + 1, (size_t)(key.data + key.size - colon - 1)), ret_id);
 }
 
+bool index_entry_parse (struct span entry, uint64_t *ret_id, struct span *ret_target)
+{
+    if (entry.size <= IDENT_SIZE)
+        return false;
+    *ret_target = span_of (entry.data + IDENT_SIZE, entry.size - IDENT_SIZE);
+    return ident_parse (span_of (entry.data, IDENT_SIZE - 1), ret_id);
+}
+
+struct span number_word (int64_t value, char out[NUMBER_SIZE])
+{
+    return span_of (out, decimal_text (value, out));
+}
+
+struct span score_word (int64_t us, char out[NUMBER_SIZE])
+{
+    snprintf (out, NUMBER_SIZE, "%" PRId64 ".%06" PRId64, us / 1000000, us % 1000000);
+    return span_text (out);
+}
+
+struct span plan_key_word (char out[MEMBER_MAX + 2], const char *start, struct span station,
+                           uint64_t plan_id)
+{
+    plan_key_make (out, start, station, plan_id);
+    return span_text (out);
+}
+
+void copy_text (char *out, size_t room, struct span text)
+{
+    snprintf (out, room, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
+}
+
 void id_write_digits (uint64_t id, char out[IDENT_SIZE])
 {
     for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
         out[i] = "0123456789abcdef"[id >> 60];
     out[IDENT_SIZE - 1] = '\0';
+}
+
+void configure_target_limit (struct store *self, const char *target, const struct limit *limit)
+{
+    char name[LIMIT_NAME_MAX + 1];
+    int size = snprintf (name, sizeof name, "s:%s", target);
+    core_configure_limit (self->core, span_of (name, (size_t)size), limit);
 }
 
 // The field is "c:", a letter for the form of the name (t = text, b = base64), and the name as
@@ -81,8 +121,9 @@ struct span write_plan_message (struct store *self, const struct plan *plan)
 }
 
 struct core_submission make_core_submission (struct store *self, const struct plan *plan,
-                                             struct span caller)
+                                             char caller[CALLER_FIELD_MAX])
 {
+    caller_field_make (self, plan->caller, caller); // before the message: it uses the same buffer
     return (struct core_submission){.target = plan->station,
                                     .id = plan->id,
                                     .message = write_plan_message (self, plan),
@@ -92,5 +133,5 @@ struct core_submission make_core_submission (struct store *self, const struct pl
                                     .priority = plan->policy ? (int)plan->policy->priority : 0,
                                     .group = plan->policy ? span_text (plan->policy->group)
                                                           : (struct span){0},
-                                    .caller = caller};
+                                    .caller = span_text (caller)};
 }

@@ -14,6 +14,14 @@ enum store_result store_result_of_wait (enum written how)
     return results[how];
 }
 
+// A caller that waits until a decision is written; freed when it is released.
+struct written_caller {
+    struct waiter waiter;
+    struct store *store;
+    store_done_fn *reply;
+    void *owner;
+};
+
 static void on_replicated (void *owner, bool enough)
 {
     struct written_caller *ask = owner;
@@ -32,22 +40,43 @@ static void on_batch_written (struct waiter *waiter, enum written how, const cha
     free (ask);
 }
 
-static struct written_caller *written_caller_new (struct store *self, store_done_fn *reply,
-                                                  void *owner)
+static struct written_caller *written_caller_new (struct store *self, enum waiter_kind kind,
+                                                  store_done_fn *reply, void *owner)
 {
     struct written_caller *ask = memory_new (sizeof *ask);
-    ask->store = self;
-    ask->reply = reply;
-    ask->owner = owner;
+    *ask = (struct written_caller){.waiter = {.kind = kind, .release = on_batch_written},
+                                   .store = self,
+                                   .reply = reply,
+                                   .owner = owner};
     return ask;
 }
 
 void store_reply_when_written (struct store *self, enum waiter_kind kind, store_done_fn *reply,
                                void *owner)
 {
-    struct written_caller *ask = written_caller_new (self, reply, owner);
-    ask->waiter = (struct waiter){.kind = kind, .release = on_batch_written};
+    struct written_caller *ask = written_caller_new (self, kind, reply, owner);
     writer_wait_batch (self->writer, &ask->waiter, clock_mono_us ());
+}
+
+void store_call_when_written (struct store *self, store_done_fn *reply, void *owner)
+{
+    store_reply_when_written (self, WAITER_SURE, reply, owner);
+}
+
+// The calls of this turn have made their decisions: wait until these are written.
+static void wait_after_turn (struct waiter *waiter, enum written how, const char *error)
+{
+    struct written_caller *ask = (struct written_caller *)waiter;
+    (void)how, (void)error;
+    waiter->release = on_batch_written;
+    writer_wait_batch (ask->store->writer, waiter, clock_mono_us ());
+}
+
+void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner)
+{
+    struct written_caller *ask = written_caller_new (self, WAITER_SURE, reply, owner);
+    ask->waiter.release = wait_after_turn;
+    writer_wait_flush (self->writer, &ask->waiter);
 }
 
 struct deferred_reply {
@@ -60,50 +89,25 @@ struct deferred_reply {
 
 static void send_deferred_reply (struct waiter *waiter, enum written how, const char *error)
 {
-    struct deferred_reply *deferred_reply =
-        (struct deferred_reply *)waiter; // it is the first member
+    struct deferred_reply *deferred = (struct deferred_reply *)waiter; // it is the first member
     (void)how, (void)error;
-    deferred_reply->reply (deferred_reply->owner, deferred_reply->result, deferred_reply->error);
-    free (deferred_reply);
+    deferred->reply (deferred->owner, deferred->result, deferred->error);
+    free (deferred);
 }
 
 void store_reply_at_turn_end (struct store *self, enum store_result result, const char *error,
                               store_done_fn *reply, void *owner)
 {
-    struct deferred_reply *deferred_reply =
-        memory_new (sizeof *deferred_reply + strlen (error) + 1);
-    *deferred_reply = (struct deferred_reply){.waiter = {.release = send_deferred_reply},
-                                              .reply = reply,
-                                              .owner = owner,
-                                              .result = result};
-    memcpy (deferred_reply->error, error, strlen (error) + 1);
-    writer_wait_flush (self->writer, &deferred_reply->waiter);
+    struct deferred_reply *deferred = memory_new (sizeof *deferred + strlen (error) + 1);
+    *deferred = (struct deferred_reply){.waiter = {.release = send_deferred_reply},
+                                        .reply = reply,
+                                        .owner = owner,
+                                        .result = result};
+    memcpy (deferred->error, error, strlen (error) + 1);
+    writer_wait_flush (self->writer, &deferred->waiter);
 }
 
-void store_write (struct store *self, const struct span *words, size_t count)
+void store_put (struct store *self, const struct span *words, size_t count)
 {
     core_add_command (self->core, words, count);
-}
-
-struct settle_call {
-    struct store *store;
-    store_done_fn *reply;
-    void *owner;
-};
-
-// The calls of this turn have made their decisions: wait until these are written.
-static void wait_after_turn (void *owner, enum store_result result, const char *error)
-{
-    struct settle_call *settle_call = owner;
-    (void)result, (void)error;
-    store_reply_when_written (settle_call->store, WAITER_SURE, settle_call->reply,
-                              settle_call->owner);
-    free (settle_call);
-}
-
-void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner)
-{
-    struct settle_call *settle_call = memory_new (sizeof *settle_call);
-    *settle_call = (struct settle_call){self, reply, owner};
-    store_reply_at_turn_end (self, STORE_DONE, "", wait_after_turn, settle_call);
 }

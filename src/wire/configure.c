@@ -13,10 +13,14 @@
 
 enum { SETTING_NAME_MAX = 256, SETTING_ITEM_MAX = 1024 };
 
-// The settings to fill, and their table.
-struct filled {
+// The command line that is read, and the settings to fill.
+struct argv_reader {
+    int count;
+    char **at;
+    int next;
     const struct configured_program *program;
     void *values;
+    struct reason *reason;
 };
 
 static void print_help (const struct configured_program *program)
@@ -66,7 +70,7 @@ static void print_settings (const struct configured_program *program)
 
 // -- the file
 
-static int apply_named (const struct filled *to, const char *name, const char *value,
+static int apply_named (const struct argv_reader *to, const char *name, const char *value,
                         struct reason *reason)
 {
     const struct setting *row = settings_named (to->program->table, name);
@@ -87,7 +91,7 @@ static int apply_named (const struct filled *to, const char *name, const char *v
     return reason_set (reason, "%s: no such setting", quoted (span_text (name)));
 }
 
-static int apply_item (const struct filled *to, zconfig_t *item, const char *section,
+static int apply_item (const struct argv_reader *to, zconfig_t *item, const char *section,
                        struct reason *reason)
 {
     char name[SETTING_NAME_MAX];
@@ -120,7 +124,7 @@ static bool is_text_file (const char *path)
     return byte != '\0';
 }
 
-static int apply_file (const struct filled *to, const char *path, struct reason *reason)
+static int apply_file (const struct argv_reader *to, const char *path, struct reason *reason)
 {
     struct reason why;
     int rc = 0;
@@ -138,14 +142,6 @@ static int apply_file (const struct filled *to, const char *path, struct reason 
 }
 
 // -- the command line
-
-struct argv_reader {
-    int count;
-    char **at;
-    int next;
-    const struct filled *to;
-    struct reason *reason;
-};
 
 static const char *take_option_value (struct argv_reader *arguments, const char *option)
 {
@@ -167,8 +163,8 @@ static enum configured apply_set (struct argv_reader *arguments)
         return CONFIGURED_USAGE;
     }
     snprintf (name, sizeof name, "%.*s", (int)(equals - text), text);
-    return apply_named (arguments->to, name, equals + 1, arguments->reason) ? CONFIGURED_WRONG
-                                                                            : CONFIGURED;
+    return apply_named (arguments, name, equals + 1, arguments->reason) ? CONFIGURED_WRONG
+                                                                        : CONFIGURED;
 }
 
 static enum configured apply_option (struct argv_reader *arguments)
@@ -178,7 +174,7 @@ static enum configured apply_option (struct argv_reader *arguments)
         return apply_set (arguments);
     if (strcmp (option, "-c") == 0) // applied already, before the options
         return take_option_value (arguments, option) ? CONFIGURED : CONFIGURED_USAGE;
-    const struct setting *row = settings_option (arguments->to->program->table, option);
+    const struct setting *row = settings_option (arguments->program->table, option);
     if (!row) {
         reason_set (arguments->reason, "%s: no such option", quoted (span_text (option)));
         return CONFIGURED_USAGE;
@@ -186,8 +182,8 @@ static enum configured apply_option (struct argv_reader *arguments)
     const char *value = row->type == SETTING_FLAG ? "1" : take_option_value (arguments, option);
     if (!value)
         return CONFIGURED_USAGE;
-    return setting_set (row, arguments->to->values, value, arguments->reason) ? CONFIGURED_WRONG
-                                                                              : CONFIGURED;
+    return setting_set (row, arguments->values, value, arguments->reason) ? CONFIGURED_WRONG
+                                                                          : CONFIGURED;
 }
 
 // Handle --help, --version, --settings and -c, which take effect before all other options.
@@ -196,19 +192,19 @@ static enum configured apply_early_options (struct argv_reader *arguments)
     for (int i = 1; i < arguments->count; i++) {
         const char *option = arguments->at[i];
         if (strcmp (option, "--help") == 0) {
-            print_help (arguments->to->program);
+            print_help (arguments->program);
             return CONFIGURED_DONE;
         }
         if (strcmp (option, "--version") == 0) {
-            printf ("%s %s\n", arguments->to->program->name, ZPLAN_VERSION);
+            printf ("%s %s\n", arguments->program->name, ZPLAN_VERSION);
             return CONFIGURED_DONE;
         }
         if (strcmp (option, "--settings") == 0) {
-            print_settings (arguments->to->program);
+            print_settings (arguments->program);
             return CONFIGURED_DONE;
         }
         if (strcmp (option, "-c") == 0 && i + 1 < arguments->count &&
-            apply_file (arguments->to, arguments->at[++i], arguments->reason))
+            apply_file (arguments, arguments->at[++i], arguments->reason))
             return CONFIGURED_WRONG;
     }
     return CONFIGURED;
@@ -217,8 +213,7 @@ static enum configured apply_early_options (struct argv_reader *arguments)
 enum configured configure (const struct configured_program *program, int argc, char **argv,
                            void *values, struct reason *reason)
 {
-    const struct filled to = {program, values};
-    struct argv_reader arguments = {argc, argv, 1, &to, reason};
+    struct argv_reader arguments = {argc, argv, 1, program, values, reason};
     settings_reset (program->table, values);
     enum configured configured = apply_early_options (&arguments);
     while (configured == CONFIGURED && arguments.next < argc)

@@ -221,12 +221,10 @@ static ssize_t read_cert_file (const char *path, char text[FILE_MAX], bool *ret_
     const char *trouble = fd < 0 ? strerror (errno) : find_file_error (fd, ret_shared);
     ssize_t size = 0, more = 1;
     while (!trouble && more > 0 && size < FILE_MAX) {
-        more = read (fd, text + size, (size_t)(FILE_MAX - size));
+        more = TEMP_FAILURE_RETRY (read (fd, text + size, (size_t)(FILE_MAX - size)));
         size += more > 0 ? more : 0;
-        if (more < 0 && errno != EINTR)
+        if (more < 0)
             trouble = strerror (errno);
-        else if (more < 0)
-            more = 1;
     }
     if (trouble)
         reason_set (reason, "%s", trouble);

@@ -29,15 +29,10 @@ struct folder_reading {
     void *names; // a tree of struct named
 };
 
-static bool ends_with (const char *text, const char *end)
-{
-    size_t size = strlen (text), end_size = strlen (end);
-    return size >= end_size && strcmp (text + size - end_size, end) == 0;
-}
-
 static int is_certificate (const struct dirent *entry)
 {
-    return entry->d_name[0] != '.' && !ends_with (entry->d_name, "_secret");
+    const char *last = strrchr (entry->d_name, '_');
+    return entry->d_name[0] != '.' && (!last || strcmp (last, "_secret") != 0);
 }
 
 // Compare file names by bytes, whatever the locale is: of two files with one key the first counts.

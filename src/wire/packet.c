@@ -1,20 +1,16 @@
 #include "packet.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "memory.h"
 
 // After the retries at EINTR any error means that no part is there.
 bool packet_recv_part (zmq_msg_t *part, void *socket)
 {
-    int rc;
     zmq_msg_init (part);
-    do
-        rc = zmq_msg_recv (part, socket, ZMQ_DONTWAIT);
-    while (rc < 0 && errno == EINTR);
-    if (rc >= 0)
+    if (TEMP_FAILURE_RETRY (zmq_msg_recv (part, socket, ZMQ_DONTWAIT)) >= 0)
         return true;
     zmq_msg_close (part);
     return false;
@@ -80,13 +76,9 @@ bool packet_send (void *socket, const struct span *frames, size_t count)
     assert (count > 0);
     for (size_t i = 0; i < count; i++) {
         int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
-        int rc;
-        do
-            rc = zmq_send (socket, frames[i].data, frames[i].size, flags);
-        while (rc < 0 && errno == EINTR);
         // If the first frame was accepted, so are the others: when the peer leaves in between, they
         // are dropped without an error. Later errors occur only while the socket is being closed.
-        if (rc < 0)
+        if (TEMP_FAILURE_RETRY (zmq_send (socket, frames[i].data, frames[i].size, flags)) < 0)
             return false;
     }
     return true;
@@ -133,11 +125,8 @@ bool packet_send_counted (void *socket, struct span identity, const struct messa
     size_t count = message_layout (message, desc, frames), largest = 0, size = 0;
     // A peer that is gone, or whose queue is full, shows at the first frame.
     assert (identity.size && count);
-    int rc;
-    do
-        rc = zmq_send (socket, identity.data, identity.size, ZMQ_DONTWAIT | ZMQ_SNDMORE);
-    while (rc < 0 && errno == EINTR);
-    if (rc < 0)
+    if (TEMP_FAILURE_RETRY (
+            zmq_send (socket, identity.data, identity.size, ZMQ_DONTWAIT | ZMQ_SNDMORE)) < 0)
         return false;
     for (size_t i = 0; i < count; i++) {
         size += frames[i].size + sizeof (zmq_msg_t);
@@ -153,10 +142,8 @@ bool packet_send_counted (void *socket, struct span identity, const struct messa
             if (frames[i].size)
                 memcpy (zmq_msg_data (&part), frames[i].data, frames[i].size);
         }
-        do
-            rc = zmq_msg_send (&part, socket, ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0));
-        while (rc < 0 && errno == EINTR);
-        if (rc < 0) { // only while the socket is being closed
+        int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
+        if (TEMP_FAILURE_RETRY (zmq_msg_send (&part, socket, flags)) < 0) { // it is being closed
             zmq_msg_close (&part);
             return false;
         }

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/un.h>
@@ -51,8 +50,7 @@ void wire_context_destroy (void **context)
 {
     int error = errno;
     if (*context)
-        while (zmq_ctx_term (*context) && errno == EINTR) {
-        }
+        TEMP_FAILURE_RETRY (zmq_ctx_term (*context));
     *context = NULL;
     errno = error;
 }

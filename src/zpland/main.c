@@ -59,13 +59,6 @@ static void keep_arguments (int argc, char **argv)
     scrub_arguments (argc, argv);
 }
 
-static void free_arguments (void)
-{
-    for (int i = 0; i < arguments.count; i++)
-        free (arguments.at[i]);
-    free (arguments.at);
-}
-
 static const struct configured_program program = {.name = "zpland",
                                                   .table = &station_setting_table,
                                                   .usage_head = usage_head,
@@ -110,6 +103,8 @@ int main (int argc, char **argv)
     keep_arguments (argc, argv);
     int code =
         configured_main (&program, arguments.count, arguments.at, &settings, run_station_program);
-    free_arguments ();
+    for (int i = 0; i < arguments.count; i++)
+        free (arguments.at[i]);
+    free (arguments.at);
     return code;
 }

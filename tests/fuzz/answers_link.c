@@ -1,4 +1,5 @@
 #include "answers_private.h"
+#include "commands.h"
 
 struct question {
     struct question *next;
@@ -11,10 +12,7 @@ struct question {
 
 struct link {
     enum link_state state;
-    link_state_fn *changed;
-    void (*gather) (void *owner);
-    void (*flushed) (void *owner);
-    void *owner, *gatherer;
+    struct link_io io;
     struct question *first, **last; // questions that were sent, or wait for the link to be up
     size_t pending;
     bool given_up, closing;
@@ -204,18 +202,17 @@ void link_send (struct link *self, const struct commands *commands, link_reply_f
 // -- the link
 
 struct link *link_new (const struct link_config *config, struct reactor *reactor,
-                       link_state_fn *changed, void *owner)
+                       const struct link_io *io)
 {
     (void)config, (void)reactor;
-    the_link.changed = changed;
-    the_link.owner = owner;
+    the_link.io = *io;
     return &the_link;
 }
 
 static void set_state (enum link_state state)
 {
     the_link.state = state;
-    the_link.changed (the_link.owner, state);
+    the_link.io.changed (the_link.io.owner, state);
 }
 
 // Answer the pending questions as lost; those that may be repeated wait, unless `all`.
@@ -294,24 +291,10 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
     reply (owner, feed_byte (the_database.feed) % 4 != 3);
 }
 
-void link_on_time (struct link *self,
-                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us))
-{
-    (void)self, (void)time;
-}
-
-void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),
-                    void *owner)
-{
-    self->gather = gather;
-    self->flushed = flushed;
-    self->gatherer = owner;
-}
-
 void link_flush (struct link *self)
 {
-    self->gather (self->gatherer);
-    self->flushed (self->gatherer);
+    self->io.gather (self->io.owner);
+    self->io.flushed (self->io.owner);
 }
 
 size_t link_pending (const struct link *self)

@@ -152,28 +152,11 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
     answered (owner, answer->result, answer->error);
 }
 
-static void on_stations (void *owner, const struct store_stations *answer)
+static void on_named (void *owner, const struct store_named *answer)
 {
     struct span name, text;
     answered (owner, answer->result, answer->error);
-    for (size_t i = 0; store_station_at (answer, i, &name, &text); i++)
-        HOLDS (i < 1000);
-}
-
-static void on_kinds (void *owner, const struct store_kinds *answer)
-{
-    struct span name, json;
-    answered (owner, answer->result, answer->error);
-    for (size_t i = 0; store_kind_at (answer, i, &name, &json); i++)
-        HOLDS (i < answer->count);
-}
-
-static void on_limits (void *owner, const struct store_limits *answer)
-{
-    struct span name;
-    struct limit limit;
-    answered (owner, answer->result, answer->error);
-    for (size_t i = 0; store_limit_at (answer, i, &name, &limit); i++)
+    for (size_t i = 0; store_named_at (answer, i, &name, &text); i++)
         HOLDS (i < answer->count);
 }
 
@@ -347,14 +330,14 @@ static void keep (uint8_t knob)
     switch (knob % 4) {
     case 0:
         store_stations (world.store, knob & 8 ? "jobs" : NULL, knob & 16 ? "text" : NULL,
-                        knob & 32 ? LINK_REPEAT : LINK_ONCE, on_stations, asker);
+                        knob & 32 ? LINK_REPEAT : LINK_ONCE, on_named, asker);
         break;
     case 1:
         store_kinds (world.store, (enum kind_command) (knob / 4 % 4), span_text ("jobs"), "{}",
-                     on_kinds, asker);
+                     on_named, asker);
         break;
     case 2:
-        store_limits (world.store, (enum limit_command) (knob / 4 % 3), "s:jobs", &limit, on_limits,
+        store_limits (world.store, (enum limit_command) (knob / 4 % 3), "s:jobs", &limit, on_named,
                       asker);
         break;
     default:

@@ -242,7 +242,7 @@ static void on_read (struct station *station, void *owner, redisReply *const *re
         if (!gone && record_read (message, &record)) {
             if (changing->change != SHOW)
                 change (station, changing, &record, exec_id);
-            else if (writer_is_leased (station->writer, station_boot (station)))
+            else if (owner_is_leased (writer_owner (station->writer), station_boot (station)))
                 judge_shown (station->world->judge, station->process, changing->id, record.version);
         }
     }

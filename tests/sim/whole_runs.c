@@ -279,7 +279,7 @@ static void dispatch (struct station *station, const struct taken *taken, int64_
     struct held *held = held_find (station, taken->id);
     if (!held || held->exec_id != taken->exec_id)
         return;
-    if (!writer_is_leased (station->writer, station_boot (station)) ||
+    if (!owner_is_leased (writer_owner (station->writer), station_boot (station)) ||
         station_redis (station) > lease_end_us - SECOND / 2) {
         world->stale++;
         held_drop (held);

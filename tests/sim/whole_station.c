@@ -171,7 +171,7 @@ static void on_opening (struct world *world, struct happening *happening)
 static void arm (struct station *station)
 {
     int64_t now_us = station->world->now_us, next_us = core_next_us (station->core);
-    int64_t at_us = writer_next_us (station->writer) - station_boot (station);
+    int64_t at_us = owner_next_us (writer_owner (station->writer)) - station_boot (station);
     if (!writer_is_idle (station->writer) && at_us > 2 * MS)
         at_us = 2 * MS;
     if (station->state == SERVING && next_us < INT64_MAX &&

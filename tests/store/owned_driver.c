@@ -69,7 +69,8 @@ static void submit_one (struct driver *self)
 {
     char text[1024], argument[ARGUMENT + 1];
     struct reason reason;
-    uint64_t id = (uint64_t)store_now_us (self->store) << 8, stored = store_last_id (self->store);
+    uint64_t id = (uint64_t)store_now_us (self->store) << 8,
+             stored = core_last_id (store_core (self->store));
     self->last_id = stored > self->last_id ? stored : self->last_id;
     self->last_id = id > self->last_id ? id : self->last_id + 1;
     memset (argument, 'a', ARGUMENT);
@@ -181,7 +182,7 @@ static bool is_done (const struct driver *self)
 {
     bool submitted = self->accepted + self->refused == self->plans;
     return submitted && self->draining && !self->in_flight && !self->claiming &&
-           store_ready (self->store, "jobs") == 0 &&
+           core_ready (store_core (self->store), span_text ("jobs")) == 0 &&
            (self->plans == 0 || self->ended + self->stale >= self->accepted);
 }
 

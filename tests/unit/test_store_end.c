@@ -23,12 +23,7 @@ static void on_done (void *owner, enum store_result result, const char *error)
     assert_non_null (error);
 }
 
-static void on_stations (void *owner, const struct store_stations *answer)
-{
-    on_done (owner, answer->result, answer->error);
-}
-
-static void on_kinds (void *owner, const struct store_kinds *answer)
+static void on_named (void *owner, const struct store_named *answer)
 {
     on_done (owner, answer->result, answer->error);
 }
@@ -107,9 +102,9 @@ static void who_waits_is_answered_when_the_store_ends (void **state)
         serve ();
         store_restore (store, NULL, 0, on_done, &callers[0]);
         store_call_when_settled (store, on_done, &callers[1]);
-        store_stations (store, "jobs", "text", LINK_REPEAT, on_stations, &callers[2]);
+        store_stations (store, "jobs", "text", LINK_REPEAT, on_named, &callers[2]);
         store_restore (store, NULL, 0, on_done, &callers[3]);
-        store_kinds (store, KIND_PUT, span_text ("k"), "{}", on_kinds, &callers[4]);
+        store_kinds (store, KIND_PUT, span_text ("k"), "{}", on_named, &callers[4]);
         store_call_when_settled (store, on_done, &callers[5]);
         store_load (store, 1, LINK_REPEAT, on_loaded, &callers[6]);
         store_claim (store, &(struct claim_wish){.limit = 9, .first_lease_s = 6}, on_claimed,

@@ -154,7 +154,7 @@ static void add_center_finding (const struct station *self, struct findings *lis
 static void add_target_findings (const struct station *self, const struct target *target,
                                  struct findings *list)
 {
-    int64_t unread = store_unread (self->store, target_name (target));
+    int64_t unread = core_unread (store_core (self->store), span_text (target_name (target)));
     char since[RFC3339_SIZE];
     if (flow_book_has (self, span_text (target_name (target))))
         add_finding (list, FINDING_WARNING, "rename the target, or remove the flow",
@@ -209,7 +209,7 @@ static void add_unknown_targets (struct station *self, const struct peer *peer,
     char names[UNKNOWN_NAMED * (STATION_NAME_MAX + 24) + 32] = "";
     struct unknown_targets all = {.station = self, .peer = peer};
     size_t size = 0;
-    store_each_target (self->store, note_unknown_target, &all);
+    core_each_target (store_core (self->store), note_unknown_target, &all);
     for (int64_t i = 0; i < all.targets && i < UNKNOWN_NAMED; i++)
         size += (size_t)snprintf (names + size, sizeof names - size, "%s%.*s (%lld)", i ? ", " : "",
                                   (int)all.named[i].name.size, (const char *)all.named[i].name.data,

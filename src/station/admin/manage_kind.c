@@ -19,11 +19,11 @@ struct kind_inquiry {
     char name[POLICY_NAME_MAX + 1];
 };
 
-static json_t *kinds_json (const struct kind_inquiry *self, const struct store_kinds *answer)
+static json_t *kinds_json (const struct kind_inquiry *self, const struct store_named *answer)
 {
     json_t *kinds = json_object ();
     struct span name, text;
-    for (size_t i = 0; store_kind_at (answer, i, &name, &text); i++) {
+    for (size_t i = 0; store_named_at (answer, i, &name, &text); i++) {
         struct reason reason;
         if (!permits_station (self->station, self->peer->user, name))
             continue;
@@ -36,7 +36,7 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
     return json_pack ("{s:o}", "kinds", kinds);
 }
 
-static void on_kinds (void *owner, const struct store_kinds *answer)
+static void on_kinds (void *owner, const struct store_named *answer)
 {
     struct kind_inquiry *self = owner;
     struct station *station = self->station;

@@ -68,11 +68,10 @@ static void add_limit (json_t *limits, struct span kept, const struct limit *lim
 // The limits that were set by command, and those of the settings for other targets, as far as
 // `user` may see them.
 static json_t *limits_json (struct station *self, const char *user,
-                            const struct store_limits *answer)
+                            const struct store_named *answer)
 {
     json_t *limits = json_object ();
-    struct limit limit;
-    struct span name;
+    struct span name, text;
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target_settings *settings = target_settings (self->targets[i]);
         char kept[KEPT_NAME_MAX + 1];
@@ -81,14 +80,16 @@ static json_t *limits_json (struct station *self, const char *user,
             permits_station (self, user, span_text (settings->name)))
             add_limit (limits, span_text (kept), &settings->limit, "settings");
     }
-    for (size_t i = 0; store_limit_at (answer, i, &name, &limit); i++)
+    for (size_t i = 0; store_named_at (answer, i, &name, &text); i++) {
+        struct limit limit = limit_read (text);
         if (name.size > 2 && name.size <= KEPT_NAME_MAX &&
             permits_station (self, user, span_of (name.data + 2, name.size - 2)))
             add_limit (limits, name, &limit, "set");
+    }
     return json_pack ("{s:o}", "limits", limits);
 }
 
-static void on_limits (void *owner, const struct store_limits *answer)
+static void on_limits (void *owner, const struct store_named *answer)
 {
     struct limit_inquiry *self = owner;
     struct station *station = self->station;
@@ -96,7 +97,7 @@ static void on_limits (void *owner, const struct store_limits *answer)
         reply_refuse_store (station, self->peer, answer->result, answer->error);
     } else if (self->command == LIMIT_LIST) {
         manage_reply_json (station, self->peer, 0, limits_json (station, self->peer->user, answer));
-    } else if (answer->done) {
+    } else if (answer->count) {
         manage_reply (station, self->peer, 0, NULL);
         due_wake (station); // the limit may allow more runs now
     } else if (self->command == LIMIT_SET) {

@@ -81,7 +81,8 @@ static void count_buckets (void *owner)
     struct load_inquiry *self = owner;
     struct station *station = self->station;
     self->left = self->count;
-    store_subtract_leases (station->store, self->from_s, self->step_s, self->counts, self->count);
+    core_subtract_leases (store_core (station->store), self->from_s, self->step_s, self->counts,
+                          self->count);
     for (size_t i = 0, count = self->count; i < count; i++)
         count_bucket (self, i);
     link_flush (store_link (station->store));

@@ -194,7 +194,7 @@ static void worker_request_end (struct worker_request *self)
     station_resume (station);
 }
 
-static void reply_alive (struct worker_request *self, const struct store_alive *answer)
+static void reply_alive (struct worker_request *self, const struct store_pulled *answer)
 {
     json_t *object = answer->alive.stop
                          ? json_pack ("{s:s}", "stop", answer->alive.stop)
@@ -204,7 +204,7 @@ static void reply_alive (struct worker_request *self, const struct store_alive *
     manage_reply_json (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, object);
 }
 
-static void on_alive (void *owner, const struct store_alive *answer)
+static void on_alive (void *owner, const struct store_pulled *answer)
 {
     struct worker_request *self = owner;
     if (answer->result == STORE_DONE)
@@ -227,7 +227,7 @@ static void end_team_run (struct station *self, uint64_t plan_id,
     link_flush (store_link (self->store));
 }
 
-static void on_reported (void *owner, const struct store_reported *answer)
+static void on_reported (void *owner, const struct store_pulled *answer)
 {
     struct worker_request *self = owner;
     struct station *station = self->inquiry.station;
@@ -263,18 +263,18 @@ static struct advice reported_advice (const struct worker_request *self)
 static void send_to_store (struct worker_request *self)
 {
     struct station *station = self->inquiry.station;
-    struct store_worker worker = {.plan_id = self->inquiry.plan.id,
-                                  .station = self->inquiry.plan.station,
-                                  .worker = self->worker,
-                                  .exec_id = self->exec_id,
-                                  .lease_s = station->settings->exec_timeout_s};
+    struct core_worker worker = {.id = self->inquiry.plan.id,
+                                 .target = span_text (self->inquiry.plan.station),
+                                 .worker = span_text (self->worker),
+                                 .exec_id = self->exec_id,
+                                 .lease_us = station->settings->exec_timeout_s * 1000000};
     struct core_report report = {.success = self->state == STATE_SUCCESS,
                                  .repeat = self->repeat,
                                  .advice = reported_advice (self),
                                  .reason = span_text (self->reason),
                                  .result = span_text (self->result ? self->result : "")};
-    struct store_heartbeat heartbeat = {.progress = span_text (self->progress),
-                                        .release = self->release};
+    struct core_heartbeat heartbeat = {.progress = span_text (self->progress),
+                                       .release = self->release};
     if (self->reports)
         store_report (station->store, &worker, &report, on_reported, self);
     else

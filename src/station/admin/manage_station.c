@@ -63,7 +63,7 @@ static void station_list (struct station *self, struct request *request,
 
 // -- add and remove
 
-static void on_target_stored (void *owner, const struct store_stations *answer)
+static void on_target_stored (void *owner, const struct store_named *answer)
 {
     struct target_write *target_write = owner;
     struct station *self = target_write->station;

@@ -11,7 +11,8 @@
 static json_t *target_stats (struct station *self, struct target *target)
 {
     const struct target_tally *tally = target_tally (target);
-    const char *name = target_name (target);
+    const struct core *core = store_core (self->store);
+    struct span name = span_text (target_name (target));
     json_t *ends = json_object ();
 #define RUN_END_SET(name)                                                                          \
     json_object_set_new (ends, #name, json_integer ((json_int_t)tally->runs.ends[RUN_END_##name]));
@@ -22,13 +23,13 @@ static json_t *target_stats (struct station *self, struct target *target)
     int64_t unresponsive_s = target_unresponsive_since (target);
     return json_pack (
         "{s:s, s:b, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o*, s:o*, s:o*}", "name",
-        name, "connected", target_connection (target) != 0, "since",
+        target_name (target), "connected", target_connection (target) != 0, "since",
         (json_int_t)target_since (target), "unanswered", target_unanswered (target), "sent",
         (json_int_t)tally->sent, "ended_well", (json_int_t)tally->ended_well, "failed",
         (json_int_t)tally->failed, "fresh", (json_int_t)tally->fresh, "late_ms",
-        (json_int_t)tally->late_ms, "ready", (json_int_t)store_ready (self->store, name),
-        "oldest_due", (json_int_t)(store_oldest_us (self->store, name) / 1000000), "ends", ends,
-        "offered", pull ? json_integer (store_offers (self->store, name)) : NULL, "no_worker",
+        (json_int_t)tally->late_ms, "ready", (json_int_t)core_ready (core, name), "oldest_due",
+        (json_int_t)(core_oldest_us (core, name) / 1000000), "ends", ends, "offered",
+        pull ? json_integer (core_pull_offers (core, name)) : NULL, "no_worker",
         no_worker_s ? json_integer (no_worker_s) : NULL, "unresponsive_since",
         unresponsive_s ? json_integer (unresponsive_s) : NULL);
 }

@@ -42,7 +42,7 @@ static json_t *member_json (const struct team_member *member)
         json_loadb ((const char *)member->result.data, member->result.size, JSON_DECODE_ANY, NULL));
 }
 
-static void on_team (void *owner, const struct store_team *answer)
+static void on_team (void *owner, const struct store_pulled *answer)
 {
     struct inquiry *inquiry = owner;
     struct task_counts counts = {0};

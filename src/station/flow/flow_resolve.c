@@ -17,10 +17,10 @@ struct kind_lookup {
 };
 
 // Resolve the kinds that the station knows.
-static void add_known_kinds (json_t *named, const struct store_kinds *answer)
+static void add_known_kinds (json_t *named, const struct store_named *answer)
 {
     struct span name, text;
-    for (size_t i = 0; store_kind_at (answer, i, &name, &text); i++) {
+    for (size_t i = 0; store_named_at (answer, i, &name, &text); i++) {
         struct reason ignored;
         const char *key = (const char *)name.data;
         if (!json_object_getn (named, key, name.size))
@@ -53,7 +53,7 @@ static void add_own_kinds (json_t *named, const json_t *brought, json_t *errors)
     }
 }
 
-static void on_kinds (void *owner, const struct store_kinds *answer)
+static void on_kinds (void *owner, const struct store_named *answer)
 {
     struct kind_lookup *self = owner;
     struct flow_resolved resolved = {.result = answer->result, .error = answer->error};

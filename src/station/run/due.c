@@ -132,7 +132,7 @@ static int64_t next_claim_us (struct station *self)
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target *target = self->targets[i];
         int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
-        if (store_ready (self->store, target_name (target)) <= 0)
+        if (core_ready (store_core (self->store), span_text (target_name (target))) <= 0)
             continue;
         pause_us = again_us < pause_us ? again_us : pause_us;
         many = many || has_many_slots (self, target, now_us);
@@ -243,7 +243,8 @@ static void claim_plans (struct station *self)
 void due_resume_target (void *owner, struct target *target)
 {
     struct station *self = owner;
-    if (!self->claiming && store_ready (self->store, target_name (target)) > 0 &&
+    if (!self->claiming &&
+        core_ready (store_core (self->store), span_text (target_name (target))) > 0 &&
         has_many_slots (self, target, clock_mono_us ())) {
         claim_plans (self);
         arm_timer (self);

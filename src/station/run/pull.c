@@ -118,7 +118,7 @@ static void publish_offered (const struct offer_call *self)
     free (json);
 }
 
-static void on_offered (void *owner, const struct store_offered *answer)
+static void on_offered (void *owner, const struct store_pulled *answer)
 {
     struct offer_call *call = owner;
     struct station *self = call->station;
@@ -155,10 +155,10 @@ void pull_offer (struct station *self, const struct store_claimed *claimed, stru
     call->already_offered = already_offered;
     memcpy (call->key_station, claimed->station.data, claimed->station.size);
     store_offer (self->store,
-                 &(struct store_offer){.key_station = claimed->station,
-                                       .plan_id = plan->id,
-                                       .exec_id = claimed->exec_id,
-                                       .already_offered = already_offered,
-                                       .lease_s = self->settings->exec_timeout_s},
+                 &(struct core_offer){.target = claimed->station,
+                                      .id = plan->id,
+                                      .exec_id = claimed->exec_id,
+                                      .already_offered = already_offered,
+                                      .lease_us = self->settings->exec_timeout_s * 1000000},
                  on_offered, call);
 }

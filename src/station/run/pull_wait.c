@@ -136,7 +136,7 @@ struct released {
     char name[STATION_NAME_MAX + 1];
 };
 
-static void on_released (void *owner, const struct store_alive *answer)
+static void on_released (void *owner, const struct store_pulled *answer)
 {
     struct released *released = owner;
     if (answer->result == STORE_DONE)
@@ -145,7 +145,7 @@ static void on_released (void *owner, const struct store_alive *answer)
 }
 
 // Release the jobs of a worker that is gone and never got them, for others to take at once.
-static void release_jobs (const struct take *take, const struct store_taken *answer)
+static void release_jobs (const struct take *take, const struct store_pulled *answer)
 {
     for (size_t i = 0; answer && i < answer->taken.count; i++) {
         struct released *released = memory_new (sizeof *released);
@@ -153,17 +153,17 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
         memcpy (released->name, take->name, sizeof released->name);
         store_report_worker (
             take->station->store,
-            &(struct store_worker){.plan_id = answer->jobs[i].id,
-                                   .station = take->name,
-                                   .worker = take->worker,
-                                   .exec_id = answer->jobs[i].exec_id,
-                                   .lease_s = take->station->settings->exec_timeout_s},
-            &(struct store_heartbeat){.release = true}, on_released, released);
+            &(struct core_worker){.id = answer->jobs[i].id,
+                                  .target = span_text (take->name),
+                                  .worker = span_text (take->worker),
+                                  .exec_id = answer->jobs[i].exec_id,
+                                  .lease_us = take->station->settings->exec_timeout_s * 1000000},
+            &(struct core_heartbeat){.release = true}, on_released, released);
     }
 }
 
 // Answer with the jobs, NULL = none, and free the take.
-static void answer_take (struct take *take, const struct store_taken *answer)
+static void answer_take (struct take *take, const struct store_pulled *answer)
 {
     struct station *self = take->station;
     json_t *jobs = json_array ();
@@ -245,7 +245,7 @@ void pull_retry_limited (struct station *self)
         link_flush (store_link (self->store));
 }
 
-static void on_taken (void *owner, const struct store_taken *answer)
+static void on_taken (void *owner, const struct store_pulled *answer)
 {
     struct take *take = owner;
     struct station *self = take->station;
@@ -304,18 +304,17 @@ static void ask_for_plans (struct take *take)
     for (size_t i = 0; i < take->member_count; i++)
         members[i] = span_text (take->members[i]);
     take->asking = true;
-    store_take_jobs (take->station->store,
-                     &(struct store_take){.station = take->name,
-                                          .worker = take->worker,
-                                          .limit = take->limit,
-                                          .from = take->from,
-                                          .lease_s = take->station->settings->exec_timeout_s,
-                                          .alone = note_asker (take),
-                                          .station_limit = target ? target_settings (target)->limit
-                                                                  : (struct limit){0},
-                                          .members = members,
-                                          .member_count = take->member_count},
-                     on_taken, take);
+    store_take_jobs (
+        take->station->store,
+        &(struct core_pull_take){.target = span_text (take->name),
+                                 .worker = span_text (take->worker),
+                                 .limit = take->limit,
+                                 .from = take->from,
+                                 .lease_us = take->station->settings->exec_timeout_s * 1000000,
+                                 .alone = note_asker (take),
+                                 .members = members,
+                                 .member_count = take->member_count},
+        target ? &target_settings (target)->limit : &(struct limit){0}, on_taken, take);
 }
 
 void pull_take (struct take *take)
@@ -450,7 +449,7 @@ void pull_tick (struct station *self)
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
         answer_expired_takes (queue, now_us);
         int64_t offers = looks && queue->first && queue->asking == 0
-                             ? store_offers (self->store, queue->name)
+                             ? core_pull_offers (store_core (self->store), span_text (queue->name))
                              : 0;
         pull_wake (self, queue->name, offers < WAKES_MAX ? offers : WAKES_MAX);
     }

@@ -233,7 +233,7 @@ void targets_replace (struct station *self, enum origin origin, const struct tar
 // -- added targets, stored in Redis
 
 // Add the targets stored in Redis. Returns their number; below 0: they could not be read.
-static int64_t add_stored_targets (struct station *self, const struct store_stations *answer)
+static int64_t add_stored_targets (struct station *self, const struct store_named *answer)
 {
     struct span name, text;
     if (answer->result == STORE_ERROR)
@@ -243,7 +243,7 @@ static int64_t add_stored_targets (struct station *self, const struct store_stat
         return -1;
     struct target_settings *list = memory_new (TARGETS_MAX * sizeof *list);
     size_t count = 0, stored = 0;
-    for (; store_station_at (answer, stored, &name, &text) && count < TARGETS_MAX; stored++) {
+    for (; store_named_at (answer, stored, &name, &text) && count < TARGETS_MAX; stored++) {
         char copy[TARGET_TEXT_MAX];
         struct reason reason;
         snprintf (copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
@@ -258,10 +258,17 @@ static int64_t add_stored_targets (struct station *self, const struct store_stat
     return (int64_t)stored;
 }
 
+static void on_default_stored (void *owner, const struct store_named *answer)
+{
+    add_stored_targets (owner, answer);
+    if (answer->result == STORE_DONE || answer->result == STORE_ERROR)
+        station_targets_read (owner);
+}
+
 // Handle the added targets. Without any target a default one is added, as by `station add`, so that
 // a station alone is useful. It is stored and stays when other targets are added later, so its
 // plans keep their target.
-static void on_added_targets (void *owner, const struct store_stations *answer)
+static void on_added_targets (void *owner, const struct store_named *answer)
 {
     struct station *self = owner;
     int64_t stored = add_stored_targets (self, answer);
@@ -271,14 +278,14 @@ static void on_added_targets (void *owner, const struct store_stations *answer)
                    "station=" TARGET_DEFAULT " reason=\"no target is "
                    "named by the settings or was added\"");
         store_stations (self->store, TARGET_DEFAULT, TARGET_DEFAULT "=pull", LINK_REPEAT,
-                        on_added_targets, self);
+                        on_default_stored, self);
         link_flush (store_link (self->store));
     } else if (answer->result == STORE_DONE || answer->result == STORE_ERROR) {
         station_targets_read (self);
     }
 }
 
-static void on_pull_stored (void *owner, const struct store_stations *answer)
+static void on_pull_stored (void *owner, const struct store_named *answer)
 {
     (void)owner;
     if (answer->result == STORE_ERROR)

@@ -56,7 +56,7 @@ uint64_t station_new_id (struct station *self)
     uint64_t now_ms = (uint64_t)(store_now_us (self->store) / 1000);
     uint64_t id = now_ms << low_bits | (process_random () & ((1U << low_bits) - 1));
     id &= INT64_MAX;
-    uint64_t last = store_last_id (self->store); // the last id of any owner
+    uint64_t last = core_last_id (store_core (self->store)); // the last id of any owner
     last = self->last_id > last ? self->last_id : last;
     self->last_id = id > last ? id : last + 1;
     return self->last_id;

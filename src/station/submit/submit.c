@@ -296,12 +296,12 @@ static const char *kind_name (const struct submission *submission)
 }
 
 // Merge in the fields of the plan's kind; the plan's own fields win.
-static int merge_kind (struct submission *submission, const struct store_kinds *answer)
+static int merge_kind (struct submission *submission, const struct store_named *answer)
 {
     struct plan *plan = submission->plan;
     struct span name, text;
     struct reason *reason = &submission->reason;
-    if (!store_kind_at (answer, 0, &name, &text)) {
+    if (!store_named_at (answer, 0, &name, &text)) {
         reason_set (reason, "kind: no kind %s is known",
                     quoted (span_text (kind_name (submission))));
         return ZPLAN_ENOTFIND;
@@ -325,7 +325,7 @@ static int merge_kind (struct submission *submission, const struct store_kinds *
     return rc ? rc : callback_check (submission->station, NULL, policy, reason);
 }
 
-static void on_kind (void *owner, const struct store_kinds *answer)
+static void on_kind (void *owner, const struct store_named *answer)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;

@@ -24,11 +24,6 @@ static int write_bytes (void *buffer, const char *bytes, size_t size)
     return 0;
 }
 
-static void pack_text (msgpack_packer *out, const void *text, size_t size)
-{
-    msgpack_pack_str_with_body (out, text, size);
-}
-
 // The name of a field in packed form: the byte before it contains its size.
 struct packed_name {
     uint8_t head;
@@ -53,14 +48,14 @@ static void pack_frame (msgpack_packer *out, const struct packed_name *name, str
 {
     pack_name (out, name);
     if (!frame.size || utf8_is_text (frame)) {
-        pack_text (out, frame.size ? frame.data : (const uint8_t *)"", frame.size);
+        msgpack_pack_str_with_body (out, frame.size ? frame.data : (const uint8_t *)"", frame.size);
         return;
     }
     char *encoded = memory_new (BASE64_SIZE (frame.size));
     base64_encode (frame, encoded);
     msgpack_pack_map (out, 1);
     pack_name (out, &PACKED_NAME ("b64"));
-    pack_text (out, encoded, BASE64_SIZE (frame.size) - 1);
+    msgpack_pack_str_with_body (out, encoded, BASE64_SIZE (frame.size) - 1);
     free (encoded);
 }
 
@@ -92,14 +87,6 @@ static void pack_flow (msgpack_packer *out, const struct outcome_record *record)
     }
 }
 
-// How many fields pack_flow writes.
-static size_t flow_field_count (const struct outcome_record *record)
-{
-    size_t count = record->flow_run ? 1 : 0;
-    count += record->step.size ? 1 : 0;
-    return count + (record->undo ? 1 : 0);
-}
-
 // Packs the map directly from the fields, for speed: each run has a record.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
@@ -110,8 +97,9 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     start_pack_buffer (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
                                     record->reason.size);
     msgpack_packer_init (&out, &buffer, write_bytes);
-    size_t fields = FIELDS + flow_field_count (record) + (record->key.size > 0) +
-                    (record->trace.size > 0) + (record->callback > 0);
+    size_t fields = (size_t)FIELDS + (record->key.size > 0) + (record->trace.size > 0) +
+                    (record->callback > 0) + (record->flow_run > 0) + (record->step.size > 0) +
+                    record->undo;
     msgpack_pack_map (&out, fields + (missed->count ? MISSED_FIELDS : 0));
     pack_frame (&out, &PACKED_NAME ("title"), record->title);
     if (record->key.size)
@@ -144,9 +132,9 @@ static void pack_outcome (msgpack_packer *out, const struct outcome_row *row)
     enum { FIELDS = 3 };
     char id[IDENT_SIZE];
     msgpack_pack_array (out, FIELDS);
-    pack_text (out, id, strlen (ident_text (row->plan_id, id)));
-    pack_text (out, row->station.data, row->station.size);
-    pack_text (out, row->record.data, row->record.size);
+    msgpack_pack_str_with_body (out, id, strlen (ident_text (row->plan_id, id)));
+    msgpack_pack_str_with_body (out, row->station.data, row->station.size);
+    msgpack_pack_str_with_body (out, row->record.data, row->record.size);
 }
 
 char *outcomes_pack (const struct outcome_row *rows, size_t count, size_t *ret_size)

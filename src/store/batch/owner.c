@@ -108,11 +108,6 @@ static void note_seen_token (struct owner *self, struct span token, int64_t batc
 
 // -- steps
 
-static struct owner_step step_make (enum owner_action what, enum owner_change news)
-{
-    return (struct owner_step){what, news};
-}
-
 // A step that sends commands with a look after them: wait for its answer.
 static struct owner_step step_then_look (struct owner *self, enum owner_action what,
                                          enum owner_change news, int64_t now_us)
@@ -120,7 +115,7 @@ static struct owner_step step_then_look (struct owner *self, enum owner_action w
     self->link = LOOKING;
     self->asked_us = now_us;
     self->wake_us = INT64_MAX;
-    return step_make (what, news);
+    return (struct owner_step){what, news};
 }
 
 // A step without an action; on_owner_tick continues at `until_us`.
@@ -128,7 +123,7 @@ static struct owner_step step_wait_until (struct owner *self, enum owner_change 
                                           int64_t until_us)
 {
     self->wake_us = until_us;
-    return step_make (OWNER_WAIT, news);
+    return (struct owner_step){OWNER_WAIT, news};
 }
 
 static int64_t next_heartbeat_us (const struct owner *self)
@@ -193,7 +188,7 @@ static struct owner_step step_take_over (struct owner *self, const struct owner_
 static struct owner_step on_takeover_found (struct owner *self, int64_t batch, int64_t now_us)
 {
     if (batch != 0)
-        return step_make (OWNER_WAIT, OWNER_IMPOSSIBLE);
+        return (struct owner_step){OWNER_WAIT, OWNER_IMPOSSIBLE};
     memcpy (self->token, self->taking, sizeof self->token);
     self->taking[0] = self->stored[0] = '\0';
     self->acked = self->batch = 0;
@@ -253,7 +248,7 @@ static struct owner_step on_look_as_owner (struct owner *self, const struct owne
                                 self->handover ? now_us : next_heartbeat_us (self));
     }
     if (event->batch != self->acked)
-        return step_make (OWNER_WAIT, OWNER_IMPOSSIBLE);
+        return (struct owner_step){OWNER_WAIT, OWNER_IMPOSSIBLE};
     if (event->refusal) {
         self->full = event->refusal == OWNER_NO_MEMORY;
         return step_wait_until (self, self->batch ? OWNER_REFUSED : OWNER_UNCHANGED,
@@ -310,7 +305,7 @@ static struct owner_step prepare_retake (struct owner *self)
         self->handover = false;
         self->lost_ownership = true;
     }
-    return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+    return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
 }
 
 // -- events
@@ -319,12 +314,12 @@ static struct owner_step prepare_retake (struct owner *self)
 static struct owner_step on_owner_tick (struct owner *self, int64_t now_us)
 {
     if (now_us < self->wake_us)
-        return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+        return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
     switch (self->link) {
     case CLOSED:
         self->link = OPENING;
         self->wake_us = INT64_MAX;
-        return step_make (OWNER_OPEN, OWNER_UNCHANGED);
+        return (struct owner_step){OWNER_OPEN, OWNER_UNCHANGED};
     case WATCHED:
         if (!self->token[0])
             return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
@@ -335,7 +330,7 @@ static struct owner_step on_owner_tick (struct owner *self, int64_t now_us)
         return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
     default: // OPENING and LOOKING wait for another event
         self->wake_us = INT64_MAX;
-        return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+        return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
     }
 }
 
@@ -367,19 +362,19 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
         return step_wait_until (self, OWNER_UNCHANGED, boot_us + OWNER_RETRY_US);
     case OWNER_BATCH:
         if (!owner_may_send_batch (self))
-            return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+            return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
         return step_send_batch (self, OWNER_UNCHANGED, boot_us);
     case OWNER_HANDOVER:
         self->handover = self->token[0] != '\0';
         if (self->handover && self->link == WATCHED && !self->batch)
             return step_release (self, boot_us);
-        return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+        return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
     case OWNER_RETAKE:
         return prepare_retake (self);
     case OWNER_TICK:
         return on_owner_tick (self, boot_us);
     }
-    return step_make (OWNER_WAIT, OWNER_UNCHANGED);
+    return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
 }
 
 // -- queries

@@ -5,18 +5,6 @@
 #include "outcome.h"
 #include "redis_keys.h"
 
-static struct span copy_decimal (struct commands *self, int64_t value)
-{
-    char digits[DECIMAL_SIZE];
-    size_t size = decimal_text (value, digits);
-    return commands_copy (self, span_of (digits, size));
-}
-
-#define ADD(...)                                                                                   \
-    commands_add (self, (const struct span[]){__VA_ARGS__},                                        \
-                  sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span))
-#define TEXT(literal) span_text (literal)
-
 // -- the rows of plans
 
 // At most this many rows make one command: a call within a script cannot have more words.
@@ -33,8 +21,8 @@ static void force_hash_table (struct commands *self, const char *key)
 {
     static const char blanks[] =
         "                                                                    ";
-    ADD (TEXT ("HSET"), TEXT (key), TEXT ("table"), TEXT (blanks));
-    ADD (TEXT ("HDEL"), TEXT (key), TEXT ("table"));
+    ADD (self, TEXT ("HSET"), TEXT (key), TEXT ("table"), TEXT (blanks));
+    ADD (self, TEXT ("HDEL"), TEXT (key), TEXT ("table"));
 }
 
 // Add the rows of one kind as few commands with many words.
@@ -76,7 +64,7 @@ static void add_output_entry (struct commands *self, const struct outcome_row *r
         outputs += rows[i].output.size > 0;
     if (!outputs)
         return;
-    ADD (TEXT ("XADD"), TEXT (KEY_OUTPUT), entry, TEXT ("t"), ended);
+    ADD (self, TEXT ("XADD"), TEXT (KEY_OUTPUT), entry, TEXT ("t"), ended);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].output.size)
             continue;
@@ -89,9 +77,9 @@ static void add_outcome_entry (struct commands *self, const struct outcome_row *
 {
     char id[IDENT_SIZE];
     struct span entry = copy_entry_id (self, row->seq, row->sub);
-    struct span ended = copy_decimal (self, row->ended_ms);
+    struct span ended = commands_number (self, row->ended_ms);
     struct span plan = commands_copy (self, span_text (ident_text (row->plan_id, id)));
-    ADD (TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("p"), plan, TEXT ("s"), row->station,
+    ADD (self, TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("p"), plan, TEXT ("s"), row->station,
          TEXT ("t"), ended, TEXT ("r"), row->record);
     add_output_entry (self, row, 1, entry, ended);
 }
@@ -101,12 +89,12 @@ static void add_packed_entry (struct commands *self, const struct outcome_row *r
 {
     const struct outcome_row *last = &rows[count - 1];
     struct span entry = copy_entry_id (self, last->seq, 0),
-                ended = copy_decimal (self, last->ended_ms);
+                ended = commands_number (self, last->ended_ms);
     size_t size;
     char *packed = outcomes_pack (rows, count, &size);
     commands_free_later (self, packed);
-    ADD (TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("t"), ended, TEXT ("n"),
-         copy_decimal (self, (int64_t)count), TEXT ("m"), span_of (packed, size));
+    ADD (self, TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("t"), ended, TEXT ("n"),
+         commands_number (self, (int64_t)count), TEXT ("m"), span_of (packed, size));
     add_output_entry (self, rows, count, entry, ended);
 }
 
@@ -134,11 +122,11 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
     int64_t oldest = last->seq - outcomes + 1;
     if (!last->sub && first->seq / TRIM_EACH == last->seq / TRIM_EACH && last->seq % TRIM_EACH)
         return;
-    ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MAXLEN"), TEXT ("~"),
-         copy_decimal (self, outcomes));
+    ADD (self, TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MAXLEN"), TEXT ("~"),
+         commands_number (self, outcomes));
     if (oldest > 1)
-        ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MINID"), TEXT ("~"),
-             copy_decimal (self, oldest));
+        ADD (self, TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MINID"), TEXT ("~"),
+             commands_number (self, oldest));
 }
 
 // -- all rows
@@ -152,7 +140,7 @@ void commands_of_rows (struct commands *self, const struct rows *rows, int64_t o
     for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
         commands_add (self, word, rows->commands[i]);
     for (size_t i = 0; i < rows->counts.count; i += 2)
-        ADD (TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows->counts.at[i], rows->counts.at[i + 1]);
+        ADD (self, TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows->counts.at[i], rows->counts.at[i + 1]);
     if (rows->outcome_count)
         add_outcomes (self, rows, outcomes);
 }

@@ -45,6 +45,13 @@ static void end_waits (struct writer *self, struct waiter_list *list, enum waite
                          waiter);
 }
 
+// End the waits for both batches, whenever they began.
+static void end_all_waits (struct writer *self, enum waiter_kind kind, enum written how)
+{
+    end_waits (self, &self->in_flight, kind, how, INT64_MAX);
+    end_waits (self, &self->gathering, kind, how, INT64_MAX);
+}
+
 static void release_ended_waiters (struct writer *self)
 {
     if (self->releasing)
@@ -119,8 +126,7 @@ static void read_exec_reply (struct writer *self, const redisReply *reply)
         else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
                  span_is (words[0], "HINCRBY") && // a plan count that reaches 0 is deleted
                  span_is (words[1], KEY_COUNT))
-            core_add_command (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]},
-                              3);
+            core_add_command (self->core, WORDS (TEXT ("HDEL"), words[1], words[2]));
     }
     const redisReply *time = reply->element[reply->elements - 1]; // Redis' clock
     bool is_time = time->type == REDIS_REPLY_ARRAY && time->elements == 2 &&
@@ -174,8 +180,7 @@ static void drop_batches (struct writer *self)
     self->kinds = 0;
     self->failure_count = 0;
     self->number = 0;
-    end_waits (self, &self->in_flight, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
-    end_waits (self, &self->gathering, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
+    end_all_waits (self, WAITER_SURE, WRITTEN_RESET);
     self->delayed_since_us = 0;
 }
 
@@ -254,8 +259,7 @@ void writer_closed (struct writer *self, int64_t boot_us)
     self->awaited = 0;
     self->todo = OWNER_WAIT;
     process_owner_event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
-    end_waits (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
-    end_waits (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
+    end_all_waits (self, WAITER_CLIENT, WRITTEN_UNKNOWN);
 }
 
 void writer_retake (struct writer *self, int64_t boot_us)
@@ -301,22 +305,7 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
     writer_send_todo (self, mono_us);
 }
 
-int64_t writer_next_us (const struct writer *self)
-{
-    return owner_next_us (self->owner);
-}
-
 // -- queries
-
-bool writer_is_owner (const struct writer *self)
-{
-    return owner_is_owner (self->owner);
-}
-
-bool writer_is_leased (const struct writer *self, int64_t boot_us)
-{
-    return owner_is_leased (self->owner, boot_us);
-}
 
 unsigned writer_row_kinds (const struct writer *self)
 {
@@ -386,8 +375,7 @@ void writer_destroy (struct writer **self_p)
     if (!self)
         return;
     self->closing = true;
-    end_waits (self, &self->in_flight, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
-    end_waits (self, &self->gathering, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
+    end_all_waits (self, WAITER_SURE, WRITTEN_UNKNOWN);
     for (int how = 0; how < WRITTEN_COUNT; how++)
         if (how != WRITTEN_UNKNOWN)
             end_waits (self, &self->ended[how], WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);

@@ -106,20 +106,14 @@ void writer_hand_over (struct writer *self, int64_t boot_us);
 // Note when Redis last sent an answer: while it answers, waiters of clients are not timed out.
 void writer_redis_answered (struct writer *self, int64_t mono_us);
 
-// Call at the end of a turn: sends what the owner's protocol requires, and the collected batch if
-// none is in flight.
+// Call at the end of a turn, and at the time of owner_next_us: sends what the owner's protocol
+// requires, and the collected batch if none is in flight.
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us);
 
 // Release the memory for batches if none is in use.
 void writer_trim (struct writer *self);
 
-// When writer_flush must be called even without an event, CLOCK_BOOTTIME; INT64_MAX = never.
-int64_t writer_next_us (const struct writer *self);
-
 // -- queries
-
-bool writer_is_owner (const struct writer *self); // as owner_is_owner
-bool writer_is_leased (const struct writer *self, int64_t boot_us);
 
 // ROWS_ flags: which kinds of rows the batch in flight has.
 unsigned writer_row_kinds (const struct writer *self);

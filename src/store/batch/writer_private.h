@@ -67,8 +67,3 @@ void writer_note_failure (struct writer *self, size_t command, const redisReply 
 // Replace `rows` by the rows that failed, each after a command that removes the key that blocked
 // it. False: there is nothing to resend.
 bool writer_repair (struct writer *self);
-
-#define ADD(commands, ...)                                                                         \
-    commands_add (commands, (const struct span[]){__VA_ARGS__},                                    \
-                  sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span))
-#define TEXT(literal) span_text (literal)

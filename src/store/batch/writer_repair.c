@@ -23,11 +23,8 @@ void writer_note_failure (struct writer *self, size_t command, const redisReply 
         failure.cure = REPLACE_FIELD;
     else if (span_is (words[0], "XADD"))
         failure.cure = REPLACE_HISTORY;
-    if (self->failure_count == self->failure_room) {
-        self->failure_room = self->failure_room ? 2 * self->failure_room : 8;
-        self->failures =
-            memory_resize (self->failures, self->failure_room * sizeof *self->failures);
-    }
+    self->failures = memory_grow (self->failures, self->failure_count, &self->failure_room,
+                                  sizeof *self->failures);
     self->failures[self->failure_count++] = failure;
 }
 

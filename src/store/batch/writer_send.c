@@ -1,16 +1,8 @@
 // What the writer sends: reads of the owner, takeovers, batches.
 #include <stdio.h>
 
-#include "decimal.h"
 #include "scripts.h"
 #include "writer_private.h"
-
-static struct span copy_number_word (struct commands *commands, int64_t value)
-{
-    char digits[DECIMAL_SIZE];
-    size_t size = decimal_text (value, digits);
-    return commands_copy (commands, span_of (digits, size));
-}
 
 // Add a look: watch the owner's key, and read token and batch number.
 static void add_watch_and_read (struct writer *self)
@@ -58,12 +50,12 @@ static void add_script_call (struct writer *self, const struct commands *owner)
     const char *found = owner_found_token (self->owner, &batch);
     ADD (sent, TEXT ("EVAL"),
          span_of (script_texts[SCRIPT_ROWS].text, script_texts[SCRIPT_ROWS].size), TEXT ("1"),
-         TEXT (KEY_OWNER), span_text (found), *found ? copy_number_word (sent, batch) : TEXT (""));
+         TEXT (KEY_OWNER), span_text (found), *found ? commands_number (sent, batch) : TEXT (""));
     const struct commands *const parts[] = {&self->rows, owner};
     for (int i = 0; i < 2; i++) {
         const struct span *word = parts[i]->words;
         for (size_t k = 0; k < parts[i]->commands; word += parts[i]->sizes[k++]) {
-            commands_add_word (sent, copy_number_word (sent, (int64_t)parts[i]->sizes[k]));
+            commands_add_word (sent, commands_number (sent, (int64_t)parts[i]->sizes[k]));
             for (size_t n = 0; n < parts[i]->sizes[k]; n++)
                 commands_add_word (sent, word[n]);
         }
@@ -126,7 +118,7 @@ static void send_rows (struct writer *self, int64_t mono_us)
         self->delayed_since_us = 0;
     }
     ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("batch"),
-         copy_number_word (&owner, self->number));
+         commands_number (&owner, self->number));
     send_transaction (self, &owner, mono_us);
     commands_free (&owner);
 }

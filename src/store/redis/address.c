@@ -5,12 +5,6 @@
 
 #include "settings.h"
 
-static int reject_address (struct reason *reason)
-{
-    return reason_set (reason, "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
-                               "sentinel:MASTER@HOST:PORT,...");
-}
-
 static int parse_unix (const char *path, struct address *ret, struct reason *reason)
 {
     size_t size = strlen (path);
@@ -33,7 +27,8 @@ static int parse_endpoint (const char *text, size_t size, char host[256], int *r
     int64_t number;
     if (host_size == 0 || host_size >= sizeof ((struct endpoint *)0)->host || digits == 0 ||
         digits >= sizeof port)
-        return reject_address (reason);
+        return reason_set (reason, "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                                   "sentinel:MASTER@HOST:PORT,...");
     memcpy (port, colon + 1, digits);
     if (!number_parse (port, &number) || number < 1 || number > 65535)
         return reason_set (reason, "redis_addr: want a port 1..65535");

@@ -6,6 +6,19 @@ enum { DIGITS_MAX = 18 };
 
 enum aof_step { STEP_DONE, STEP_SHORT, STEP_WRONG };
 
+// Remove the first `size` bytes and the "\r\n" after them.
+static enum aof_step skip_line (struct span *rest, size_t size)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (size + i >= rest->size)
+            return STEP_SHORT;
+        if (rest->data[size + i] != "\r\n"[i])
+            return STEP_WRONG;
+    }
+    *rest = span_of (rest->data + size + 2, rest->size - size - 2);
+    return STEP_DONE;
+}
+
 // Parse and remove "<mark>DIGITS\r\n" from the front.
 static enum aof_step parse_length (struct span *rest, uint8_t mark, size_t *ret)
 {
@@ -17,15 +30,10 @@ static enum aof_step parse_length (struct span *rest, uint8_t mark, size_t *ret)
             return STEP_WRONG;
         number = number * 10 + (size_t)(rest->data[at] - '0');
     }
-    if (at < rest->size && (at == 1 || rest->data[at] != '\r'))
+    if (at < rest->size && at == 1)
         return STEP_WRONG;
-    if (at + 1 < rest->size && rest->data[at + 1] != '\n')
-        return STEP_WRONG;
-    if (at + 2 > rest->size)
-        return STEP_SHORT;
-    *rest = span_of (rest->data + at + 2, rest->size - at - 2);
     *ret = number;
-    return STEP_DONE;
+    return skip_line (rest, at);
 }
 
 // Parse and remove a bulk string, "$SIZE\r\n" and the bytes with "\r\n", from the front.
@@ -36,14 +44,7 @@ static enum aof_step parse_bulk_string (struct span *rest, struct span *ret)
     if (step != STEP_DONE)
         return step;
     *ret = span_of (rest->data, size);
-    if (rest->size > size && rest->data[size] != '\r')
-        return STEP_WRONG;
-    if (rest->size > size + 1 && rest->data[size + 1] != '\n')
-        return STEP_WRONG;
-    if (rest->size < size + 2)
-        return STEP_SHORT;
-    *rest = span_of (rest->data + size + 2, rest->size - size - 2);
-    return STEP_DONE;
+    return skip_line (rest, size);
 }
 
 static enum aof_step skip_annotation (struct span *rest)

@@ -5,26 +5,18 @@
 #include "decimal.h"
 #include "memory.h"
 
-enum { FIRST = 64, AROUND = 1 + DECIMAL_SIZE + 2 + 2 }; // bytes around an argument, at most
-
-static void *grow_list (void *at, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return at;
-    *room = *room ? 2 * *room : FIRST;
-    return memory_resize (at, *room * size);
-}
+enum { AROUND = 1 + DECIMAL_SIZE + 2 + 2 }; // bytes around an argument, at most
 
 void commands_begin (struct commands *self)
 {
     self->sizes =
-        grow_list (self->sizes, self->commands, &self->commands_room, sizeof *self->sizes);
+        memory_grow (self->sizes, self->commands, &self->commands_room, sizeof *self->sizes);
     self->sizes[self->commands++] = 0;
 }
 
 void commands_add_word (struct commands *self, struct span word)
 {
-    self->words = grow_list (self->words, self->count, &self->room, sizeof *self->words);
+    self->words = memory_grow (self->words, self->count, &self->room, sizeof *self->words);
     self->words[self->count++] = word;
     self->sizes[self->commands - 1]++;
 }
@@ -39,7 +31,7 @@ void commands_add (struct commands *self, const struct span *words, size_t count
 void commands_free_later (struct commands *self, void *block)
 {
     self->blocks =
-        grow_list (self->blocks, self->block_count, &self->block_room, sizeof *self->blocks);
+        memory_grow (self->blocks, self->block_count, &self->block_room, sizeof *self->blocks);
     self->blocks[self->block_count++] = block;
 }
 
@@ -48,6 +40,12 @@ struct span commands_copy (struct commands *self, struct span text)
     uint8_t *copy = memory_copy (text.data, text.size);
     commands_free_later (self, copy);
     return span_of (copy, text.size);
+}
+
+struct span commands_number (struct commands *self, int64_t value)
+{
+    char digits[DECIMAL_SIZE];
+    return commands_copy (self, span_of (digits, decimal_text (value, digits)));
 }
 
 void commands_clear (struct commands *self)

@@ -5,6 +5,12 @@
 
 #include "span.h"
 
+// The words of a command, for two parameters: the list and its length.
+#define WORDS(...)                                                                                 \
+    (const struct span[]){__VA_ARGS__},                                                            \
+        sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span)
+#define TEXT(text) span_text (text)
+
 struct commands {
     struct span *words; // the words of all commands, one after the other
     size_t count, room;
@@ -17,12 +23,17 @@ struct commands {
 // Add a command. Its words are borrowed until commands_clear.
 void commands_add (struct commands *self, const struct span *words, size_t count);
 
+#define ADD(commands, ...) commands_add (commands, WORDS (__VA_ARGS__))
+
 // Add a command word by word: begin an empty one, then append words, borrowed until commands_clear.
 void commands_begin (struct commands *self);
 void commands_add_word (struct commands *self, struct span word);
 
 // A copy of the text that is freed with the commands.
 struct span commands_copy (struct commands *self, struct span text);
+
+// The number as a text that is freed with the commands.
+struct span commands_number (struct commands *self, int64_t value);
 
 // Free this block with the commands.
 void commands_free_later (struct commands *self, void *block);

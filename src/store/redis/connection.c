@@ -1,6 +1,7 @@
 #include "connection.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -8,72 +9,51 @@
 #include "clock.h"
 #include "memory.h"
 
-struct connection {
-    struct reactor *reactor;
-    connection_turn_fn *turn;
-    void *owner;
-    redisAsyncContext *context; // NULL while closed
-    bool want_read, want_write; // the events that hiredis waits for
-    struct source source;
-    uint32_t polled;     // EPOLLIN | EPOLLOUT as registered in the reactor
-    int64_t received_us; // when data arrived last
-    int64_t read_us;     // when hiredis last read data
-    bool inside;         // a call of hiredis is on the stack
-    struct reason trouble;
-};
-
 // -- hooks with which hiredis selects the events to poll for
 
 // Watch the socket for the events that hiredis waits for now.
 static void update_polled_events (struct connection *self)
 {
-    uint32_t wanted = (self->want_read ? EPOLLIN : 0U) | (self->want_write ? EPOLLOUT : 0U);
-    if (wanted == self->polled)
+    if (self->wanted == self->polled)
         return;
-    if (wanted)
-        source_set (&self->source, self->reactor, self->context->c.fd, wanted);
+    if (self->wanted)
+        source_set (&self->source, self->reactor, self->context->c.fd, self->wanted);
     else
         source_end (&self->source);
-    self->polled = wanted;
+    self->polled = self->wanted;
 }
 
 static void add_read (void *arg)
 {
-    ((struct connection *)arg)->want_read = true;
+    ((struct connection *)arg)->wanted |= EPOLLIN;
 }
 
 static void del_read (void *arg)
 {
-    ((struct connection *)arg)->want_read = false;
+    ((struct connection *)arg)->wanted &= ~(uint32_t)EPOLLIN;
 }
 
 static void add_write (void *arg)
 {
-    ((struct connection *)arg)->want_write = true;
+    ((struct connection *)arg)->wanted |= EPOLLOUT;
 }
 
 static void del_write (void *arg)
 {
-    ((struct connection *)arg)->want_write = false;
+    ((struct connection *)arg)->wanted &= ~(uint32_t)EPOLLOUT;
 }
 
 // hiredis frees the context after this.
 static void on_cleanup (void *arg)
 {
     struct connection *self = arg;
-    self->want_read = self->want_write = false;
+    self->wanted = 0;
     update_polled_events (self);
     self->context = NULL;
 }
 
-static void on_connect (const redisAsyncContext *context, int status)
-{
-    struct connection *self = context->data;
-    if (status != REDIS_OK)
-        reason_set (&self->trouble, "%s", context->errstr);
-}
-
-static void on_disconnect (const redisAsyncContext *context, int status)
+// Called when connecting has ended, and when the connection ended.
+static void note_trouble (const redisAsyncContext *context, int status)
 {
     struct connection *self = context->data;
     if (status != REDIS_OK && !self->trouble.text[0])
@@ -169,8 +149,8 @@ int connection_open (struct connection *self, const struct address *address, str
     context->ev.addWrite = add_write;
     context->ev.delWrite = del_write;
     context->ev.cleanup = on_cleanup;
-    redisAsyncSetConnectCallback (context, on_connect);
-    redisAsyncSetDisconnectCallback (context, on_disconnect);
+    redisAsyncSetConnectCallback (context, note_trouble);
+    redisAsyncSetDisconnectCallback (context, note_trouble);
     return 0;
 }
 
@@ -185,32 +165,25 @@ redisAsyncContext *connection_context (const struct connection *self)
     return takes ? self->context : NULL;
 }
 
-void connection_send (struct connection *self, redisCallbackFn *reply, void *owner, int argc,
-                      const char **argv)
+void connection_send (struct connection *self, redisCallbackFn *reply, void *owner,
+                      const char *format, ...)
 {
     redisAsyncContext *context = connection_context (self);
+    va_list args;
+    va_start (args, format);
     if (context)
-        redisAsyncCommandArgv (context, reply, owner, argc, argv, NULL);
+        redisvAsyncCommand (context, reply, owner, format, args);
+    va_end (args);
 }
 
 void connection_log_in (struct connection *self, const char *user, const char *password, int64_t db,
                         redisCallbackFn *reply, void *owner)
 {
-    char number[24];
-    const char *of_user[] = {"AUTH", user, password};
-    const char *plain[] = {"AUTH", password};
-    const char *select[] = {"SELECT", number};
-    snprintf (number, sizeof number, "%" PRId64, db);
     if (*user)
-        connection_send (self, reply, owner, 3, of_user);
+        connection_send (self, reply, owner, "AUTH %s %s", user, password);
     else if (*password)
-        connection_send (self, reply, owner, 2, plain);
-    connection_send (self, reply, owner, 2, select);
-}
-
-bool connection_exists (const struct connection *self)
-{
-    return self->context != NULL;
+        connection_send (self, reply, owner, "AUTH %s", password);
+    connection_send (self, reply, owner, "SELECT %" PRId64, db);
 }
 
 void connection_read (struct connection *self)
@@ -221,7 +194,7 @@ void connection_read (struct connection *self)
 void connection_flush (struct connection *self)
 {
     bool connected = self->context && self->context->c.flags & REDIS_CONNECTED;
-    if (connected && self->want_write)
+    if (connected && self->wanted & EPOLLOUT)
         run_hiredis (self, IO_WRITE);
 }
 
@@ -229,26 +202,6 @@ void connection_update_events (struct connection *self)
 {
     if (self->context)
         update_polled_events (self);
-}
-
-int64_t connection_read_us (const struct connection *self)
-{
-    return self->read_us;
-}
-
-int64_t connection_received_us (const struct connection *self)
-{
-    return self->received_us;
-}
-
-bool connection_inside (const struct connection *self)
-{
-    return self->inside;
-}
-
-const char *connection_trouble (const struct connection *self)
-{
-    return self->trouble.text;
 }
 
 struct connection *connection_new (struct reactor *reactor, connection_turn_fn *turn, void *owner)

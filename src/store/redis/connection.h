@@ -9,11 +9,23 @@
 #include "address.h"
 #include "reactor.h"
 
-struct connection;
-
 // Called when the socket was read or written, or the connection was lost. The owner checks the
 // state, and calls connection_update_events last.
 typedef void connection_turn_fn (void *owner);
+
+struct connection {
+    struct reactor *reactor;
+    connection_turn_fn *turn;
+    void *owner;
+    redisAsyncContext *context; // NULL while closed: else connecting or connected
+    struct source source;
+    uint32_t wanted;       // EPOLLIN | EPOLLOUT: the events that hiredis waits for
+    uint32_t polled;       // those that are registered in the reactor
+    int64_t received_us;   // when data arrived last, monotonic
+    int64_t read_us;       // when hiredis last began to read: in a reply callback, when it arrived
+    bool inside;           // a call of hiredis is on the stack, so this is one of its callbacks
+    struct reason trouble; // why the last connection ended or was not made; "" = unknown
+};
 
 struct connection *connection_new (struct reactor *reactor, connection_turn_fn *turn, void *owner);
 void connection_destroy (struct connection **self);
@@ -28,16 +40,14 @@ void connection_close (struct connection *self);
 // The context for sending commands; NULL: there is none, or it does not accept commands.
 redisAsyncContext *connection_context (const struct connection *self);
 
-// Send a command; does nothing without a context that accepts it.
-void connection_send (struct connection *self, redisCallbackFn *reply, void *owner, int argc,
-                      const char **argv);
+// Send a command, formatted as by redisAsyncCommand; does nothing without a context that accepts
+// it.
+void connection_send (struct connection *self, redisCallbackFn *reply, void *owner,
+                      const char *format, ...);
 
 // Send the first commands of a new connection: AUTH, if there is a password, and SELECT.
 void connection_log_in (struct connection *self, const char *user, const char *password, int64_t db,
                         redisCallbackFn *reply, void *owner);
-
-// Whether there is a connection, connecting or connected.
-bool connection_exists (const struct connection *self);
 
 // Read the data that have arrived. Does nothing within a callback.
 void connection_read (struct connection *self);
@@ -47,15 +57,3 @@ void connection_flush (struct connection *self);
 
 // Watch the socket in the reactor for the events that hiredis waits for now.
 void connection_update_events (struct connection *self);
-
-// When hiredis last began to read, monotonic: within a reply callback, the time of the reply.
-int64_t connection_read_us (const struct connection *self);
-
-// When data arrived last, monotonic.
-int64_t connection_received_us (const struct connection *self);
-
-// Whether a call of hiredis is on the stack, so that this is one of its callbacks.
-bool connection_inside (const struct connection *self);
-
-// Why the last connection ended, or could not be made; "" when hiredis did not say.
-const char *connection_trouble (const struct connection *self);

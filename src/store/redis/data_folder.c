@@ -144,11 +144,10 @@ void data_folder_mark (const char *folder)
 static int write_and_sync (int fd, struct span bytes)
 {
     while (bytes.size) {
-        ssize_t size = write (fd, bytes.data, bytes.size);
-        if (size < 0 && errno != EINTR)
+        ssize_t size = TEMP_FAILURE_RETRY (write (fd, bytes.data, bytes.size));
+        if (size < 0)
             return -1;
-        if (size > 0)
-            bytes = span_of (bytes.data + size, bytes.size - (size_t)size);
+        bytes = span_of (bytes.data + size, bytes.size - (size_t)size);
     }
     return fsync (fd);
 }

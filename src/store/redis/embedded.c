@@ -41,43 +41,33 @@ struct embedded {
     bool unreadable; // its log says that it could not read its files
 };
 
-static void sleep_us (int64_t us)
-{
-    usleep ((useconds_t)us);
-}
-
-// Lock the folder for this station.
-static int take_station_lock (struct embedded *self, struct reason *reason)
+// Lock a file of the folder, and wait for that at most `wait_us`. `event` is logged when it waits;
+// NULL = none is. Returns the lock, or -1 with a reason.
+static int wait_for_lock (const struct embedded *self, const char *name, int64_t wait_us,
+                          const char *event, struct reason *reason)
 {
     char path[PATH_MAX];
-    struct reason why;
-    snprintf (path, sizeof path, "%s/zpland.lock", self->data);
+    int64_t deadline = clock_mono_us () + wait_us;
+    int lock;
+    snprintf (path, sizeof path, "%s/%s", self->data, name);
+    while ((lock = lock_file_open (path, reason)) < 0 && clock_mono_us () <= deadline) {
+        if (event)
+            log_event (LEVEL_INFO, event, "lock=%s", path);
+        event = NULL;
+        usleep (STEP_US);
+    }
+    return lock;
+}
+
+// Lock the folder for this station, then wait until the redis-server of a killed one has ended.
+static int take_locks (struct embedded *self, struct reason *reason)
+{
     // If a station is killed while it starts its Redis, the child keeps the lock until its exec.
-    int64_t deadline = clock_mono_us () + CHILD_WAIT_US;
-    while ((self->station_lock = lock_file_open (path, &why)) < 0) {
-        if (clock_mono_us () > deadline)
-            return reason_set (reason, "data: another station uses %s", self->data);
-        sleep_us (STEP_US);
-    }
-    return 0;
-}
-
-// Take the lock of the redis-server: wait until that of a killed station has ended.
-static int take_redis_lock (struct embedded *self, struct reason *reason)
-{
-    char path[PATH_MAX];
-    snprintf (path, sizeof path, "%s/redis.lock", self->data);
-    int64_t deadline = clock_mono_us () + ORPHAN_WAIT_US;
-    bool logged = false;
-    while ((self->redis_lock = lock_file_open (path, reason)) < 0) {
-        if (clock_mono_us () > deadline)
-            return -1;
-        if (!logged)
-            log_event (LEVEL_INFO, "redis.waiting", "lock=%s", path);
-        logged = true;
-        sleep_us (STEP_US);
-    }
-    return 0;
+    self->station_lock = wait_for_lock (self, "zpland.lock", CHILD_WAIT_US, NULL, reason);
+    if (self->station_lock < 0)
+        return reason_set (reason, "data: another station uses %s", self->data);
+    self->redis_lock = wait_for_lock (self, "redis.lock", ORPHAN_WAIT_US, "redis.waiting", reason);
+    return self->redis_lock < 0 ? -1 : 0;
 }
 
 struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_damaged,
@@ -95,7 +85,7 @@ struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_da
         if (size >= (int)sizeof self->socket)
             reason_set (reason, "data: the path is too long for a Unix socket (at most %zu bytes)",
                         sizeof self->socket - sizeof "/redis.sock");
-        else if (take_station_lock (self, reason) == 0 && take_redis_lock (self, reason) == 0) {
+        else if (take_locks (self, reason) == 0) {
             *ret_damaged = data_folder_check (whole, reason) == DATA_DAMAGED;
             if (!*ret_damaged)
                 return self;
@@ -241,7 +231,7 @@ static void stop_process (struct embedded *self)
             kill (self->pid, SIGKILL);
             deadline = INT64_MAX;
         }
-        sleep_us (STEP_US);
+        usleep (STEP_US);
     }
     log_event (LEVEL_INFO, "redis.stopped", "how=\"%s\"", reason.text);
 }

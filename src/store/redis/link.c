@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "commands.h"
 #include "link_private.h"
 #include "memory.h"
 
@@ -52,7 +53,7 @@ void link_set_state (struct link *self, enum link_state state)
         return;
     self->state = state;
     if (!self->closing)
-        self->changed (self->owner, state);
+        self->io.changed (self->io.owner, state);
 }
 
 void link_mark_broken (struct link *self, const char *why)
@@ -78,8 +79,8 @@ void link_close_and_retry (struct link *self)
         self->backoff_us * 2 < BACKOFF_LAST_US ? self->backoff_us * 2 : BACKOFF_LAST_US;
     if (!was_broken)
         reason_set (&self->trouble, "Redis: %s",
-                    connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
-                                                             : "the connection was lost");
+                    self->connection->trouble.text[0] ? self->connection->trouble.text
+                                                      : "the connection was lost");
     self->opened_us = 0;
     timer_set (&self->timer, self->reactor, TICK_MS);
     link_set_state (self, self->refused ? LINK_REFUSED : LINK_DOWN);
@@ -89,7 +90,7 @@ void link_close_and_retry (struct link *self)
 
 void link_check_connection (struct link *self)
 {
-    bool gone = self->opened_us && !connection_exists (self->connection);
+    bool gone = self->opened_us && !self->connection->context;
     if (self->broken || gone)
         link_close_and_retry (self);
     connection_update_events (self->connection);
@@ -103,48 +104,32 @@ static bool answer_overdue (const struct link *self, int64_t for_us)
         return false;
     int64_t since = oldest->sent_us > self->answered_us ? oldest->sent_us : self->answered_us;
     // A part of a large answer is an answer.
-    if (connection_received_us (self->connection) > since)
-        since = connection_received_us (self->connection);
+    if (self->connection->received_us > since)
+        since = self->connection->received_us;
     return clock_mono_us () - since > for_us;
 }
 
 void link_flush (struct link *self)
 {
-    if (!self || connection_inside (self->connection))
+    if (!self || self->connection->inside)
         return; // the call that lets callbacks run ends with a flush
     // This process may have been stopped, and Redis may have closed the connection meanwhile. Read
     // the answers that arrived before: a write would fail and discard them.
     if (answer_overdue (self, MAYBE_STOPPED_US))
         connection_read (self->connection);
-    if (self->gather)
-        self->gather (self->gatherer);
+    self->io.gather (self->io.owner);
     if (!self->broken)
         connection_flush (self->connection);
     if (self->replicas)
         replicas_flush (self->replicas);
-    if (self->flushed)
-        self->flushed (self->gatherer);
+    self->io.flushed (self->io.owner);
     link_check_connection (self);
 }
 
 void link_renew (struct link *self, const char *why)
 {
-    if (connection_exists (self->connection))
+    if (self->connection->context)
         link_mark_broken (self, why);
-}
-
-void link_on_time (struct link *self,
-                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us))
-{
-    self->time = time;
-}
-
-void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),
-                    void *owner)
-{
-    self->gather = gather;
-    self->flushed = flushed;
-    self->gatherer = owner;
 }
 
 static void flush_link (void *owner)
@@ -154,14 +139,15 @@ static void flush_link (void *owner)
 
 // -- calls
 
-// Whether an error is temporary: calls that may be repeated are then resent later.
-static bool error_is_temporary (const char *error)
+// Temporary errors: calls that may be repeated are then resent later.
+static const char *const temporary_errors[] = {"LOADING",     "BUSY",       "MISCONF",  "READONLY",
+                                               "NOREPLICAS",  "MASTERDOWN", "TRYAGAIN", "OOM",
+                                               "CLUSTERDOWN", NULL};
+
+bool link_error_is (const redisReply *reply, const char *const *prefixes)
 {
-    static const char *const prefixes[] = {"LOADING",    "BUSY",       "MISCONF",
-                                           "READONLY",   "NOREPLICAS", "CLUSTERDOWN",
-                                           "MASTERDOWN", "TRYAGAIN",   "OOM"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp (error, prefixes[i], strlen (prefixes[i])) == 0)
+    for (; *prefixes; prefixes++)
+        if (strncmp (reply->str, *prefixes, strlen (*prefixes)) == 0)
             return true;
     return false;
 }
@@ -189,7 +175,7 @@ static bool keep_failed_call (struct link *self, struct call *call, const redisR
         return true;
     }
     bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // an earlier error broke the connection
-    if ((cut || error_is_temporary (reply->str)) && call->repeat == LINK_REPEAT) {
+    if ((cut || link_error_is (reply, temporary_errors)) && call->repeat == LINK_REPEAT) {
         link_mark_broken (self, reply->str);
         call_list_add (&self->lost, call);
         return true;
@@ -204,7 +190,7 @@ static void on_call_reply (redisAsyncContext *context, void *data, void *arg)
     struct link *self = call->link;
     (void)context;
     call_list_take (&self->sent); // Redis answers in order, so the first one is `call`
-    self->answered_us = connection_read_us (self->connection);
+    self->answered_us = self->connection->read_us;
     if ((!reply || reply->type == REDIS_REPLY_ERROR) && keep_failed_call (self, call, reply))
         return;
     call->reply (call->owner, reply);
@@ -279,7 +265,7 @@ size_t link_pending (const struct link *self)
 
 int64_t link_received_us (const struct link *self)
 {
-    int64_t part_us = connection_received_us (self->connection);
+    int64_t part_us = self->connection->received_us;
     return part_us > self->answered_us ? part_us : self->answered_us;
 }
 
@@ -302,7 +288,7 @@ void link_set_up (struct link *self)
         replicas_open (self->replicas, self->sentinel ? &self->master : &self->config.address);
     // First the owner checks whether the data are still the same: waiting calls contain numbers
     // from them.
-    self->changed (self->owner, LINK_UP);
+    self->io.changed (self->io.owner, LINK_UP);
     for (struct call *call; (call = call_list_take (&self->waiting));)
         send_call (self, call);
 }
@@ -340,7 +326,7 @@ static void on_link_tick (void *owner)
 {
     struct link *self = owner;
     int64_t now = clock_mono_us ();
-    if (connection_exists (self->connection))
+    if (self->connection->context)
         check_timeouts (self, now);
     else if (now >= self->retry_us)
         link_open (self);
@@ -352,13 +338,12 @@ static void on_link_tick (void *owner)
 // -- life
 
 struct link *link_new (const struct link_config *config, struct reactor *reactor,
-                       link_state_fn *changed, void *owner)
+                       const struct link_io *io)
 {
     struct link *self = memory_new (sizeof *self);
     self->config = *config;
     self->reactor = reactor;
-    self->changed = changed;
-    self->owner = owner;
+    self->io = *io;
     self->backoff_us = BACKOFF_FIRST_US;
     reason_set (&self->trouble, "Redis: not connected yet");
     for (int i = 0; i < SCRIPTS; i++) {

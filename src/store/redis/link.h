@@ -10,12 +10,12 @@
 #include <hiredis/hiredis.h>
 
 #include "address.h"
-#include "commands.h"
 #include "reactor.h"
 #include "redis_info.h"
 #include "scripts.h"
 #include "span.h"
 
+struct commands;
 struct link;
 
 enum link_state {
@@ -54,11 +54,19 @@ struct link_config {
 // REDIS_REPLY_ERROR when Redis returned an error; it is valid only during the callback.
 typedef void link_reply_fn (void *owner, const redisReply *reply);
 
-// Called once per change of state.
-typedef void link_state_fn (void *owner, enum link_state state);
+// What the link calls. All are required.
+struct link_io {
+    void *owner;
+    void (*changed) (void *owner, enum link_state state); // once per change of state
+    void (*gather) (void *owner);  // first in every link_flush: make the calls of this turn
+    void (*flushed) (void *owner); // then, after these were passed to the kernel
+    // Redis' clock was read (Unix time): at each connecting, and every few seconds. `asked_us` is
+    // when it was asked, CLOCK_MONOTONIC.
+    void (*time) (void *owner, int64_t asked_us, int64_t redis_us);
+};
 
 struct link *link_new (const struct link_config *config, struct reactor *reactor,
-                       link_state_fn *changed, void *owner);
+                       const struct link_io *io);
 
 // Calls without an answer are answered with NULL, so that their owners can free their data.
 void link_destroy (struct link **self);
@@ -122,17 +130,6 @@ bool link_busy (const struct link *self);
 
 // Whether, after link_busy, so few bytes are in flight that callers should go on.
 bool link_idle (const struct link *self);
-
-// Set two functions that link_flush calls: `gather` first, to make the calls of this turn, and
-// `flushed` after they were passed to the kernel.
-void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),
-                    void *owner);
-
-// Set the function that is called whenever the link has read Redis' clock (Unix time): when it
-// connects, and every few seconds. `asked_us` is when it asked, CLOCK_MONOTONIC; `owner` is that of
-// link_new.
-void link_on_time (struct link *self,
-                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us));
 
 // Pass all calls to the kernel now; call this at the end of each turn of the reactor. Does nothing
 // if `self` is NULL.

@@ -12,13 +12,6 @@ enum {
     SENTINEL_US = 1000000 // interval at which the sentinels are asked for the master
 };
 
-// Send a command that the link itself needs; it is not resent.
-static void send_link_command (struct link *self, redisCallbackFn *reply, int argc,
-                               const char **argv)
-{
-    connection_send (self->connection, reply, self, argc, argv);
-}
-
 // Reject this Redis: it is up, but must not hold plans.
 static void refuse_redis (struct link *self, const char *why)
 {
@@ -27,15 +20,8 @@ static void refuse_redis (struct link *self, const char *why)
     link_set_state (self, LINK_REFUSED);
 }
 
-// Whether an error is permanent: a wrong password, or a missing permission.
-static bool error_is_permanent (const char *error)
-{
-    static const char *const prefixes[] = {"NOAUTH", "WRONGPASS", "NOPERM"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp (error, prefixes[i], strlen (prefixes[i])) == 0)
-            return true;
-    return false;
-}
+// Permanent errors: a wrong password, or a missing permission.
+static const char *const permanent_errors[] = {"NOAUTH", "WRONGPASS", "NOPERM", NULL};
 
 static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
 {
@@ -43,7 +29,7 @@ static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
     (void)context;
     if (!reply || reply->type != REDIS_REPLY_ERROR)
         return;
-    if (error_is_permanent (reply->str))
+    if (link_error_is (reply, permanent_errors))
         refuse_redis (arg, reply->str);
     else
         link_mark_broken (arg, reply->str);
@@ -51,8 +37,8 @@ static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
 
 void link_load_script (struct link *self, enum script script)
 {
-    const char *argv[] = {"SCRIPT", "LOAD", script_texts[script].text};
-    send_link_command (self, on_setup_reply, 3, argv);
+    connection_send (self->connection, on_setup_reply, self, "SCRIPT LOAD %s",
+                     script_texts[script].text);
 }
 
 // Reject a Redis whose plans have a schema that this version does not know.
@@ -91,7 +77,6 @@ static void on_info_read (redisAsyncContext *context, void *data, void *arg)
         return;
     }
     struct span info = span_of (reply->str, reply->len);
-    self->keeps_file = redis_info_keeps_file (info);
     redis_info_facts (info, &self->facts.redis);
     enum info_verdict verdict =
         redis_info_check (info, self->config.accept_loss ? LOSS_ACCEPTED : LOSS_REFUSED, &reason);
@@ -116,8 +101,7 @@ static void on_time_read (redisAsyncContext *context, void *data, void *arg)
                        strtoll (reply->element[1]->str, NULL, 10);
     int64_t half_us = (clock_mono_us () - self->time_asked_us) / 2;
     self->facts.clock_ahead_ms = (redis_us + half_us - clock_wall_us ()) / 1000;
-    if (self->time)
-        self->time (self->owner, self->time_asked_us, redis_us);
+    self->io.time (self->io.owner, self->time_asked_us, redis_us);
 }
 
 // Process appendfsync, which determines how safe acknowledged data are. It is unknown if this user
@@ -132,9 +116,9 @@ static void on_appendfsync (redisAsyncContext *context, void *data, void *arg)
         return;
     bool known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
     snprintf (self->fsync, sizeof self->fsync, "%s",
-              !self->keeps_file ? "none"
-              : known           ? reply->element[1]->str
-                                : "unknown");
+              !self->facts.redis.keeps_file ? "none"
+              : known                       ? reply->element[1]->str
+                                            : "unknown");
     if (self->config.durable && strcmp (self->fsync, "always") != 0) {
         reason_set (&reason,
                     "appendfsync is %s, but durable requires always: an acknowledged plan "
@@ -147,15 +131,11 @@ static void on_appendfsync (redisAsyncContext *context, void *data, void *arg)
 // Check whether Redis may hold plans, and in which schema; on connecting, and periodically.
 void link_check_redis (struct link *self)
 {
-    const char *schema[] = {"HGET", KEY_META, "schema"};
-    const char *info[] = {"INFO"};
-    const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
-    const char *time[] = {"TIME"};
-    send_link_command (self, on_schema_read, 3, schema);
-    send_link_command (self, on_info_read, 1, info);
-    send_link_command (self, on_appendfsync, 3, fsync);
+    connection_send (self->connection, on_schema_read, self, "HGET " KEY_META " schema");
+    connection_send (self->connection, on_info_read, self, "INFO");
+    connection_send (self->connection, on_appendfsync, self, "CONFIG GET appendfsync");
     self->time_asked_us = clock_mono_us ();
-    send_link_command (self, on_time_read, 1, time);
+    connection_send (self->connection, on_time_read, self, "TIME");
     self->check_us = clock_mono_us () + CHECK_US;
 }
 
@@ -173,14 +153,13 @@ static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg
 // Send all commands that a new connection needs. The link is up when the last one is answered.
 static void send_setup (struct link *self)
 {
-    const char *done[] = {"PING"};
     const struct link_config *config = &self->config;
     connection_log_in (self->connection, config->user, config->password, config->db, on_setup_reply,
                        self);
     link_check_redis (self);
     for (int script = 0; script < SCRIPTS; script++)
         link_load_script (self, (enum script)script);
-    send_link_command (self, on_scripts_loaded, 1, done);
+    connection_send (self->connection, on_scripts_loaded, self, "PING");
 }
 
 // Connect to this address, and send the setup.
@@ -206,7 +185,7 @@ void link_on_master (void *owner, const struct address *master, const char *reas
                 master->port == self->master.port;
     if (master)
         self->master = *master;
-    if (connection_exists (self->connection)) {
+    if (self->connection->context) {
         // While the link is connected, sentinels that do not answer change nothing.
         if (master && !same)
             link_mark_broken (self, "the sentinels name another master");

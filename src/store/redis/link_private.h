@@ -32,8 +32,7 @@ struct link {
     struct link_config config;
     struct reactor *reactor;
     struct timer timer;
-    link_state_fn *changed;
-    void *owner;
+    struct link_io io;
 
     enum link_state state;
     struct reason trouble;
@@ -53,12 +52,6 @@ struct link {
     int64_t backoff_us;
     int64_t check_us;    // when to check again whether Redis may hold plans
     int64_t sentinel_us; // when to ask the sentinels again
-    bool keeps_file;     // Redis writes an append-only file
-
-    void (*gather) (void *owner);  // called first in every flush; may be NULL
-    void (*flushed) (void *owner); // called last in every flush; may be NULL
-    void *gatherer;
-    void (*time) (void *owner, int64_t asked_us, int64_t redis_us); // may be NULL
 
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent on a connection that is being closed, without an answer
@@ -87,6 +80,9 @@ void link_close_and_retry (struct link *self);
 
 // Drop the connection if it is broken or was lost, else update the events to poll for.
 void link_check_connection (struct link *self);
+
+// Whether the error begins with one of these texts, a list that ends with NULL.
+bool link_error_is (const redisReply *reply, const char *const *prefixes);
 
 // Set the state, and notify the owner if it has changed.
 void link_set_state (struct link *self, enum link_state state);

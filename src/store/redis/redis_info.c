@@ -23,13 +23,6 @@ static struct span info_value (struct span info, const char *name)
     return (struct span){0};
 }
 
-static long major_version (struct span version)
-{
-    char text[8] = "";
-    memcpy (text, version.data, version.size < sizeof text ? version.size : sizeof text - 1);
-    return strtol (text, NULL, 10);
-}
-
 static void copy_info_value (struct span info, const char *name, char *out, size_t room)
 {
     struct span value = info_value (info, name);
@@ -52,11 +45,7 @@ void redis_info_facts (struct span info, struct redis_facts *ret)
     copy_info_value (info, "maxmemory_policy", ret->policy, sizeof ret->policy);
     ret->used = info_number (info, "used_memory");
     ret->limit = info_number (info, "maxmemory");
-}
-
-bool redis_info_keeps_file (struct span info)
-{
-    return span_is (info_value (info, "aof_enabled"), "1");
+    ret->keeps_file = span_is (info_value (info, "aof_enabled"), "1");
 }
 
 const char *durability_text (const char *fsync)
@@ -79,7 +68,7 @@ const char *durability_text (const char *fsync)
 enum info_verdict redis_info_check (struct span info, enum data_loss loss, struct reason *reason)
 {
     struct span version = info_value (info, "redis_version");
-    if (version.size == 0 || major_version (version) < MAJOR_MIN) {
+    if (info_number (info, "redis_version") < MAJOR_MIN) { // its first number
         reason_set (reason, "version %s is older than %d", quoted (version), MAJOR_MIN);
         return INFO_REFUSED;
     }
@@ -93,7 +82,7 @@ enum info_verdict redis_info_check (struct span info, enum data_loss loss, struc
     }
     if (loss == LOSS_ACCEPTED)
         return INFO_GOOD;
-    if (!redis_info_keeps_file (info)) {
+    if (!span_is (info_value (info, "aof_enabled"), "1")) {
         reason_set (reason,
                     "keeps no append-only file (appendonly no): acknowledged plans could be "
                     "lost; set appendonly yes, or start with --accept-loss");

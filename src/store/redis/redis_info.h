@@ -21,12 +21,10 @@ struct redis_facts {
     char version[24];    // "" = not asked yet
     char policy[24];     // maxmemory-policy
     int64_t used, limit; // used memory and its limit in bytes; limit 0 = none
+    bool keeps_file;     // it writes an append-only file
 };
 
 void redis_info_facts (struct span info, struct redis_facts *ret);
-
-// Whether this Redis writes an append-only file.
-bool redis_info_keeps_file (struct span info);
 
 // Text for people: how safe an acknowledged plan is with this value of link_fsync.
 const char *durability_text (const char *fsync);

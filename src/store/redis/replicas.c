@@ -70,26 +70,22 @@ static void connect_to_master (struct replicas *self)
 // replicas that have the last write of its own connection.
 static void send_wait (struct replicas *self)
 {
-    char count[24], timeout[24];
-    const char *touch[] = {"HINCRBY", KEY_META, "waited", "1"};
-    const char *wait[] = {"WAIT", count, timeout};
-    snprintf (count, sizeof count, "%" PRId64, self->config->replicas);
-    snprintf (timeout, sizeof timeout, "%" PRId64, self->config->replica_timeout_ms);
     self->in_flight_waiters = self->next_waiters;
     self->next_waiters = (struct replica_waiters){0};
     self->asked_us = clock_mono_us ();
-    connection_send (self->connection, ignore_setup_reply, self, 4, touch);
-    connection_send (self->connection, on_wait_reply, self, 3, wait);
+    connection_send (self->connection, ignore_setup_reply, self, "HINCRBY " KEY_META " waited 1");
+    connection_send (self->connection, on_wait_reply, self, "WAIT %" PRId64 " %" PRId64,
+                     self->config->replicas, self->config->replica_timeout_ms);
 }
 
 void replicas_flush (struct replicas *self)
 {
-    if (connection_inside (self->connection))
+    if (self->connection->inside)
         return; // the turn of that connection ends with a flush
     int64_t most_us = self->config->replica_timeout_ms * 1000 + SLACK_US;
     if (self->in_flight_waiters.first && clock_mono_us () - self->asked_us > most_us)
         connection_close (self->connection);
-    if (self->next_waiters.first && !connection_exists (self->connection))
+    if (self->next_waiters.first && !self->connection->context)
         connect_to_master (self);
     if (self->next_waiters.first && !self->in_flight_waiters.first) {
         if (connection_context (self->connection))

@@ -49,10 +49,10 @@ static void check_probes (struct sentinel *self)
     for (size_t i = 0; i < self->address->sentinel_count; i++) {
         struct probe *probe = &self->probes[i];
         connection_flush (probe->connection);
-        if (!connection_exists (probe->connection) && !probe->answered) {
+        if (!probe->connection->context && !probe->answered) {
             probe->answered = true;
-            if (connection_trouble (probe->connection)[0])
-                reason_set (&self->trouble, "%s", connection_trouble (probe->connection));
+            if (probe->connection->trouble.text[0])
+                reason_set (&self->trouble, "%s", probe->connection->trouble.text);
         }
         connection_update_events (probe->connection);
         all = all && probe->answered;
@@ -120,8 +120,7 @@ static void probe_sentinel (struct probe *probe, const struct endpoint *endpoint
     memcpy (address.host, endpoint->host, sizeof endpoint->host);
     probe->answered = connection_open (probe->connection, &address, &probe->sentinel->trouble) != 0;
     if (!probe->answered)
-        redisAsyncCommand (connection_context (probe->connection), on_master_reply, probe,
-                           "SENTINEL MASTER %s", name);
+        connection_send (probe->connection, on_master_reply, probe, "SENTINEL MASTER %s", name);
 }
 
 void sentinel_ask (struct sentinel *self)
