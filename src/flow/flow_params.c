@@ -1,6 +1,7 @@
 // The params of a run: defaults of the flow, values of the flow plan, members of the input; later
 // ones override earlier ones. They are evaluated in the order of the definition, those of the flow
 // plan in the order of the plan; a param may use earlier ones.
+#include <limits.h>
 #include <stdlib.h>
 
 #include "flow_private.h"
@@ -124,37 +125,50 @@ static size_t *evaluation_order_new (const struct plan_params *self)
     return order;
 }
 
+// The types of params, as sets of JSON types. A time is no JSON.
+enum { ANY_TIME = 1 << 8 };
+static const struct param_type {
+    const char *name;
+    unsigned json;
+} param_types[] = {
+    {"string", 1 << JSON_STRING},
+    {"integer", 1 << JSON_INTEGER},
+    {"decimal", 1 << JSON_INTEGER | 1 << JSON_REAL},
+    {"boolean", 1 << JSON_TRUE | 1 << JSON_FALSE},
+    {"list", 1 << JSON_ARRAY},
+    {"object", 1 << JSON_OBJECT},
+    {"time", ANY_TIME},
+    {"any", UINT_MAX},
+};
+
+static const struct param_type *find_param_type (const char *name)
+{
+    for (size_t i = 0; name && i < sizeof param_types / sizeof *param_types; i++)
+        if (strcmp (param_types[i].name, name) == 0)
+            return &param_types[i];
+    return NULL;
+}
+
+bool flow_param_type_valid (const char *type)
+{
+    return find_param_type (type);
+}
+
 // Check that a value has the type of its param. For type time, a text is parsed; an offset is
 // converted to the zone (NULL: UTC).
 static bool check_value_type (const struct flow_param *param, struct flow_value *value,
                               const struct zone *zone, struct reason *reason)
 {
-    const char *type = param->type;
-    const json_t *json = value->json;
-    bool ok = strcmp (type, "any") == 0;
-    if (strcmp (type, "time") == 0) {
-        if (json_is_string (json) &&
-            expr_time_parse (span_text (json_string_value (json)), zone, &value->local)) {
-            json_decref (value->json);
-            value->json = NULL;
-            value->is_time = true;
-        }
-        ok = value->is_time;
-    } else if (strcmp (type, "string") == 0) {
-        ok = json_is_string (json);
-    } else if (strcmp (type, "integer") == 0) {
-        ok = json_is_integer (json);
-    } else if (strcmp (type, "decimal") == 0) {
-        ok = json_is_number (json);
-    } else if (strcmp (type, "boolean") == 0) {
-        ok = json_is_boolean (json);
-    } else if (strcmp (type, "list") == 0) {
-        ok = json_is_array (json);
-    } else if (strcmp (type, "object") == 0) {
-        ok = json_is_object (json);
+    unsigned types = find_param_type (param->type)->json;
+    if (types == ANY_TIME && json_is_string (value->json) &&
+        expr_time_parse (span_text (json_string_value (value->json)), zone, &value->local)) {
+        json_decref (value->json);
+        value->json = NULL;
+        value->is_time = true;
     }
+    bool ok = types & (value->is_time ? ANY_TIME : 1U << json_typeof (value->json));
     if (!ok)
-        reason_set (reason, "param %s: must be of type %s", param->name, type);
+        reason_set (reason, "param %s: must be of type %s", param->name, param->type);
     return ok;
 }
 

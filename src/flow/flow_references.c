@@ -42,13 +42,9 @@ static void check_step_reference (struct reference_check *self, const struct exp
         flow->steps[index].read_by_for_each = true;
     if (self->step && flow->steps[index].may_be_skipped && strcmp (ref->member, "value") == 0 &&
         !strstr (text, "default") && !strstr (text, "has") &&
-        json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX &&
-        !(self->ran[index / 64] >> (index % 64) & 1)) {
-        char warning[REASON_MAX];
-        snprintf (warning, sizeof warning, "%s reads %s, which may be skipped: use default()",
-                  self->step->name, ref->name);
-        json_array_append_new (flow->report.warnings, json_string (warning));
-    }
+        !(self->ran[index / 64] >> (index % 64) & 1))
+        flow_add_warning (flow->report.warnings, "%s reads %s, which may be skipped: use default()",
+                          self->step->name, ref->name);
 }
 
 static bool is_known_variable (const struct reference_check *self, const char *name)
@@ -185,14 +181,10 @@ static void find_skippable_steps (struct flow_reader *self)
         bool lacks = step->in_count && sure < (step->join_all ? 1 : step->need);
         step->edges_may_die = lacks;
         step->may_be_skipped = step->condition || step->on_timeout == FLOW_NO_SIGNAL_SKIP || lacks;
-        if (lacks && reached && !step->join_all && step->need > 1 &&
-            json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX) {
-            char warning[REASON_MAX];
-            snprintf (warning, sizeof warning,
-                      "%s: needs %u of %u edges, of which only %u are certain", step->name,
-                      step->need, step->in_count, sure);
-            json_array_append_new (flow->report.warnings, json_string (warning));
-        }
+        if (lacks && reached && !step->join_all && step->need > 1)
+            flow_add_warning (flow->report.warnings,
+                              "%s: needs %u of %u edges, of which only %u are certain", step->name,
+                              step->need, step->in_count, sure);
     }
 }
 
@@ -205,14 +197,11 @@ static void warn_of_else_branches (struct flow_reader *self)
         for (uint32_t j = 0; step->join_all && j < step->in_count; j++) {
             const struct flow_edge *edge = &flow->in[step->in_first + j];
             const struct flow_step *source = &flow->steps[edge->step];
-            char warning[REASON_MAX];
-            if (edge->on != FLOW_ON_SKIPPED || !source->condition || !source->edges_may_die ||
-                json_array_size (flow->report.warnings) >= FLOW_ERRORS_MAX)
-                continue;
-            snprintf (warning, sizeof warning,
-                      "%s also runs when no edge to %s is live, not only when its if is false",
-                      step->name, source->name);
-            json_array_append_new (flow->report.warnings, json_string (warning));
+            if (edge->on == FLOW_ON_SKIPPED && source->condition && source->edges_may_die)
+                flow_add_warning (
+                    flow->report.warnings,
+                    "%s also runs when no edge to %s is live, not only when its if is false",
+                    step->name, source->name);
         }
     }
 }
@@ -249,16 +238,13 @@ static void check_dead_edges (struct flow_reader *self)
             dead += !(edge->on & ~never);
             wrong += !(edge->on & ~(never & ~FLOW_ON_SKIPPED)) && source->kind == FLOW_COMPUTE;
         }
-        char path[FLOW_PATH_SIZE], warning[REASON_MAX];
-        snprintf (path, sizeof path, "steps.%.64s", step->name);
-        snprintf (warning, sizeof warning,
-                  "%s never starts: it waits for what its sources never become", step->name);
         if (join_never_passes (step, wrong))
-            flow_add_error (self, path,
+            flow_add_error (self, flow_path_of ("steps", step->name).text,
                             "never starts: it waits for the failure of a step that cannot fail");
-        else if (join_never_passes (step, dead) &&
-                 json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX)
-            json_array_append_new (flow->report.warnings, json_string (warning));
+        else if (join_never_passes (step, dead))
+            flow_add_warning (flow->report.warnings,
+                              "%s never starts: it waits for what its sources never become",
+                              step->name);
     }
 }
 
@@ -272,12 +258,11 @@ void flow_check_references (struct flow_reader *self)
     find_skippable_steps (self);
     warn_of_else_branches (self);
     for (size_t i = 0; i < flow->param_count; i++) {
-        char path[FLOW_PATH_SIZE];
         struct reference_check reference_check = {.reader = self, .params = i};
-        snprintf (path, sizeof path, "params.%.64s", flow->params[i].name);
         if (flow->params[i].value)
-            flow_template_visit (flow->params[i].value, path, check_expr_references,
-                                 &reference_check);
+            flow_template_visit (flow->params[i].value,
+                                 flow_path_of ("params", flow->params[i].name).text,
+                                 check_expr_references, &reference_check);
     }
     for (uint32_t i = 0; i < flow->step_count; i++) {
         struct reference_check reference_check = {.reader = self,
