@@ -200,11 +200,7 @@ static bool evaluate_param_template (struct flow_scope *scope, const struct flow
                                      struct flow_value *value, struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    int rc = template ? flow_template_evaluate_time (template, "", &env, &value->local,
-                                                     &value->json, reason)
-                      : -1;
-    value->is_time = rc == 1;
-    return rc >= 0;
+    return template && flow_template_evaluate_value (template, "", &env, value, reason);
 }
 
 // Evaluate a param from the flow plan, or its default if `own_param` is NULL.

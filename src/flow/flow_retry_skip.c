@@ -79,7 +79,7 @@ void flow_reset_step (struct flow_turn *turn, uint32_t index)
             data->at = 0;
         flow_clear_data (run, index);
     }
-    if (data && data->items)
+    if (flow_items_of (run, index))
         reset_items (run, index);
     else if (node->state == FLOW_FINISHED || node->flags & FLOW_RAISE_GENERATION)
         node->generation++;
@@ -98,19 +98,19 @@ static void reset_once_idle (struct flow_turn *turn, uint32_t index, unsigned fl
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[index];
-    const struct flow_data *data = run->data[index];
+    const struct flow_items *items = flow_items_of (run, index);
     flow_retract_end (turn, index);
     flow_mark_row (run, index);
     node->flags &=
         (uint16_t) ~(FLOW_RESET_UNFINISHED | FLOW_RESET_EVALUATION | FLOW_RAISE_GENERATION);
     node->flags |= (uint16_t)flags;
-    bool by_name = flags & FLOW_RESET_UNFINISHED && data && data->items && data->items->by_name;
-    for (uint32_t i = 0; by_name && i < data->items->count; i++)
-        if (data->items->item[i].named)
+    bool by_name = flags & FLOW_RESET_UNFINISHED && items && items->by_name;
+    for (uint32_t i = 0; by_name && i < items->count; i++)
+        if (items->item[i].named)
             flow_stop_item (turn, index, i);
     if (!by_name && !flow_node_is_decided (node))
         flow_stop_step (turn, index);
-    if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0)) {
+    if (node->flags & FLOW_PLACED || (items && items->in_flight > 0)) {
         if (!(node->flags & FLOW_RESETTING))
             run->resetting++;
         node->flags |= FLOW_RESETTING;
@@ -146,16 +146,15 @@ static bool find_named_root (const struct flow_turn *turn, const char *text, uin
     int64_t step = flow_find (turn->flow, name);
     if (step < 0)
         return false;
-    const struct flow_data *data = turn->run->data[step];
     *ret_step = (uint32_t)step;
     *ret_item = -1;
     if (!dot)
         return true;
     unsigned long item = dot[1] >= '0' && dot[1] <= '9' ? strtoul (dot + 1, &end, 10) : 0;
-    if (dot[1] < '0' || dot[1] > '9' || *end || !data || !data->items || item >= data->items->count)
+    if (dot[1] < '0' || dot[1] > '9' || *end || item > FLOW_ITEMS_MAX)
         return false;
     *ret_item = (int64_t)item;
-    return true;
+    return flow_item_of (turn->run, *ret_step, *ret_item);
 }
 
 // Mark the steps that a retry begins with. False: rejected, with the reason.
@@ -196,7 +195,7 @@ static void mark_named_items (struct flow_turn *turn, const struct flow_event *e
         json_array_foreach (event->steps, index, value)
         {
             find_named_root (turn, json_string_value (value), &step, &item);
-            struct flow_items *items = turn->run->data[step] ? turn->run->data[step]->items : NULL;
+            struct flow_items *items = flow_items_of (turn->run, step);
             if (!items || (item < 0) != whole)
                 continue;
             for (uint32_t i = 0; !whole && !items->by_name && i < items->count; i++)
@@ -329,9 +328,8 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[event->step];
-    struct flow_data *data = run->data[event->step];
-    struct flow_items *items = data ? data->items : NULL;
-    struct flow_item *item = items && event->item < items->count ? &items->item[event->item] : NULL;
+    struct flow_items *items = flow_items_of (run, event->step);
+    struct flow_item *item = flow_item_of (run, event->step, event->item);
     if (!item || item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED ||
         node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED) {
         reason_set (&turn->effects->rejected, "%s",

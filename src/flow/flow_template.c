@@ -233,32 +233,44 @@ json_t *flow_template_evaluate (const struct flow_template *self, const char *pa
     return ret;
 }
 
-int flow_template_evaluate_time (const struct flow_template *self, const char *path,
-                                 const struct expr_env *env, int64_t *ret_local, json_t **ret,
-                                 struct reason *reason)
+bool flow_evaluate (const struct expr *expr, const struct expr_env *env, size_t max,
+                    struct flow_value *ret, struct reason *reason)
 {
-    const struct template_path place = {.name = path};
     struct expr_error error = {.code = 0};
     struct expr_value value;
-    if (!self->expr) {
-        *ret = evaluate_template (self, &place, env, 0, reason);
-        return *ret ? 0 : -1;
-    }
     struct expr_memory *memory = expr_memory_new ();
-    int rc = -1;
-    if (expr_evaluate (self->expr, env, memory, &value, &error) == 0) {
-        rc = value.type == EXPR_TIME;
-        if (rc)
-            *ret_local = value.time;
-        else
-            *ret = expr_to_json (&value, FLOW_TEMPLATE_SCALAR_MAX, &error);
-        if (!rc && !*ret)
-            rc = -1;
-    }
-    if (rc < 0) {
+    bool ok = expr_evaluate (expr, env, memory, &value, &error) == 0;
+    *ret = (struct flow_value){.is_time = ok && value.type == EXPR_TIME};
+    if (ret->is_time)
+        ret->local = value.time;
+    else if (ok)
+        ok = (ret->json = expr_to_json (&value, max, &error));
+    if (!ok)
         reason_set (reason, "%s", error.reason.text);
-        prefix_with_path (&place, reason);
-    }
     expr_memory_destroy (&memory);
-    return rc;
+    return ok;
+}
+
+json_t *flow_value_json (const struct flow_value *value)
+{
+    enum { TIME_TEXT_MAX = 24 };
+    struct expr_error ignored;
+    if (!value->is_time)
+        return json_incref (value->json);
+    const struct expr_value time = expr_of_time (value->local);
+    return expr_to_json (&time, TIME_TEXT_MAX, &ignored);
+}
+
+bool flow_template_evaluate_value (const struct flow_template *self, const char *path,
+                                   const struct expr_env *env, struct flow_value *ret,
+                                   struct reason *reason)
+{
+    const struct template_path place = {.name = path};
+    *ret = (struct flow_value){.is_time = false};
+    if (!self->expr)
+        return (ret->json = evaluate_template (self, &place, env, 0, reason));
+    bool ok = flow_evaluate (self->expr, env, FLOW_TEMPLATE_SCALAR_MAX, ret, reason);
+    if (!ok)
+        prefix_with_path (&place, reason);
+    return ok;
 }

@@ -106,8 +106,6 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo);
 
 // Handle FLOW_CALL_ENDED: end the step, item or undo of the call.
 void flow_handle_call_end (struct flow_turn *turn, const struct flow_event *event);
-// Whether more items have failed than the step tolerates.
-bool flow_exceeds_tolerance (const struct flow_step *step, const struct flow_items *items);
 // Continue a for_each: make it ready for its next item, or end it.
 void flow_continue_for_each (struct flow_turn *turn, uint32_t step);
 // The value of a for_each that has finished, a new reference.
@@ -119,6 +117,9 @@ void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event)
 // End the step if a signal rejects it, or enough signals have arrived. Returns whether it has
 // ended.
 bool flow_end_if_signalled (struct flow_turn *turn, uint32_t step);
+// Finish a step with this value, which is taken over; NULL: fail the step with the reason.
+void flow_end_with_value (struct flow_turn *turn, uint32_t step, json_t *value,
+                          const struct reason *reason);
 // End a wait with its value.
 void flow_end_wait (struct flow_turn *turn, uint32_t step);
 // Handle FLOW_TIMER_DUE: a wait, a signal's timeout or a call's total_timeout has expired.
@@ -208,8 +209,8 @@ bool flow_evaluate_params (struct flow_turn *turn, const struct flow_event *even
 int flow_scope_test_condition (struct flow_scope *self, const struct expr *expr,
                                struct reason *reason);
 
-// The name of an outcome: "running", "finished", "failed", "cancelled", "timeout".
-const char *flow_outcome_name (enum flow_outcome outcome);
+// "running", "finished", "failed", "cancelled", "timeout", by enum flow_outcome.
+extern const char *const flow_outcome_names[FLOW_LATE + 1];
 
 // Append an effect; it takes over the frames.
 void flow_add_effect (struct flow_turn *turn, struct flow_effect effect);

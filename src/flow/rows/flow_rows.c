@@ -122,7 +122,7 @@ void flow_rows_state_text (struct flow_run *run, char text[sizeof run->state])
     bool undoing = run->phase == FLOW_UNDOING;
     size_t size = span_put (text, 0, span_text (flow_phase_names[run->phase]));
     text[size++] = ' ';
-    size = span_put (text, size, span_text (flow_outcome_name (run->outcome)));
+    size = span_put (text, size, span_text (flow_outcome_names[run->outcome]));
     text[size++] = ' ';
     size += decimal_text (run->sequence, text + size);
     text[size++] = ' ';
@@ -213,7 +213,7 @@ static void put_u32 (uint8_t *out, uint32_t value)
 static void encode_node (const struct flow_run *run, uint32_t step, uint8_t out[FLOW_NODE_SIZE])
 {
     const struct flow_node *node = &run->nodes[step];
-    const struct flow_items *items = run->data[step] ? run->data[step]->items : NULL;
+    const struct flow_items *items = flow_items_of (run, step);
     memset (out, 0, FLOW_NODE_SIZE);
     out[0] = node->state;
     out[1] = (uint8_t)((items && items->by_name ? FLOW_MARK_BY_NAME : 0) |

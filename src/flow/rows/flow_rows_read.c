@@ -118,12 +118,11 @@ static bool read_run_flags (struct rows_reader *self, struct span text)
 // Read the field run.state.
 static bool read_run_state (struct rows_reader *self, struct span text)
 {
-    static const char *const outcomes[] = {"running", "finished", "failed", "cancelled", "timeout"};
     struct flow_run *run = self->run;
     int phase, outcome;
     uint32_t undo_at = 0;
     if (!read_enum (next_word (&text), flow_phase_names, FLOW_ENDED + 1, &phase) ||
-        !read_enum (next_word (&text), outcomes, FLOW_LATE + 1, &outcome) ||
+        !read_enum (next_word (&text), flow_outcome_names, FLOW_LATE + 1, &outcome) ||
         !read_u32 (next_word (&text), &run->sequence) || !read_u32 (next_word (&text), &undo_at)) {
         reason_set (self->reason, "run.state: is not a phase, an outcome and two numbers");
         return false;
@@ -167,12 +166,6 @@ static bool read_params (struct rows_reader *self, struct span field, struct spa
     return ok;
 }
 
-static char *copy_field_text (struct span text)
-{
-    char *copy = memory_copy (text.data, text.size);
-    return copy;
-}
-
 // Read a JSON field. A former value is released, though a hash has each field only once.
 static bool read_json_field (struct rows_reader *self, struct span field, struct span text,
                              json_t **slot)
@@ -202,7 +195,7 @@ static bool read_run_fields (struct rows_reader *self)
             ok = read_json_field (self, field, text, &run->uncaught);
         } else if (span_is (field, "run.error")) {
             free (run->error);
-            run->error = copy_field_text (text);
+            run->error = memory_copy (text.data, text.size);
         }
     }
     if (ok && stored->input.size)
@@ -372,12 +365,9 @@ static bool read_entry (struct rows_reader *self, uint32_t step, const json_t *e
 static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
                        const json_t *entry)
 {
-    const struct flow_data *data = self->run->data[step];
-    if (!data || !data->items || number >= data->items->count)
-        return false;
-    struct flow_item *item = &data->items->item[number];
-    json_int_t ended = 0, generation = item->generation;
-    if (!read_entry_integer (entry, "ended", UINT32_MAX, &ended) ||
+    struct flow_item *item = flow_item_of (self->run, step, number);
+    json_int_t ended = 0, generation = item ? item->generation : 0;
+    if (!item || !read_entry_integer (entry, "ended", UINT32_MAX, &ended) ||
         !read_entry_integer (entry, "generation", UINT16_MAX, &generation))
         return false;
     json_decref (item->value);
@@ -413,7 +403,7 @@ static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t
     if (kind == KIND_ERROR) {
         struct flow_data *data = flow_data_of (self->run, step);
         free (data->error);
-        data->error = copy_field_text (text);
+        data->error = memory_copy (text.data, text.size);
         return true;
     }
     json_t *entry = read_json (self, field, text);

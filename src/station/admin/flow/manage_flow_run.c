@@ -10,11 +10,9 @@
 #include "json.h"
 #include "json_fields.h"
 #include "manage_flow_command.h"
-#include "expr.h"
 #include "memory.h"
 #include "permit.h"
 #include "redis_keys.h"
-#include "rfc3339.h"
 
 enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
 
@@ -59,12 +57,9 @@ static void on_run (void *owner, bool found, const char *damage)
 // Set the member batch. `local`: the local time of the batch; INT64_MIN = none.
 static void set_batch (json_t *run, int64_t local)
 {
-    enum { TEXT_MAX = 32 };
-    struct expr_error ignored;
-    if (local < EXPR_TIME_MIN || local > EXPR_TIME_MAX)
-        return;
-    const struct expr_value time = expr_of_time (local);
-    json_object_set_new (run, "batch", expr_to_json (&time, TEXT_MAX, &ignored));
+    const struct flow_value batch = {.is_time = true, .local = local};
+    if (local >= EXPR_TIME_MIN && local <= EXPR_TIME_MAX)
+        json_object_set_new (run, "batch", flow_value_json (&batch));
 }
 
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
@@ -235,15 +230,6 @@ static const struct json_field step_fields[] = {
     {"limit", AS_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
 
-// The value of a param; NULL: it has none.
-static json_t *param_json (const struct flow_value *param)
-{
-    struct expr_error ignored;
-    const struct expr_value time = expr_of_time (param->local);
-    return param->is_time ? expr_to_json (&time, RFC3339_SIZE, &ignored)
-                          : json_incref (param->json);
-}
-
 static void show_run (struct run_command *self, struct flow_live *live)
 {
     struct step_filter filter = {.limit = STEPS_MAX};
@@ -275,7 +261,7 @@ static void show_run (struct run_command *self, struct flow_live *live)
             json_array_append_new (steps, step);
     }
     for (size_t i = 0; i < live->flow->param_count; i++)
-        json_object_set_new (params, live->flow->params[i].name, param_json (&run->params[i]));
+        json_object_set_new (params, live->flow->params[i].name, flow_value_json (&run->params[i]));
     json_object_set_new (object, "params", params);
     if (run->input)
         json_object_set (object, "input", run->input);
