@@ -11,11 +11,6 @@ static int64_t local_seconds_at (const struct sim_run *self, int64_t ms)
     return ms / 1000 + zone_offset (self->station->zone, ms / 1000);
 }
 
-static struct sim_run *run_of_timer (const struct sim_timer *timer, size_t offset)
-{
-    return (struct sim_run *)((uintptr_t)timer - offset);
-}
-
 // -- waits and signals
 
 static void destroy_wait (struct sim_run *self, struct sim_wait **at)
@@ -63,9 +58,9 @@ static void send_step_signals (struct sim_run *self, uint32_t step)
     }
 }
 
-static void on_wait_timer (struct sim_timer *timer)
+static void on_wait_timer (void *owner)
 {
-    struct sim_wait *wait = (struct sim_wait *)timer;
+    struct sim_wait *wait = owner;
     struct sim_run *self = wait->run;
     uint32_t step = wait->step;
     bool signal = wait->signal;
@@ -86,7 +81,7 @@ static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool sign
     struct sim_wait *wait = memory_new (sizeof *wait);
     *wait = (struct sim_wait){.run = self, .step = step, .signal = signal, .next = self->waits};
     self->waits = wait;
-    sim_timer_set (self->station, &wait->timer, at, on_wait_timer);
+    sim_timer_set (self->station, &wait->timer, at, on_wait_timer, wait);
 }
 
 // Let a signal arrive when its step has waited for the guessed time.
@@ -104,15 +99,15 @@ static void schedule_signal (struct sim_run *self, uint32_t step)
 
 // -- events
 
-static void on_run_done (struct sim_timer *timer)
+static void on_run_done (void *owner)
 {
-    sim_call_end_inner (run_of_timer (timer, offsetof (struct sim_run, done))->caller);
+    const struct sim_run *self = owner;
+    sim_call_end_inner (self->caller);
 }
 
-static void on_run_timeout (struct sim_timer *timer)
+static void on_run_timeout (void *owner)
 {
-    sim_run_apply (run_of_timer (timer, offsetof (struct sim_run, limit)),
-                   &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
+    sim_run_apply (owner, &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
 }
 
 // Carry out effects. A retry resets steps, and may start them in the same call.
@@ -164,7 +159,7 @@ bool sim_run_apply (struct sim_run *self, const struct flow_event *event)
     if (self->run->phase != FLOW_ACTIVE)
         sim_timer_stop (self->station, &self->limit);
     if (done && !was_over && self->run->phase == FLOW_ENDED)
-        sim_timer_set (self->station, &self->done, self->station->now, on_run_done);
+        sim_timer_set (self->station, &self->done, self->station->now, on_run_done, self);
     return done;
 }
 
@@ -254,16 +249,9 @@ static void unlink_run (struct sim_run *self)
         }
 }
 
-// Retry a run under the same id: reset what failed, or everything if the run was undone. False:
-// nothing can be retried, as when its params failed.
-static bool retry_run (struct sim_run *self)
+void sim_run_start (void *owner)
 {
-    return sim_run_apply (
-        self, &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = self->run->undone});
-}
-
-void sim_run_start (struct sim_call *call)
-{
+    struct sim_call *call = owner;
     bool has_inner = call->inner;
     if (has_inner)
         call->inner->caller = call;
@@ -272,10 +260,14 @@ void sim_run_start (struct sim_call *call)
     int64_t limit_s = call->timeout_s ? call->timeout_s : call->flow->timeout_s;
     if (limit_s)
         sim_timer_set (call->station, &call->inner->limit, call->station->now + limit_s * 1000,
-                       on_run_timeout);
-    if (has_inner && retry_run (call->inner))
+                       on_run_timeout, call->inner);
+    // Retry a run under the same id: reset what failed, or everything if the run was undone.
+    if (has_inner &&
+        sim_run_apply (call->inner, &(struct flow_event){.kind = FLOW_RETRY,
+                                                         .item = -1,
+                                                         .restart = call->inner->run->undone}))
         return;
-    if (has_inner) {
+    if (has_inner) { // nothing can be retried, as when its params failed
         unlink_run (call->inner);
         sim_run_destroy (&call->inner);
         sim_run_start (call);

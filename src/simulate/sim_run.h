@@ -85,7 +85,7 @@ struct simulation {
 // -- runs: sim_run.c
 
 // Start an attempt of a call of a flow: the first attempt begins a run, a later one continues it.
-void sim_run_start (struct sim_call *call);
+void sim_run_start (void *call);
 // Apply an event to a run and its effects to the station. Returns whether the event was accepted.
 bool sim_run_apply (struct sim_run *self, const struct flow_event *event);
 void sim_run_destroy (struct sim_run **self);
@@ -97,7 +97,6 @@ struct sim_run *sim_run_find_sub (const struct sim_run *self, uint32_t step, int
 
 // The guess for a step of a run; NULL: none.
 const struct flow_guess *sim_guess_of (const struct sim_run *self, uint32_t step);
-extern const struct sim_plan_events sim_call_events;
 // Begin the call that an effect places.
 void sim_call_begin (struct sim_run *run, const struct flow_effect *effect);
 

@@ -70,8 +70,7 @@ static bool submit_flow_plan (struct simulation *self, struct reason *reason)
         json_object_set_new (fields, "plan_type", json_string ("none"));
     if (!json_object_get (fields, "retry"))
         json_object_set_new (fields, "retry", json_pack ("{s:s}", "strategy", "none"));
-    self->root.plan = sim_plan_new (&self->station, self->flow->name, fields, &sim_call_events,
-                                    &self->root, reason);
+    self->root.plan = sim_plan_new (&self->station, self->flow->name, fields, &self->root, reason);
     json_decref (fields);
     return self->root.plan;
 }
