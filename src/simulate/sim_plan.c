@@ -89,7 +89,8 @@ struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, 
     if (!plan)
         return NULL;
     struct sim_plan *self = memory_new (sizeof *self);
-    *self = (struct sim_plan){.station = station, .call = call, .target = target, .plan = plan};
+    *self = (struct sim_plan){
+        .station = station, .call = call, .target = target, .plan = plan, .team = json_object ()};
     char *text = plan_stored_text (plan, &size);
     int64_t due_us =
         plan->schedule.type == SCHEDULE_NONE ? station->now * 1000 : plan_due_time (plan) * 1000000;
@@ -134,7 +135,7 @@ void sim_plan_destroy (struct sim_plan **plan)
     remove_from_core (self);
     unqueue_examination (self);
     table_remove (&self->station->plans, &self->node);
-    sim_team_clear (self);
+    json_decref (self->team);
     plan_destroy (&self->plan);
     free (self);
     *plan = NULL;

@@ -50,7 +50,7 @@ struct sim_plan {
     struct sim_timer due, deadline; // the due time; the end or timeout of the run
     struct sim_plan *next_to_examine;
     bool to_examine;
-    struct sim_field *team; // fields of its team of workers, as in Redis
+    json_t *team; // fields of its team of workers, as in Redis: name -> value
 };
 
 // A worker that fetches plans of a target.
@@ -155,8 +155,6 @@ void sim_workers_release (struct sim_station *self, const struct sim_plan *plan)
 
 // Apply the rows of the core to the teams of plans.
 void sim_teams_write (struct sim_station *self, const struct rows *rows);
-// Free the fields of a plan's team.
-void sim_team_clear (struct sim_plan *plan);
 
 // Call core_pull_offer, with the team as Redis would have it.
 enum core_result sim_team_offer (struct sim_plan *plan, struct core_offer *offer,
