@@ -16,30 +16,23 @@ enum {
 
 // Events that the effects of an event cause at once, mostly ends of calls.
 struct follow_ups {
-    struct flow_event *at;
-    char **texts;
+    struct flow_event *at; // their texts are owned
     size_t count, room;
 };
 
 static void follow_ups_add (struct follow_ups *follow_ups, struct flow_event event,
                             const char *text)
 {
-    if (follow_ups->count == follow_ups->room) {
-        follow_ups->room = follow_ups->room ? 2 * follow_ups->room : 16;
-        follow_ups->at = memory_resize (follow_ups->at, follow_ups->room * sizeof *follow_ups->at);
-        follow_ups->texts =
-            memory_resize (follow_ups->texts, follow_ups->room * sizeof *follow_ups->texts);
-    }
-    follow_ups->texts[follow_ups->count] = text ? memory_text (text) : NULL;
-    event.text = follow_ups->texts[follow_ups->count];
+    follow_ups->at =
+        memory_grow (follow_ups->at, follow_ups->count, &follow_ups->room, sizeof *follow_ups->at);
+    event.text = text ? memory_text (text) : NULL;
     follow_ups->at[follow_ups->count++] = event;
 }
 
 static void follow_ups_clear (struct follow_ups *follow_ups)
 {
     for (size_t i = 0; i < follow_ups->count; i++)
-        free (follow_ups->texts[i]);
-    free (follow_ups->texts);
+        free ((char *)(uintptr_t)follow_ups->at[i].text);
     free (follow_ups->at);
 }
 

@@ -74,7 +74,7 @@ struct flow_book {
     struct task change;                // begins the first change
 };
 
-// Copy the names that a definition may refer to now; free them with flow_known_clear.
+// Copy the names that a definition may refer to now, for flow_parser_ask.
 void flow_book_copy_names (const struct station *self, struct flow_known *ret);
 
 // Enter or replace the flow that `entry` describes. Takes over the facts of `entry`, and `flow`,

@@ -311,9 +311,7 @@ void flow_live_reopen (struct flow_live *live)
 
 unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item)
 {
-    const struct flow_data *data = live->run->data[step];
-    bool known = item >= 0 && data && data->items && item < data->items->count;
-    return known ? data->items->item[item].generation : live->run->nodes[step].generation;
+    return flow_generation_of (live->run, step, item);
 }
 
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item)
@@ -323,22 +321,22 @@ uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item
                        undo ? PART_UNDO : PART_CALL);
 }
 
+// Whether the call of a step or item is in flight, not its undo.
+static bool call_is_placed (const struct flow_run *run, uint32_t step, int64_t item)
+{
+    const struct flow_item *one = flow_item_of (run, step, item);
+    return item < 0 ? run->nodes[step].flags & FLOW_PLACED : one && one->state == FLOW_NEW;
+}
+
 bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item)
 {
     const struct flow_run *run = live->run;
-    const struct flow_data *data = run->data[step];
     if (run->phase == FLOW_UNDOING) {
-        const struct flow_undo *undo =
-            run->undo_at < run->undo_count ? &run->undos[run->undo_at] : NULL;
+        const struct flow_undo *undo = flow_current_undo (run);
         return undo && undo->step == step && undo->item == item &&
                (run->in_flight || run->undo_parked);
     }
-    if (live->flow->steps[step].kind != FLOW_CALL)
-        return false;
-    if (item < 0)
-        return run->nodes[step].flags & FLOW_PLACED;
-    return data && data->items && item < data->items->count &&
-           data->items->item[item].state == FLOW_NEW;
+    return live->flow->steps[step].kind == FLOW_CALL && call_is_placed (run, step, item);
 }
 
 const char *flow_call_target (const struct flow_step *step, bool undo)
@@ -382,14 +380,11 @@ struct call_check {
 static bool is_current_call (const struct flow_live *live, const struct call_check *check)
 {
     const struct plan_step *step = &check->step;
-    const struct flow_data *data = live->run->data[step->step];
     if (flow_call_id (live, step->step, step->item) != check->plan_id)
         return false;
     if (live->run->phase == FLOW_UNDOING)
         return flow_call_in_flight (live, step->step, step->item) && live->run->in_flight;
-    bool item = step->item >= 0 && data && data->items && step->item < data->items->count;
-    return item ? data->items->item[step->item].state == FLOW_NEW
-                : live->run->nodes[step->step].flags & FLOW_PLACED;
+    return call_is_placed (live->run, step->step, step->item);
 }
 
 static void on_plan_existence (void *owner, const struct store_loaded *answer)
@@ -450,14 +445,11 @@ static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item
 
 bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
 {
-    const struct flow_node *node = &live->run->nodes[step];
-    const struct flow_data *data = live->run->data[step];
-    const struct flow_item *one = item < 0 || !data || !data->items || item >= data->items->count
-                                      ? NULL
-                                      : &data->items->item[item];
-    bool placed = item < 0 ? node->flags & FLOW_PLACED : one && one->state == FLOW_NEW;
+    const struct flow_item *one = flow_item_of (live->run, step, item);
+    bool placed = call_is_placed (live->run, step, item);
     if (placed)
-        check_call_plan (live, step, item, item < 0 ? node->flags & FLOW_STOPPING : one->stopping);
+        check_call_plan (live, step, item,
+                         one ? one->stopping : live->run->nodes[step].flags & FLOW_STOPPING);
     return placed;
 }
 
@@ -468,9 +460,7 @@ static void end_overdue_wait (struct flow_live *live, uint32_t step)
     const struct flow_data *data = live->run->data[step];
     int64_t now_ms = store_now_us (live->station->store) / 1000;
     struct reason ignored;
-    bool overdue = live->run->nodes[step].state == FLOW_RUNNING && data && data->at &&
-                   now_ms > data->at + LATE_MS;
-    if (overdue)
+    if (data && data->at && now_ms > data->at + LATE_MS)
         flow_live_apply (
             live, &(struct flow_event){.kind = FLOW_TIMER_DUE, .step = step, .item = -1}, &ignored);
 }
@@ -479,21 +469,18 @@ void flow_calls_check (struct flow_live *live)
 {
     enum { CHECKS_MAX = 1000 };
     size_t checks = 0;
-    const struct flow_run *run = live->run;
-    if (run->phase == FLOW_UNDOING && run->in_flight && run->undo_at < run->undo_count)
-        check_call_plan (live, run->undos[run->undo_at].step, run->undos[run->undo_at].item, false);
+    const struct flow_undo *undo = live->run->in_flight ? flow_current_undo (live->run) : NULL;
+    if (undo)
+        check_call_plan (live, undo->step, undo->item, false);
     for (uint32_t i = 0; i < live->flow->step_count && checks < CHECKS_MAX; i++) {
-        const struct flow_data *data = live->run->data[i];
-        if (live->flow->steps[i].kind == FLOW_WAIT || live->flow->steps[i].kind == FLOW_SIGNAL)
+        const struct flow_items *items = flow_items_of (live->run, i);
+        if (flow_step_waits (live->flow, live->run, i))
             end_overdue_wait (live, i);
         if (live->flow->steps[i].kind != FLOW_CALL)
             continue;
-        if (flow_call_check (live, i, -1))
-            checks++;
-        for (uint32_t k = 0; data && data->items && data->items->in_flight &&
-                             k < data->items->count && checks < CHECKS_MAX;
+        checks += flow_call_check (live, i, -1);
+        for (uint32_t k = 0; items && items->in_flight && k < items->count && checks < CHECKS_MAX;
              k++)
-            if (flow_call_check (live, i, k))
-                checks++;
+            checks += flow_call_check (live, i, k);
     }
 }

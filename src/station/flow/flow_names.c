@@ -47,10 +47,7 @@ struct flow_entry *flow_names_add (struct flow_names *self, struct span name)
     size_t at = name_position (self, name);
     if (at < self->count && span_is (name, self->entries[at].name))
         return &self->entries[at];
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 16;
-        self->entries = memory_resize (self->entries, self->room * sizeof *self->entries);
-    }
+    self->entries = memory_grow (self->entries, self->count, &self->room, sizeof *self->entries);
     memmove (&self->entries[at + 1], &self->entries[at],
              (self->count - at) * sizeof *self->entries);
     self->count++;

@@ -17,8 +17,6 @@ struct flow_known {
     bool only_json;    // only check that the text is valid JSON
 };
 
-void flow_known_clear (struct flow_known *self);
-
 // Receives the flow, or NULL and `errors` as from flow_parse; both NULL: the parse was abandoned.
 // The callee owns both.
 typedef void flow_parsed_fn (void *owner, struct flow *flow, json_t *errors);

@@ -190,15 +190,8 @@ static void run_read_destroy (struct run_read *self)
 // End the read: there is no run, or it cannot be read now.
 static void end_without_run (struct run_read *self, bool lost, const char *damage)
 {
-    struct flow_live *live = self->live;
-    if (live) {
-        if (live->flow)
-            flow_book_release (self->station, live->flow);
-        free (live->caller);
-        json_decref (live->inherit);
-        json_decref (live->subs);
-        free (live);
-    }
+    if (self->live)
+        flow_live_free (self->live);
     self->call (self->station, self->id, NULL, lost, damage);
     run_read_destroy (self);
 }
@@ -243,13 +236,19 @@ static struct span find_hash_field (const struct frames *fields, const char *nam
     return (struct span){0};
 }
 
+// Copy a field as text; "": it is absent. False: it is too long.
+static bool copy_hash_field (const struct frames *fields, const char *name, char *out, size_t room)
+{
+    struct span value = find_hash_field (fields, name);
+    if (value.size < room)
+        out[span_put (out, 0, value)] = '\0';
+    return value.size < room;
+}
+
 static int64_t hash_field_number (const struct frames *fields, const char *name)
 {
-    char text[24] = "";
-    struct span value = find_hash_field (fields, name);
-    if (value.size && value.size < sizeof text)
-        memcpy (text, value.data, value.size);
-    return strtoll (text, NULL, 10);
+    char text[24];
+    return copy_hash_field (fields, name, text, sizeof text) ? strtoll (text, NULL, 10) : 0;
 }
 
 // Make the run of the replies and its definition, and pass it to the caller.
@@ -337,18 +336,13 @@ static bool read_station_fields (struct run_read *self)
 {
     struct flow_live *live = self->live = memory_new (sizeof *live);
     struct span flow = find_hash_field (self->run, "flow"),
-                parent = find_hash_field (self->run, "parent");
-    struct span zone = find_hash_field (self->run, "timezone"),
                 caller = find_hash_field (self->run, "caller");
-    struct span inherit = find_hash_field (self->run, "inherit"),
-                plan = find_hash_field (self->run, "plan");
-    struct span exec = find_hash_field (self->run, "exec");
     struct reason reason;
     live->station = self->station;
     live->id = self->id;
     memcpy (live->name, self->name, sizeof live->name);
     live->subs = json_object ();
-    live->inherit = json_read_object (inherit, &reason);
+    live->inherit = json_read_object (find_hash_field (self->run, "inherit"), &reason);
     live->version = (int)hash_field_number (self->run, "version");
     live->depth = (int)hash_field_number (self->run, "depth");
     live->began_ms = hash_field_number (self->run, "began_ms");
@@ -356,19 +350,15 @@ static bool read_station_fields (struct run_read *self)
     live->ended_ms = hash_field_number (self->run, "ended_ms");
     live->timeout_ms = hash_field_number (self->run, "timeout_ms");
     if (!live->inherit || !flow.data || !station_name_valid (flow) ||
-        !ident_parse (plan, &live->plan_id) || parent.size >= sizeof live->parent ||
-        zone.size >= sizeof live->timezone || live->version < 1)
+        !ident_parse (find_hash_field (self->run, "plan"), &live->plan_id) || live->version < 1 ||
+        !copy_hash_field (self->run, "parent", live->parent, sizeof live->parent) ||
+        !copy_hash_field (self->run, "timezone", live->timezone, sizeof live->timezone))
         return false;
-    if (!ident_parse (exec, &live->exec_id))
+    if (!ident_parse (find_hash_field (self->run, "exec"), &live->exec_id))
         live->exec_id = 0;
     memcpy (live->flow_name, flow.data, flow.size);
-    if (parent.size)
-        memcpy (live->parent, parent.data, parent.size);
-    if (zone.size)
-        memcpy (live->timezone, zone.data, zone.size);
-    if (caller.size) {
+    if (caller.size)
         live->caller = memory_copy (caller.data, caller.size);
-    }
     for (size_t i = 0; i + 1 < self->run->count; i += 2) {
         struct span name = self->run->at[i];
         char field[48] = "";
@@ -421,6 +411,15 @@ static void on_run (void *owner, const redisReply *reply)
 
 void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
 {
+    // In this order: the last reply continues.
+    static const struct {
+        const char *command;
+        enum flow_key key;
+        link_reply_fn *reply;
+    } reads[] = {{"HGETALL", FLOW_KEY_RUN, on_run},
+                 {"GET", FLOW_KEY_NODE, on_node},
+                 {"GET", FLOW_KEY_INPUT, on_input},
+                 {"HGETALL", FLOW_KEY_DATA, on_data}};
     struct run_read *reading = memory_new (sizeof *reading);
     char key[FLOW_KEY_SIZE];
     reading->station = self;
@@ -428,15 +427,9 @@ void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
     reading->resets = store_resets (self->store);
     reading->call = call;
     ident_text (run, reading->name);
-    const struct span fields[] = {span_text ("HGETALL"),
-                                  run_key (reading->name, FLOW_KEY_RUN, 0, key)};
-    store_get (self->store, fields, 2, on_run, reading);
-    const struct span node[] = {span_text ("GET"), run_key (reading->name, FLOW_KEY_NODE, 0, key)};
-    store_get (self->store, node, 2, on_node, reading);
-    const struct span input[] = {span_text ("GET"),
-                                 run_key (reading->name, FLOW_KEY_INPUT, 0, key)};
-    store_get (self->store, input, 2, on_input, reading);
-    const struct span data[] = {span_text ("HGETALL"),
-                                run_key (reading->name, FLOW_KEY_DATA, 0, key)};
-    store_get (self->store, data, 2, on_data, reading);
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+        const struct span words[] = {span_text (reads[i].command),
+                                     run_key (reading->name, reads[i].key, 0, key)};
+        store_get (self->store, words, 2, reads[i].reply, reading);
+    }
 }
