@@ -243,12 +243,12 @@ static json_t *entry_json (const struct flow_entry *entry)
     if (!entry->facts)
         return object;
     const struct flow_report *report = &entry->facts->report;
-    json_object_set_new (object, "steps", json_integer (entry->facts->steps));
-    json_object_set_new (object, "steps_max", json_integer ((json_int_t)report->steps_max));
-    json_object_set_new (object, "depth", json_integer (report->depth));
-    json_object_set_new (object, "bounded", json_boolean (report->bounded));
-    if (report->bounded)
-        json_object_set_new (object, "seconds_max", json_integer ((json_int_t)report->seconds_max));
+    json_object_update_new (
+        object,
+        json_pack ("{s:I, s:I, s:i, s:b, s:o*}", "steps", (json_int_t)entry->facts->steps,
+                   "steps_max", (json_int_t)report->steps_max, "depth", (int)report->depth,
+                   "bounded", report->bounded, "seconds_max",
+                   report->bounded ? json_integer ((json_int_t)report->seconds_max) : NULL));
     return object;
 }
 
@@ -264,7 +264,7 @@ static void flow_list (struct station *self, struct request *request,
         refuse_argument (self, request, reason.text);
         return;
     }
-    json_t *object = json_object (), *flows = json_array ();
+    json_t *flows = json_array ();
     size_t at = flow_names_after (names, span_text (filter.after));
     for (; at < names->count && (int64_t)json_array_size (flows) < filter.limit; at++) {
         const struct flow_entry *entry = &names->entries[at];
@@ -272,10 +272,9 @@ static void flow_list (struct station *self, struct request *request,
             permits_station (self, request->peer.user, span_text (entry->name)))
             json_array_append_new (flows, entry_json (entry));
     }
-    json_object_set_new (object, "flows", flows);
-    if (at < names->count)
-        json_object_set_new (object, "next", json_string (names->entries[at - 1].name));
-    manage_reply_json (self, &request->peer, 0, object);
+    const char *next = at < names->count ? names->entries[at - 1].name : NULL;
+    manage_reply_json (self, &request->peer, 0,
+                       json_pack ("{s:o, s:s*}", "flows", flows, "next", next));
 }
 
 // -- the subcommands

@@ -38,13 +38,6 @@ struct step_search {
     void *owner;
 };
 
-// Whether the step has this item; `item` -1, the whole step, always exists.
-static bool has_item (const struct flow_live *live, uint32_t step, int64_t item)
-{
-    const struct flow_data *data = live->run->data[step];
-    return item < 0 || (data && data->items && item < data->items->count);
-}
-
 static void on_run (void *owner, bool found, const char *damage)
 {
     struct step_search *self = owner;
@@ -68,7 +61,7 @@ static void on_run (void *owner, bool found, const char *damage)
         reason_set (&reason, "%s: no run %s is known", self->command, ident_text (name->run, run));
     else if (step < 0)
         reason_set (&reason, "%s: %s has no step %s", self->command, live->flow_name, name->step);
-    else if (!has_item (live, (uint32_t)step, name->item))
+    else if (name->item >= 0 && !flow_item_of (live->run, (uint32_t)step, name->item))
         reason_set (&reason, "%s: %s has no item %" PRId64, self->command, name->step, name->item);
     else {
         self->found (self->owner, live, (uint32_t)step);
