@@ -190,14 +190,14 @@ json_t *flow_run_json (const struct flow_live *live)
 {
     const struct flow_run *run = live->run;
     const struct flow_undo *parked = flow_undo_parked (run);
-    char call[FLOW_CALL_NAME_SIZE];
+    char plan[IDENT_SIZE], call[FLOW_CALL_NAME_SIZE];
     if (parked)
         flow_call_name (live->flow, parked->step, parked->item, call);
     return json_pack (
-        "{s:s, s:s, s:i, s:o*, s:s, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:O*, s:o*, s:s*, "
+        "{s:s, s:s, s:i, s:s, s:s, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:O*, s:o*, s:s*, "
         "s:o*}",
         "run", live->name, "flow", live->flow_name, "version", live->version, "plan",
-        ident_json (live->plan_id), "state", flow_live_state (live), "began_ms",
+        ident_text (live->plan_id, plan), "state", flow_live_state (live), "began_ms",
         (json_int_t)live->began_ms, "updated_ms", (json_int_t)live->updated_ms, "batch",
         batch_json (run->batch), "ended_ms",
         run->phase == FLOW_ENDED ? json_integer (live->ended_ms) : NULL, "suspended",
