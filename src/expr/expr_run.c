@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "expr_functions.h"
-#include "expr_memory.h"
 #include "memory.h"
 
 // -- errors and bounds

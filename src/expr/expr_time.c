@@ -144,17 +144,17 @@ bool expr_time_part (struct expr_run *run, const struct expr_value *arguments,
 
 static const struct adjuster {
     const char *name;
-    int years, months; // added to the date first
-    bool first_month;  // then the first month of the year
+    int months;       // added to the date first
+    bool first_month; // then the first month of the year
     bool last_month;
     bool last_day; // then the last day of the month, else its first
 } adjusters[] = {
-    {"firstDayOfMonth", 0, 0, false, false, false},
-    {"lastDayOfMonth", 0, 0, false, false, true},
-    {"firstDayOfYear", 0, 0, true, false, false},
-    {"lastDayOfYear", 0, 0, false, true, true},
-    {"firstDayOfNextMonth", 0, 1, false, false, false},
-    {"firstDayOfNextYear", 1, 0, true, false, false},
+    {"firstDayOfMonth", 0, false, false, false},
+    {"lastDayOfMonth", 0, false, false, true},
+    {"firstDayOfYear", 0, true, false, false},
+    {"lastDayOfYear", 0, false, true, true},
+    {"firstDayOfNextMonth", 1, false, false, false},
+    {"firstDayOfNextYear", MONTHS, true, false, false},
 };
 
 int expr_find_adjuster (struct span name)
@@ -171,7 +171,7 @@ bool expr_apply_adjuster (struct expr_run *run, int adjuster, const struct expr_
     const struct adjuster *rule = &adjusters[adjuster];
     struct civil_date date = date_of_time (time);
     date.day = 1;
-    date = add_months (date, rule->months + rule->years * MONTHS);
+    date = add_months (date, rule->months);
     if (rule->first_month || rule->last_month)
         date.month = rule->first_month ? 1 : MONTHS;
     if (rule->last_day)

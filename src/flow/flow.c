@@ -32,25 +32,28 @@ int64_t flow_find (const struct flow *self, const char *name)
     return index ? json_integer_value (index) : -1;
 }
 
-void flow_add_error (struct flow_reader *self, const char *path, const char *format, ...)
+void flow_errors_add (json_t *errors, const char *path, const char *text)
 {
-    char text[4 * REASON_MAX];
     struct reason reason;
-    va_list arguments;
-    if (json_array_size (self->errors) >= FLOW_ERRORS_MAX)
+    if (json_array_size (errors) >= FLOW_ERRORS_MAX)
         return;
-    va_start (arguments, format);
-    vsnprintf (text, sizeof text, format, arguments);
-    va_end (arguments);
     reason_set (&reason, "%s", text);
     // A path that was cut may end within a character, which is not valid JSON.
     json_t *where = json_string (path);
     if (!where)
         where = json_string (quoted (span_text (path)));
-    json_t *error = json_object ();
-    json_object_set_new (error, "path", where);
-    json_object_set_new (error, "reason", json_string (reason.text));
-    json_array_append_new (self->errors, error);
+    json_array_append_new (
+        errors, json_pack ("{s:o*, s:o*}", "path", where, "reason", json_string (reason.text)));
+}
+
+void flow_add_error (struct flow_reader *self, const char *path, const char *format, ...)
+{
+    char text[4 * REASON_MAX];
+    va_list arguments;
+    va_start (arguments, format);
+    vsnprintf (text, sizeof text, format, arguments);
+    va_end (arguments);
+    flow_errors_add (self->errors, path, text);
 }
 
 void flow_add_warning (json_t *list, const char *format, ...)
@@ -92,15 +95,10 @@ int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const
     return fallback;
 }
 
-static void add_template_error (void *context, const char *path, const char *reason)
-{
-    flow_add_error (context, path, "%s", reason);
-}
-
 struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
                                           const char *path, enum flow_template_mode mode)
 {
-    return json ? flow_template_new (json, mode, path, add_template_error, self) : NULL;
+    return json ? flow_template_new (json, mode, path, self->errors) : NULL;
 }
 
 static const char *const flow_fields[] = {

@@ -172,25 +172,17 @@ static bool check_value_type (const struct flow_param *param, struct flow_value 
     return ok;
 }
 
-static void keep_first_error (void *context, const char *path, const char *text)
-{
-    struct reason *reason = context;
-    (void)path;
-    if (!reason->text[0])
-        reason_set (reason, "%s", text);
-}
-
 // Make a template of the JSON of a param: strings that begin with = are expressions. NULL with the
 // reason.
 static struct flow_template *new_param_template (const json_t *json, struct reason *reason)
 {
-    struct reason why = {""};
-    struct flow_template *template =
-        flow_template_new (json, FLOW_TEMPLATE_MARKED, "", keep_first_error, &why);
-    if (why.text[0]) {
-        *reason = why;
+    json_t *errors = json_array (), *first;
+    struct flow_template *template = flow_template_new (json, FLOW_TEMPLATE_MARKED, "", errors);
+    if ((first = json_array_get (errors, 0))) {
+        reason_set (reason, "%s", json_string_value (json_object_get (first, "reason")));
         flow_template_destroy (&template);
     }
+    json_decref (errors);
     return template;
 }
 

@@ -1,6 +1,4 @@
 // Starts of ready steps: calls while there are free slots, all others at once.
-#include <stdlib.h>
-
 #include "flow_turn.h"
 #include "rfc3339.h"
 

@@ -11,14 +11,13 @@ struct flow_template;
 // FLOW_TEMPLATE_ALWAYS: if the whole template is a string, it is an expression with or without =.
 enum flow_template_mode { FLOW_TEMPLATE_MARKED, FLOW_TEMPLATE_ALWAYS };
 
-// Called for an expression that is not valid, with its JSON path.
-typedef void flow_template_error_fn (void *context, const char *path, const char *reason);
+// Append an error, {"path", "reason"}, to a list; those beyond FLOW_ERRORS_MAX are dropped.
+void flow_errors_add (json_t *errors, const char *path, const char *reason);
 
 // Make a template of the JSON at this path, and keep a reference to the JSON. An expression that is
-// not valid is passed to the callback, and is null in the template.
+// not valid is added to the errors, and is null in the template.
 struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         const char *path, flow_template_error_fn *wrong,
-                                         void *context);
+                                         const char *path, json_t *errors);
 void flow_template_destroy (struct flow_template **self);
 
 // Call `visit` for every expression of the template, with its JSON path below `path`.

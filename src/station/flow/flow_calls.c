@@ -1,6 +1,5 @@
 // Calls of steps as plans of the station: places them and takes them back. The plan id is a digest
 // of run, step, item and generation, so that it need not be stored.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "codes.h"
