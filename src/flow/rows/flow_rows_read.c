@@ -178,21 +178,24 @@ static bool read_run_fields (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;
     struct flow_run *run = self->run;
+    const struct {
+        const char *name;
+        json_t **json;
+    } values[] = {{"run.input", &run->input}, // runs of older stations have the input here
+                  {"run.output", &run->output},
+                  {"run.uncaught", &run->uncaught}};
     bool head = false, state = false, ok = true;
     for (size_t i = 0; ok && i + 1 < stored->run_count; i += 2) {
         struct span field = stored->run[i], text = stored->run[i + 1];
+        for (size_t j = 0; j < 3; j++)
+            if (span_is (field, values[j].name))
+                ok = read_json_field (self, field, text, values[j].json);
         if (span_is (field, "run.head")) {
             ok = head = read_run_head (self, text);
         } else if (span_is (field, "run.state")) {
             ok = state = read_run_state (self, text);
         } else if (span_is (field, "run.params")) {
             ok = read_params (self, field, text);
-        } else if (span_is (field, "run.input")) { // runs of older stations have the input here
-            ok = read_json_field (self, field, text, &run->input);
-        } else if (span_is (field, "run.output")) {
-            ok = read_json_field (self, field, text, &run->output);
-        } else if (span_is (field, "run.uncaught")) {
-            ok = read_json_field (self, field, text, &run->uncaught);
         } else if (span_is (field, "run.error")) {
             free (run->error);
             run->error = memory_copy (text.data, text.size);
@@ -409,13 +412,10 @@ static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t
     json_t *entry = read_json (self, field, text);
     if (!entry)
         return false;
-    bool ok = json_is_object (entry);
-    if (ok && kind == KIND_ENTRY)
-        ok = read_entry (self, step, entry);
-    else if (ok && kind == KIND_ITEM)
-        ok = read_item (self, step, number, entry);
-    else if (ok)
-        ok = read_signal (self, step, number, entry);
+    bool ok =
+        json_is_object (entry) && (kind == KIND_ENTRY  ? read_entry (self, step, entry)
+                                   : kind == KIND_ITEM ? read_item (self, step, number, entry)
+                                                       : read_signal (self, step, number, entry));
     if (!ok)
         reason_set (self->reason, "%s: step %s: no such item, or it does not match the stored item",
                     quoted (field), self->flow->steps[step].name);

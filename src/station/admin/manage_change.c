@@ -10,7 +10,7 @@
 #include "flow_book.h"
 #include "manage_flow_plan.h"
 #include "manage_private.h"
-#include "manage_flow_undo.h"
+#include "manage_flow_step.h"
 #include "missed.h"
 #include "callback_check.h"
 #include "failure_plan.h"
