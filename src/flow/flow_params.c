@@ -63,10 +63,10 @@ static bool read_param_lines (struct plan_params *self, const json_t *text, stru
     self->programs =
         memory_resize (self->programs, (self->program_count + 1) * sizeof *self->programs);
     self->programs[self->program_count++] = program;
-    bool ok = true;
-    for (size_t i = 0; ok && i < program->count; i++)
-        ok = plan_params_add (self, program->lines[i].name, NULL, program->lines[i].expr, reason);
-    return ok;
+    for (size_t i = 0; i < program->count; i++)
+        if (!plan_params_add (self, program->lines[i].name, NULL, program->lines[i].expr, reason))
+            return false;
+    return true;
 }
 
 // Read params from an object, a text of lines, or a list of these; later ones override earlier
@@ -282,19 +282,25 @@ static void check_param_expr (void *context, const struct expr *expr, const char
     }
 }
 
+// Check that JSON, which is taken over, has the type of its param.
+static bool check_json_type (const struct flow_param *param, json_t *json, struct reason *reason)
+{
+    struct flow_value value = {.json = json};
+    bool ok = check_value_type (param, &value, NULL, reason);
+    json_decref (value.json);
+    return ok;
+}
+
 // Check that a constant value has the type of its param.
 static bool check_constant (const struct flow_param *param, const struct flow_template *template,
                             struct reason *reason)
 {
     struct expr_env env = {0};
     struct reason why;
-    struct flow_value value = {
-        .json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why)};
-    bool ok = value.json && check_value_type (param, &value, NULL, reason);
-    if (!value.json && !value.is_time)
+    json_t *json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why);
+    if (!json)
         reason_set (reason, "param %s: %s", param->name, why.text);
-    json_decref (value.json);
-    return ok;
+    return json && check_json_type (param, json, reason);
 }
 
 bool flow_default_has_type (const struct flow_param *param, struct reason *reason)
@@ -325,14 +331,6 @@ static bool check_plan_param (struct params_check *self, const struct plan_param
     return ok;
 }
 
-static bool check_input_param (const struct flow_param *param, json_t *input, struct reason *reason)
-{
-    struct flow_value value = {.json = json_incref (input)};
-    bool ok = check_value_type (param, &value, NULL, reason);
-    json_decref (value.json);
-    return ok;
-}
-
 bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
                         struct reason *reason)
 {
@@ -349,7 +347,7 @@ bool flow_check_params (const struct flow *flow, const json_t *params, const jso
         if (own_param)
             ok = check_plan_param (&params_check, own_param);
         if (ok && member) {
-            ok = check_input_param (param, member, reason);
+            ok = check_json_type (param, json_incref (member), reason);
         } else if (ok && !own_param && !param->value && param->required) {
             reason_set (reason, "param %s: is required", param->name);
             ok = false;

@@ -163,18 +163,6 @@ void flow_skip_step (struct flow_turn *turn, const struct flow_event *event);
 // counted at its targets.
 void flow_reset_step (struct flow_turn *turn, uint32_t step);
 
-// -- another version: flow_version.c
-
-// Whether the flow of this call has the same steps and edges as the former one. If not, the event
-// is rejected.
-bool flow_check_same_graph (struct flow_turn *turn, const struct flow *was);
-// Whether a step differs from that of the former version.
-bool flow_step_differs (const struct flow *flow, const struct flow *was, uint32_t step);
-
-// Evaluate the params for a retry. Recorded ones are kept unless the retry is fresh. False: the
-// retry is rejected, and nothing has changed.
-bool flow_reevaluate_params (struct flow_turn *turn, const struct flow_event *event);
-
 // -- values: flow_scope.c
 
 struct flow_scope {
