@@ -257,11 +257,9 @@ static void begin_finally (struct flow_turn *turn)
 static bool has_work_left (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
-    uint64_t key;
     return turn->effects->more || !flow_heap_empty (run->todo) || run->suspended ||
            run->in_flight > 0 || run->waiting > 0 || run->resetting > 0 ||
-           flow_heap_peek (run->ready, FLOW_LANE_FREE, &key) ||
-           flow_heap_peek (run->ready, FLOW_LANE_CALLS, &key);
+           !flow_heap_empty (run->ready);
 }
 
 void flow_advance_phases (struct flow_turn *turn)

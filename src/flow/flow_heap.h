@@ -14,8 +14,7 @@ void flow_heap_destroy (struct flow_heap **self);
 void flow_heap_clear (struct flow_heap *self);
 enum flow_lane { FLOW_LANE_FREE, FLOW_LANE_CALLS, FLOW_LANE_ENDS = 0, FLOW_LANE_JOINS = 1 };
 void flow_heap_push (struct flow_heap *self, enum flow_lane lane, uint64_t key);
-// False: the lane is empty. flow_heap_pop removes the key, flow_heap_peek does not.
+// Remove the smallest key. False: the lane is empty.
 bool flow_heap_pop (struct flow_heap *self, enum flow_lane lane, uint64_t *ret);
-bool flow_heap_peek (const struct flow_heap *self, enum flow_lane lane, uint64_t *ret);
 // Whether both lanes are empty.
 bool flow_heap_empty (const struct flow_heap *self);

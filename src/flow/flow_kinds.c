@@ -11,8 +11,7 @@ static void report_kind_fields (struct flow_reader *self, json_t *fields, const 
     struct reason reason;
     json_object_foreach (fields, name, value)
     {
-        json_t *alone = json_object ();
-        json_object_set (alone, name, value);
+        json_t *alone = json_pack ("{s:O}", name, value);
         struct policy *policy = policy_read_kind (alone, &reason);
         if (!policy)
             flow_add_error (self, path, "%s", reason.text);

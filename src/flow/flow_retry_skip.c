@@ -90,7 +90,7 @@ void flow_reset_step (struct flow_turn *turn, uint32_t index)
         (uint16_t)(within ? FLOW_RETRIED : 0) | (node->flags & (FLOW_CHANGED | FLOW_TOUCHED));
     node->ended = 0;
     flow_add_changed_step (turn, index);
-    flow_queue_join (turn, index);
+    flow_heap_push (run->todo, FLOW_LANE_JOINS, index);
 }
 
 // Reset a step now, or once its calls in flight have ended, which are cancelled.

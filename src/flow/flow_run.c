@@ -61,10 +61,22 @@ bool flow_value_is_collected (const struct flow_run *run, uint32_t step)
     return run->data[step]->items && run->nodes[step].state == FLOW_FINISHED;
 }
 
-struct flow_items *flow_items_new (uint32_t count)
+int64_t flow_item_count (const json_t *list)
 {
+    return json_is_array (list)     ? (int64_t)json_array_size (list)
+           : json_is_integer (list) ? json_integer_value (list)
+                                    : -1;
+}
+
+struct flow_items *flow_items_new (json_t *list)
+{
+    uint32_t count = (uint32_t)flow_item_count (list);
     struct flow_items *items = memory_new (sizeof *items + count * sizeof *items->item);
     items->count = count;
+    if (json_is_array (list))
+        items->list = list;
+    else
+        json_decref (list);
     return items;
 }
 

@@ -180,9 +180,7 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
     json_t *list =
         flow_template_evaluate (step->for_each, "for_each", &env, FLOW_VALUE_LIST_MAX, &reason);
     flow_scope_clear (&scope, turn);
-    int64_t count = json_is_array (list)     ? (int64_t)json_array_size (list)
-                    : json_is_integer (list) ? json_integer_value (list)
-                                             : -1;
+    int64_t count = flow_item_count (list);
     if (list && count < 0)
         reason_set (&reason, "for_each: must be a list or a count");
     else if (count > step->max_items)
@@ -193,14 +191,10 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
         return;
     }
     struct flow_data *data = flow_data_of (turn->run, index);
-    data->items = flow_items_new ((uint32_t)count);
+    data->items = flow_items_new (list);
     flow_mark_data (turn->run, index, FLOW_TOUCHED_LIST);
     for (int64_t i = 0; i < count; i++)
         data->items->item[i].generation = turn->run->nodes[index].generation;
-    if (json_is_array (list))
-        data->items->list = list;
-    else
-        json_decref (list);
     if (count == 0)
         flow_continue_for_each (turn, index);
     else

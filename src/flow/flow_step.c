@@ -145,8 +145,7 @@ static void read_plan_fields (struct flow_reader *self, struct flow_call *call, 
         }
         if (!policy_of)
             continue;
-        json_t *alone = json_object ();
-        json_object_set (alone, name, value);
+        json_t *alone = json_pack ("{s:O}", name, value);
         struct policy *policy = policy_read (alone, &reason);
         size_t size = strlen (name); // drop the name from the reason, as `where` ends with it
         bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';

@@ -194,18 +194,12 @@ void flow_template_visit (const struct flow_template *self, const char *path,
     }
 }
 
-static void set_expression_found (void *context, const struct expr *expr, const char *text,
-                                  const char *path)
-{
-    (void)expr, (void)text, (void)path;
-    *(bool *)context = true;
-}
-
 bool flow_template_has_expression (const struct flow_template *self)
 {
-    bool computes = false;
-    flow_template_visit (self, "", set_expression_found, &computes);
-    return computes;
+    bool found = self->expr;
+    for (size_t i = 0; i < self->count && !found; i++)
+        found = flow_template_has_expression (self->items[i]);
+    return found;
 }
 
 json_t *flow_template_evaluate (const struct flow_template *self, const char *path,

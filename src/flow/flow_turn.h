@@ -36,8 +36,10 @@ void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t item, co
 void flow_clear_data (struct flow_run *run, uint32_t step);
 // Drop the signals of a step.
 void flow_clear_signals (struct flow_run *run, uint32_t step);
-// Make the items of a for_each.
-struct flow_items *flow_items_new (uint32_t count);
+// The number of items of a for_each, given its list or count; -1: it is neither.
+int64_t flow_item_count (const json_t *list);
+// Make the items of a for_each from its list or count, which is taken over.
+struct flow_items *flow_items_new (json_t *list);
 // Free the items of a step, and mark their rows to be deleted.
 void flow_items_free (struct flow_run *run, uint32_t step);
 
@@ -75,9 +77,6 @@ void flow_end_step (struct flow_turn *turn, uint32_t step, enum flow_state state
 
 // Remove the end of a step from the edge counters of its targets.
 void flow_retract_end (struct flow_turn *turn, uint32_t step);
-
-// Queue the decision about the join of a step.
-void flow_queue_join (struct flow_turn *turn, uint32_t step);
 
 // Make all decisions that are due, within the limits of one call.
 void flow_make_decisions (struct flow_turn *turn);

@@ -291,14 +291,13 @@ void flow_graph_destroy (struct flow_graph **self)
 void flow_graph_set_state (struct flow_graph *self, size_t index, const char *name,
                            const char *state)
 {
-    bool is_it =
-        name && index < self->graph.node_count && strcmp (self->nodes[index].name, name) == 0;
-    for (size_t i = 0; name && !is_it && i < self->graph.node_count; i++)
-        if (strcmp (self->nodes[i].name, name) == 0) {
+    size_t count = name ? self->graph.node_count : 0;
+    if (index < count && strcmp (self->nodes[index].name, name) != 0)
+        index = count;
+    for (size_t i = 0; index >= count && i < count; i++)
+        if (strcmp (self->nodes[i].name, name) == 0)
             index = i;
-            is_it = true;
-        }
-    if (is_it)
+    if (index < count)
         self->nodes[index].state = state;
 }
 

@@ -319,9 +319,7 @@ static bool read_list (struct rows_reader *self, uint32_t step, struct span fiel
     struct span map = find_map (self->stored, step);
     struct flow_data *data = flow_data_of (self->run, step);
     json_t *list = read_json (self, field, text);
-    json_int_t count = json_is_array (list)     ? (json_int_t)json_array_size (list)
-                       : json_is_integer (list) ? json_integer_value (list)
-                                                : -1;
+    int64_t count = flow_item_count (list);
     if (!list)
         return false;
     if (count < 0 || (uint64_t)count != map.size || map.size > UINT32_MAX || data->items ||
@@ -331,13 +329,9 @@ static bool read_list (struct rows_reader *self, uint32_t step, struct span fiel
         json_decref (list);
         return false;
     }
-    data->items = flow_items_new ((uint32_t)count);
+    data->items = flow_items_new (list);
     data->items->passes = get_u32 (node + 6);
     data->items->by_name = node[1] & FLOW_MARK_BY_NAME;
-    if (json_is_array (list))
-        data->items->list = list;
-    else
-        json_decref (list);
     return read_map (self, step, map);
 }
 

@@ -47,43 +47,17 @@ static bool read_version (struct station *self, struct request *request, struct 
 
 // -- changes
 
-static void flow_check (struct station *self, struct request *request,
-                        const struct flow_arguments *args)
+static void flow_change (struct station *self, struct request *request,
+                         const struct flow_arguments *args)
 {
-    flow_change_ask (self, request,
-                     &(struct flow_wanted){.kind = FLOW_CHANGE_CHECK,
-                                           .text = args->at[0],
-                                           .version = FLOW_VERSION_ANY});
-}
-
-static void flow_put (struct station *self, struct request *request,
-                      const struct flow_arguments *args)
-{
-    int version = FLOW_VERSION_ANY;
-    if (args->count > 1 && !read_version (self, request, args->at[1], 0, &version))
+    struct flow_wanted wanted = {.kind = args->change, .version = FLOW_VERSION_ANY};
+    bool named = args->change == FLOW_CHANGE_USE || args->change == FLOW_CHANGE_REMOVE;
+    *(named ? &wanted.name : &wanted.text) = args->at[0];
+    if (named && !read_name (self, request, wanted.name))
         return;
-    flow_change_ask (
-        self, request,
-        &(struct flow_wanted){.kind = FLOW_CHANGE_PUT, .text = args->at[0], .version = version});
-}
-
-static void flow_use (struct station *self, struct request *request,
-                      const struct flow_arguments *args)
-{
-    int version;
-    if (read_name (self, request, args->at[0]) &&
-        read_version (self, request, args->at[1], 1, &version))
-        flow_change_ask (self, request,
-                         &(struct flow_wanted){
-                             .kind = FLOW_CHANGE_USE, .name = args->at[0], .version = version});
-}
-
-static void flow_take_out (struct station *self, struct request *request,
-                           const struct flow_arguments *args)
-{
-    if (read_name (self, request, args->at[0]))
-        flow_change_ask (self, request,
-                         &(struct flow_wanted){.kind = FLOW_CHANGE_REMOVE, .name = args->at[0]});
+    if (args->count < 2 ||
+        read_version (self, request, args->at[1], named ? 1 : 0, &wanted.version))
+        flow_change_ask (self, request, &wanted);
 }
 
 // -- get
@@ -285,14 +259,16 @@ static const struct flow_subcommand {
     bool takes_definition;     // as its first argument, or in a JSON frame
     unsigned roles;
     flow_subcommand_fn *run;
-    enum flow_event_kind event; // applied by a subcommand that changes a run
+    enum flow_event_kind event;   // applied by a subcommand that changes a run
+    enum flow_change_kind change; // of a definition
 } subcommands[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, flow_list},
     {"get", 1, 2, false, CURVE_ROLE_OBSERVE, flow_get},
-    {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, flow_check},
-    {"put", 1, 2, true, CURVE_ROLE_MANAGE, flow_put},
-    {"use", 2, 2, false, CURVE_ROLE_MANAGE, flow_use},
-    {"remove", 1, 1, false, CURVE_ROLE_MANAGE, flow_take_out},
+    {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, flow_change,
+     .change = FLOW_CHANGE_CHECK},
+    {"put", 1, 2, true, CURVE_ROLE_MANAGE, flow_change, .change = FLOW_CHANGE_PUT},
+    {"use", 2, 2, false, CURVE_ROLE_MANAGE, flow_change, .change = FLOW_CHANGE_USE},
+    {"remove", 1, 1, false, CURVE_ROLE_MANAGE, flow_change, .change = FLOW_CHANGE_REMOVE},
     {"runs", 0, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_runs},
     {"show", 1, 2, false, CURVE_ROLE_OBSERVE, manage_flow_show_run},
     {"log", 1, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_log},
@@ -323,6 +299,7 @@ void manage_flow (struct station *self, struct request *request, const struct ar
         struct flow_arguments given;
         collect_arguments (arguments, &request->message, subcommands[i].takes_definition, &given);
         given.event = subcommands[i].event;
+        given.change = subcommands[i].change;
         if (!span_is (arguments->at[0], subcommands[i].name) ||
             given.count < subcommands[i].args_min || given.count > subcommands[i].args_max)
             continue;
