@@ -271,9 +271,8 @@ static void check_param_expr (void *context, const struct expr *expr, const char
     (void)path;
     for (size_t i = 0; i < count && !self->reason->text[0]; i++) {
         const struct expr_ref *ref = &refs[i];
-        bool known = ref->kind == EXPR_REF_IDC || ref->kind == EXPR_REF_INPUT;
-        if (ref->kind == EXPR_REF_RUN)
-            known = strcmp (ref->member, "outcome") != 0 && strcmp (ref->member, "failed") != 0;
+        bool known = ref->kind == EXPR_REF_IDC || ref->kind == EXPR_REF_INPUT ||
+                     (ref->kind == EXPR_REF_RUN && !flow_reads_outcome (ref));
         for (size_t j = 0; ref->kind == EXPR_REF_VARIABLE && j < self->flow->param_count; j++)
             known = known || (self->seen[j] && strcmp (self->flow->params[j].name, ref->name) == 0);
         if (!known)

@@ -74,6 +74,9 @@ void flow_link_edges (struct flow_reader *self);
 // Check what expressions refer to, and find the steps that may be skipped or never start.
 void flow_check_references (struct flow_reader *self);
 
+// Whether a reference is to how the run ends: run.outcome or run.failed.
+bool flow_reads_outcome (const struct expr_ref *ref);
+
 // Compute flow.report: steps_max, bounds and warnings.
 void flow_compute_report (struct flow_reader *self);
 

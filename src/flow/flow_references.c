@@ -47,6 +47,12 @@ static void check_step_reference (struct reference_check *self, const struct exp
                           self->step->name, ref->name);
 }
 
+bool flow_reads_outcome (const struct expr_ref *ref)
+{
+    return ref->kind == EXPR_REF_RUN &&
+           (strcmp (ref->member, "outcome") == 0 || strcmp (ref->member, "failed") == 0);
+}
+
 static bool is_known_variable (const struct reference_check *self, const char *name)
 {
     const struct flow *flow = self->reader->flow;
@@ -62,28 +68,24 @@ static bool is_known_variable (const struct reference_check *self, const char *n
 static void check_expr_references (void *context, const struct expr *expr, const char *text,
                                    const char *path)
 {
+    static const int needs[EXPR_REF_RESULT + 1] = {[EXPR_REF_STEP] = SEES_STEPS,
+                                                   [EXPR_REF_SELF] = SEES_SELF,
+                                                   [EXPR_REF_ITEM] = SEES_ITEM,
+                                                   [EXPR_REF_INDEX] = SEES_ITEM,
+                                                   [EXPR_REF_RESULT] = SEES_RESULT};
     struct reference_check *self = context;
     self->path = path;
     const struct expr_ref *refs;
     size_t count = expr_refs (expr, &refs);
     for (size_t i = 0; i < count; i++) {
         const struct expr_ref *ref = &refs[i];
-        bool ok = true;
+        bool ok = !needs[ref->kind] || self->sees & needs[ref->kind];
         if (ref->kind == EXPR_REF_VARIABLE)
             ok = is_known_variable (self, ref->name);
-        else if (ref->kind == EXPR_REF_ITEM || ref->kind == EXPR_REF_INDEX)
-            ok = self->sees & SEES_ITEM;
-        else if (ref->kind == EXPR_REF_RESULT)
-            ok = self->sees & SEES_RESULT;
-        else if (ref->kind == EXPR_REF_SELF)
-            ok = self->sees & SEES_SELF;
         else if (ref->kind == EXPR_REF_RUN)
-            ok = self->sees & SEES_OUTCOME ||
-                 (strcmp (ref->member, "outcome") != 0 && strcmp (ref->member, "failed") != 0);
-        else if (ref->kind == EXPR_REF_STEP && self->sees & SEES_STEPS)
+            ok = self->sees & SEES_OUTCOME || !flow_reads_outcome (ref);
+        else if (ref->kind == EXPR_REF_STEP && ok)
             check_step_reference (self, ref, text);
-        else if (ref->kind == EXPR_REF_STEP)
-            ok = false;
         if (!ok)
             flow_add_error (self->reader, self->path, "column %d: %s%s%s is not known here",
                             ref->column, quoted (span_text (ref->name)), ref->member ? "." : "",

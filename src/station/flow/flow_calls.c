@@ -40,23 +40,11 @@ static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned 
 
 // -- the plan of a call
 
-static void copy_members (json_t *to, const json_t *from, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        json_t *value = json_object_get (from, names[i]);
-        if (value && !json_object_get (to, names[i]))
-            json_object_set (to, names[i], value);
-    }
-}
-
 // Make the PLAN frame of a plan that runs once, at once.
 static json_t *plan_frame_once (const char *description)
 {
-    json_t *frame = json_object ();
-    json_object_set_new (frame, "description", json_string (description));
-    json_object_set_new (frame, "plan_type", json_integer (SCHEDULE_NONE));
-    json_object_set_new (frame, "plan_repet", json_integer (1));
-    return frame;
+    return json_pack ("{s:s, s:i, s:i}", "description", description, "plan_type", SCHEDULE_NONE,
+                      "plan_repet", 1);
 }
 
 static json_t *call_plan_frame (const struct flow_live *live, const struct flow_effect *effect)
@@ -73,7 +61,9 @@ static json_t *call_plan_frame (const struct flow_live *live, const struct flow_
     if (retry && !effect->undo && !json_object_get (frame, "retry"))
         json_object_set (frame, "retry", retry);
     json_decref (retry);
-    copy_members (frame, live->inherit, inherited, sizeof inherited / sizeof *inherited);
+    for (size_t i = 0; i < sizeof inherited / sizeof *inherited; i++)
+        if (!json_object_get (frame, inherited[i])) // what the flow plan does not have is not set
+            json_object_set (frame, inherited[i], json_object_get (live->inherit, inherited[i]));
     if (effect->undo && !json_object_get (frame, "retry"))
         json_object_set_new (
             frame, "retry",
@@ -125,11 +115,9 @@ static void make_call_frames (struct call_frames *self, const struct flow_live *
     message_start (message, ZERO_BYTE_COMMAND_PLAN);
     message_add (message, ZERO_FRAME_PLAN, span_text (self->plan));
     message_add (message, ZERO_FRAME_STATION_ID, station);
-    if ((value = json_object_get (frames, "command")))
-        add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND, value);
-    else // a pub target gets the description as its title
-        add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
-                  json_object_get (fields, "description"));
+    if (!(value = json_object_get (frames, "command")))
+        value = json_object_get (fields, "description"); // also the title at a pub target
+    add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND, value);
     enum { OTHERS = 8 }; // frames that are not arguments: those above and below
     json_array_foreach (json_object_get (frames, "args"), index, arg)
     {
@@ -252,9 +240,9 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
     struct plan_step step = plan_step_of_effect (live, effect);
     struct reason reason;
     step.kind = STEP_TIMER;
-    json_t *fields = json_pack ("{s:s, s:s, s:I}", "description", "flow timer", "plan_type", "time",
-                                "plan_time", (json_int_t)((effect->at + 999) / 1000));
-    json_object_set_new (fields, "misfire", json_string ("all"));
+    json_t *fields =
+        json_pack ("{s:s, s:s, s:I, s:s}", "description", "flow timer", "plan_type", "time",
+                   "plan_time", (json_int_t)((effect->at + 999) / 1000), "misfire", "all");
     struct plan *plan =
         make_call_plan (live, effect, &step, span_text (live->flow_name), fields, &reason);
     json_decref (fields);
