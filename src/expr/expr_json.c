@@ -8,13 +8,6 @@
 
 // -- reading
 
-static size_t skip_json_digits (struct span text, size_t at)
-{
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
-        at++;
-    return at;
-}
-
 // Whether an integer is beyond 64 bits; `digits` excludes its sign.
 static bool exceeds_64_bits (struct span digits, bool negative)
 {
@@ -38,7 +31,8 @@ static bool copy_json_text (struct span text, char *out, size_t *ret_size)
                 i += text.data[i] == '\\' ? 2 : 1;
             i = i < text.size ? i + 1 : text.size;
         } else if (byte >= '0' && byte <= '9') {
-            i = skip_json_digits (text, i);
+            while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9')
+                i++;
         } else if ((byte == '[' || byte == '{') && ++depth > EXPR_DEPTH_MAX) {
             return false;
         } else if (byte == ']' || byte == '}') {

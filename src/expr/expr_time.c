@@ -93,21 +93,14 @@ bool expr_time_with (struct expr_run *run, const struct expr_value *arguments,
     return set_date_result (run, date, &arguments[0], ret);
 }
 
-// The last day of the month that is `months` after the date.
-static struct civil_date month_end (struct civil_date date, int months)
-{
-    date.day = 1;
-    date = add_months (date, months);
-    date.day = civil_month_length (date.year, date.month);
-    return date;
-}
-
 bool expr_time_month_end (struct expr_run *run, const struct expr_value *arguments,
                           struct expr_value *ret)
 {
-    int months = (int)expr_method_kind (run) - TIME_PRESENT;
-    return set_date_result (run, month_end (date_of_time (&arguments[0]), months), &arguments[0],
-                            ret);
+    struct civil_date date = date_of_time (&arguments[0]);
+    date.day = 1;
+    date = add_months (date, (int)expr_method_kind (run) - TIME_PRESENT);
+    date.day = civil_month_length (date.year, date.month);
+    return set_date_result (run, date, &arguments[0], ret);
 }
 
 bool expr_time_part (struct expr_run *run, const struct expr_value *arguments,

@@ -52,15 +52,6 @@ static void warn_of_long_list (struct flow *flow, const struct flow_step *step)
                           count, step->max_items);
 }
 
-// Warn of a default of a wrong type: it fails every run that does not override it.
-static void warn_of_params (struct flow *flow)
-{
-    struct reason reason;
-    for (size_t i = 0; i < flow->param_count; i++)
-        if (!flow_default_has_type (&flow->params[i], &reason))
-            flow_add_warning (flow->report.warnings, "params: %s", reason.text);
-}
-
 // Warn if a step can never get enough signals: each key counts once, except those that end in *.
 static void warn_of_signal (struct flow *flow, const struct flow_step *step)
 {
@@ -149,10 +140,13 @@ void flow_compute_report (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     struct flow_report *report = &flow->report;
+    struct reason reason;
     uint64_t *seconds = memory_new (flow->step_count * sizeof *seconds);
     report->depth = 1;
     report->has_tail = flow->final >= 0;
-    warn_of_params (flow);
+    for (size_t i = 0; i < flow->param_count; i++) // a wrong type fails each run with the default
+        if (!flow_default_has_type (&flow->params[i], &reason))
+            flow_add_warning (report->warnings, "params: %s", reason.text);
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         uint64_t calls = step->kind == FLOW_CALL, items = flow_items_max (step);

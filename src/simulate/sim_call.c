@@ -82,11 +82,6 @@ static void schedule_call_end (struct sim_call *call, enum flow_status status, c
     sim_timer_set (call->station, &call->end, call->station->now, end_sim_call, call);
 }
 
-static bool inner_run_is_open (const struct sim_call *call)
-{
-    return call->inner && call->inner->run->phase != FLOW_ENDED;
-}
-
 static uint64_t hash_of_call (uint32_t step, int64_t item)
 {
     return table_hash_number ((uint64_t)step << 32 | (uint32_t)(item + 1));
@@ -112,7 +107,7 @@ void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect)
         return;
     sim_timer_stop (call->station, &call->start);
     call->status = FLOW_CALL_CANCELLED;
-    if (inner_run_is_open (call))
+    if (call->inner && call->inner->run->phase != FLOW_ENDED)
         sim_run_apply (call->inner, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
     else
         schedule_call_end (call, FLOW_CALL_CANCELLED, NULL);

@@ -238,13 +238,6 @@ void sim_plan_begin_run (struct sim_plan *self)
 
 // -- a run
 
-// The timeout of a run begins with its claim, in whole milliseconds of the virtual clock.
-static int64_t run_end_ms (const struct sim_plan *self)
-{
-    int64_t timeout_s = self->plan->policy ? self->plan->policy->timeout_s : 0;
-    return timeout_s ? self->station->now + timeout_s * 1000 : SIM_NEVER;
-}
-
 // Offer a run to workers. False: the run has timed out.
 static bool offer_run (struct sim_plan *self, const struct core_taken *taken, bool already_offered)
 {
@@ -291,7 +284,9 @@ void sim_plan_claimed (struct sim_plan *self, const struct core_taken *taken)
         time_out_run (self);
     if (already_offered)
         return;
-    int64_t end_ms = run_end_ms (self);
+    // The timeout of a run begins with its claim, in whole milliseconds of the virtual clock.
+    int64_t timeout_s = self->plan->policy ? self->plan->policy->timeout_s : 0;
+    int64_t end_ms = timeout_s ? station->now + timeout_s * 1000 : SIM_NEVER;
     if (!pull && self->end_ms < end_ms)
         end_ms = self->end_ms;
     sim_timer_set (station, &self->deadline, end_ms, on_deadline, self);

@@ -198,13 +198,6 @@ static struct sim_run *new_sim_run (struct sim_call *call)
     return self;
 }
 
-static void destroy_table_call (struct table_node *node, void *owner)
-{
-    struct sim_run *self = owner;
-    table_remove (&self->calls, node);
-    sim_call_destroy ((struct sim_call *)node);
-}
-
 void sim_run_destroy (struct sim_run **run)
 {
     struct sim_run *self = *run;
@@ -212,7 +205,10 @@ void sim_run_destroy (struct sim_run **run)
         return;
     while (self->waits)
         destroy_wait (self, &self->waits);
-    table_each (&self->calls, destroy_table_call, self);
+    for (struct table_node *node; (node = table_any (&self->calls));) {
+        table_remove (&self->calls, node);
+        sim_call_destroy ((struct sim_call *)node);
+    }
     table_free (&self->calls);
     for (struct sim_run *sub; (sub = self->subs);) {
         self->subs = sub->next;

@@ -30,13 +30,6 @@ static void follow_ups_add (struct follow_ups *follow_ups, struct flow_event eve
     follow_ups->at[follow_ups->count++] = event;
 }
 
-static void follow_ups_clear (struct follow_ups *follow_ups)
-{
-    for (size_t i = 0; i < follow_ups->count; i++)
-        free ((char *)(uintptr_t)follow_ups->at[i].text);
-    free (follow_ups->at);
-}
-
 static void apply_effect (struct flow_live *live, const struct flow_effect *effect,
                           struct follow_ups *follow_ups)
 {
@@ -171,7 +164,9 @@ bool flow_live_apply (struct flow_live *live, const struct flow_event *event, st
         if (next.kind == FLOW_CALL_ENDED)
             apply_event (live, &next, &follow_ups, &ignored);
     }
-    follow_ups_clear (&follow_ups);
+    for (size_t i = 0; i < follow_ups.count; i++)
+        free ((char *)(uintptr_t)follow_ups.at[i].text);
+    free (follow_ups.at);
     if (has_check)
         flow_live_due (live, store_now_us (live->station->store));
     flow_events_publish (live);

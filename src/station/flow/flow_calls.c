@@ -134,14 +134,6 @@ static void make_call_frames (struct call_frames *self, const struct flow_live *
     message->desc_bytes = self->spans[0];
 }
 
-static void call_frames_clear (struct call_frames *self)
-{
-    for (size_t i = 0; i < self->made_count; i++)
-        free (self->made[i]);
-    free (self->plan);
-    free (self->json);
-}
-
 static enum part part_of_plan_step (const struct flow_live *live, const struct plan_step *step)
 {
     bool calls = live->flow->steps[step->step].kind == FLOW_CALL;
@@ -177,7 +169,10 @@ static struct plan *make_call_plan (const struct flow_live *live, const struct f
     plan->revision = station_revision ();
     if (engine_submit (plan, zones_of (self, plan), station_now (self), &misses, reason))
         plan_destroy (&plan);
-    call_frames_clear (&frames);
+    for (size_t i = 0; i < frames.made_count; i++)
+        free (frames.made[i]);
+    free (frames.plan);
+    free (frames.json);
     plan_fields_clear (&read);
     return plan;
 }

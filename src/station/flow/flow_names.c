@@ -237,18 +237,13 @@ struct summation {
     struct call_sum *sums;
 };
 
-static const struct flow_facts *facts_of_entry (const struct summation *self, size_t at)
-{
-    const struct flow_entry *entry = &self->names->entries[at];
-    bool other = self->changed.size && span_is (self->changed, entry->name);
-    return other ? self->facts : entry->facts;
-}
-
 // Compute the maximum calls and the depth of an entry and of all flows that it calls.
 static const struct call_sum *sum_entry (struct summation *self, size_t at, unsigned level)
 {
     struct call_sum *call_sum = &self->sums[at];
-    const struct flow_facts *facts = facts_of_entry (self, at);
+    const struct flow_entry *entry = &self->names->entries[at];
+    bool changed = self->changed.size && span_is (self->changed, entry->name);
+    const struct flow_facts *facts = changed ? self->facts : entry->facts;
     if (call_sum->state != SUM_NEW)
         return call_sum;
     call_sum->state = SUM_BEGUN;
