@@ -2,6 +2,7 @@
 #include "expr_lexer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int peek_byte (const struct expr_lexer *self, size_t ahead)
@@ -235,9 +236,7 @@ static bool read_sign (struct expr_lexer *self, struct expr_token *token)
         const char *sign = signs[i];
         if (peek_byte (self, 0) != sign[0] || (sign[1] && peek_byte (self, 1) != sign[1]))
             continue;
-        token->sign[0] = sign[0];
-        token->sign[1] = sign[1];
-        token->sign[2] = '\0';
+        snprintf (token->sign, sizeof token->sign, "%s", sign);
         advance_byte (self);
         if (sign[1])
             advance_byte (self);

@@ -1,7 +1,6 @@
-#include "flow_heap.h"
-
 #include <stdlib.h>
 
+#include "flow_turn.h"
 #include "memory.h"
 
 struct lane {

@@ -167,15 +167,10 @@ static void add_wait_over_event (struct sim_call *call)
 // Count one more attempt of this call in its run. Returns the number of attempts.
 static uint32_t count_attempt (const struct sim_call *call)
 {
-    struct sim_attempts *tries = &call->run->tries[call->step];
-    size_t place = (size_t)(call->item + 1);
-    if (place >= tries->room) {
-        tries->counts = memory_resize (tries->counts, 2 * (place + 1) * sizeof *tries->counts);
-        memset (tries->counts + tries->room, 0,
-                (2 * (place + 1) - tries->room) * sizeof *tries->counts);
-        tries->room = 2 * (place + 1);
-    }
-    return ++tries->counts[place];
+    uint32_t **counts = &call->run->tries[call->step];
+    if (!*counts)
+        *counts = memory_new ((FLOW_ITEMS_MAX + 1) * sizeof **counts);
+    return ++(*counts)[call->item + 1];
 }
 
 struct sim_result sim_call_sent (struct sim_call *call)

@@ -42,12 +42,6 @@ struct sim_span {
     int64_t blocked_ms[SIM_BLOCKS]; // by cause, the longest time that one call was blocked
 };
 
-// Numbers of attempts of a step, by item; the first is that of item -1.
-struct sim_attempts {
-    uint32_t *counts;
-    size_t room;
-};
-
 struct sim_run {
     struct simulation *simulation;
     struct sim_station *station;
@@ -58,7 +52,7 @@ struct sim_run {
     unsigned depth;
     int64_t began;
     struct sim_span *spans;
-    struct sim_attempts *tries;
+    uint32_t **tries;   // numbers of attempts by step and item, that of item -1 first; NULL: none
     struct table calls; // in flight
     struct sim_wait *waits;
     struct sim_timer limit, done; // timeout of the run; its end, to be handled by the caller

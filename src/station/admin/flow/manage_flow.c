@@ -5,7 +5,6 @@
 #include "arguments.h"
 #include "codes.h"
 #include "flow_change.h"
-#include "json_text.h"
 #include "manage_flow.h"
 #include "memory.h"
 #include "permit.h"
@@ -71,37 +70,24 @@ struct definition_query {
     char *text;
 };
 
+// The name of a flow needs no escapes, and the text of the definition was checked.
 static void reply_text (const struct definition_query *self, const struct store_flow *answer)
 {
-    static const struct json_name name = JSON_NAME ("name"), version = JSON_NAME ("version"),
-                                  used = JSON_NAME ("use"), last = JSON_NAME ("last"),
-                                  updated = JSON_NAME ("updated"),
-                                  versions = JSON_NAME ("versions"),
-                                  definition = JSON_NAME ("definition");
-    struct json_text json;
+    char *text;
     size_t size;
-    json_text_start (&json, answer->text.size + 1024);
-    json_text_raw (&json, span_text ("{"));
-    json_text_name (&json, &name);
-    json_text_frame (&json, span_text (self->name));
-    json_text_number (&json, &version, answer->version, 0);
-    json_text_number (&json, &used, answer->use, 0);
-    json_text_number (&json, &last, answer->last, 0);
-    json_text_number (&json, &updated, answer->updated, 0);
-    json_text_name (&json, &versions);
-    json_text_raw (&json, span_text ("["));
-    for (size_t i = 0; i < answer->version_count; i++) {
-        char digits[16];
-        int length = snprintf (digits, sizeof digits, "%s%d", i ? "," : "", answer->versions[i]);
-        json_text_raw (&json, span_of (digits, (size_t)length));
-    }
-    json_text_raw (&json, span_text ("]"));
-    json_text_name (&json, &definition);
-    json_text_raw (&json, answer->text);
-    json_text_raw (&json, span_text ("}"));
-    char *text = json_text_end (&json, &size);
+    FILE *out = open_memstream (&text, &size);
+    fprintf (out,
+             "{\"name\":\"%s\",\"version\":%d,\"use\":%d,\"last\":%d,\"updated\":%" PRId64
+             ",\"versions\":[",
+             self->name, answer->version, answer->use, answer->last, answer->updated);
+    for (size_t i = 0; i < answer->version_count; i++)
+        fprintf (out, "%s%d", i ? "," : "", answer->versions[i]);
+    fprintf (out, "],\"definition\":");
+    fwrite (answer->text.data, 1, answer->text.size, out);
+    fprintf (out, "}");
+    fclose (out);
     manage_reply (self->station, self->peer, 0, text);
-    free (json.bytes);
+    free (text);
 }
 
 static void definition_query_end (struct definition_query *self)
