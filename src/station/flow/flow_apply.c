@@ -187,7 +187,7 @@ void flow_runs_ended (struct station *self, const struct flow_call_end *end)
     const struct plan_step *step = &end->step;
     bool timer = step->kind == STEP_TIMER;
     if (!live || step->step >= live->flow->step_count ||
-        (timer && step->generation != flow_call_generation (live, step->step, step->item))) {
+        (timer && step->generation != flow_generation_of (live->run, step->step, step->item))) {
         self->counters.dropped_steps++;
         return;
     }

@@ -114,8 +114,6 @@ static void repair_flows (struct station *self)
     }
 }
 
-static void read_flow_names (struct station *self);
-
 // The names and versions of all flows have arrived.
 static void on_flow_names (void *owner, const struct store_flow_heads *answer)
 {
@@ -137,15 +135,14 @@ static void on_flow_names (void *owner, const struct store_flow_heads *answer)
         return; // the station is stopping, or will reload the names
     void (*then) (struct station *) = book->load_again ? NULL : book->then;
     if (book->load_again)
-        read_flow_names (self);
+        flow_book_reload (self);
     if (then) {
         book->then = NULL;
         then (self);
     }
 }
 
-// Read the names and versions of all flows, unless that is in progress.
-static void read_flow_names (struct station *self)
+void flow_book_reload (struct station *self)
 {
     struct flow_book *book = self->flows;
     book->load_again = book->loading;
@@ -159,12 +156,7 @@ static void read_flow_names (struct station *self)
 void flow_book_load (struct station *self, void (*then) (struct station *self))
 {
     self->flows->then = then;
-    read_flow_names (self);
-}
-
-void flow_book_reload (struct station *self)
-{
-    read_flow_names (self);
+    flow_book_reload (self);
 }
 
 // -- definitions that are not in memory
@@ -376,11 +368,6 @@ void flow_book_remove (struct station *self, const char *name)
     flow_names_remove (&self->flows->names, span_text (name));
     flow_names_recompute (&self->flows->names);
     flow_cache_forget (&self->flows->cache, span_text (name), 0);
-}
-
-void flow_book_forget (struct station *self, const char *name, int version)
-{
-    flow_cache_forget (&self->flows->cache, span_text (name), version);
 }
 
 // -- life

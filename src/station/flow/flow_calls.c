@@ -291,15 +291,10 @@ void flow_live_reopen (struct flow_live *live)
 
 // -- taking back
 
-unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item)
-{
-    return flow_generation_of (live->run, step, item);
-}
-
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item)
 {
     bool undo = live->run->phase == FLOW_UNDOING;
-    return id_of_call (live->id, step, item, flow_call_generation (live, step, item),
+    return id_of_call (live->id, step, item, flow_generation_of (live->run, step, item),
                        undo ? PART_UNDO : PART_CALL);
 }
 
@@ -418,7 +413,7 @@ static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item
                                  .step = {.run = live->id,
                                           .step = step,
                                           .item = item,
-                                          .generation = flow_call_generation (live, step, item)},
+                                          .generation = flow_generation_of (live->run, step, item)},
                                  .stopping = stopping};
     const char *target =
         flow_call_target (&live->flow->steps[step], live->run->phase == FLOW_UNDOING);

@@ -166,7 +166,7 @@ static void on_written (void *owner, enum store_result result, const char *error
         self->flow = NULL;
     }
     for (size_t i = 0; i < self->dropped_count; i++)
-        flow_book_forget (station, self->name, self->dropped[i]);
+        flow_cache_forget (&station->flows->cache, span_text (self->name), self->dropped[i]);
     if (result == STORE_UNSURE) {
         reject_store (self, result, error);
     } else if (self->kind == FLOW_CHANGE_REMOVE) {

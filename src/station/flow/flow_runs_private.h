@@ -148,8 +148,6 @@ bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t i
 const char *flow_call_target (const struct flow_step *step, bool undo);
 // Whether the undo of a step or item has failed permanently and needs an operator.
 bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item);
-// The generation of a step or item, which is part of the plan id of its call.
-unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item);
 
 // The run of the sub-flow that the call started; 0 = none.
 uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item);

@@ -158,7 +158,7 @@ static void notify_parent (const struct firing *self)
     if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
         return;
     struct flow_live *parent = flow_live_find (self->station, call.run);
-    if (parent && flow_call_generation (parent, call.step, call.item) == call.generation)
+    if (parent && flow_generation_of (parent->run, call.step, call.item) == call.generation)
         flow_call_set_run (parent, call.step, call.item, self->plan->flow_run);
 }
 
@@ -355,7 +355,7 @@ static void check_caller (const struct firing *self)
     if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
         return;
     struct flow_live *caller = flow_live_find (self->station, call.run);
-    if (caller && flow_call_generation (caller, call.step, call.item) == call.generation)
+    if (caller && flow_generation_of (caller->run, call.step, call.item) == call.generation)
         flow_call_check (caller, call.step, call.item);
 }
 
