@@ -110,6 +110,9 @@ enum flow_phase { FLOW_UNBORN, FLOW_ACTIVE, FLOW_UNDOING, FLOW_FINAL, FLOW_ENDED
 // the timeout of the run expired.
 enum flow_outcome { FLOW_OPEN, FLOW_WELL, FLOW_BADLY, FLOW_STOPPED, FLOW_LATE };
 
+// "running", "finished", "failed", "cancelled", "timeout".
+extern const char *const flow_outcome_names[FLOW_LATE + 1];
+
 struct flow_run {
     const char *id; // borrowed
     int version;

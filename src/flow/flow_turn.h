@@ -212,9 +212,6 @@ bool flow_evaluate_params (struct flow_turn *turn, const struct flow_event *even
 int flow_scope_test_condition (struct flow_scope *self, const struct expr *expr,
                                struct reason *reason);
 
-// "running", "finished", "failed", "cancelled", "timeout", by enum flow_outcome.
-extern const char *const flow_outcome_names[FLOW_LATE + 1];
-
 // Append an effect; it takes over the frames.
 void flow_add_effect (struct flow_turn *turn, struct flow_effect effect);
 // Set the error of the run to a copy of the text.

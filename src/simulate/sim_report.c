@@ -151,7 +151,6 @@ static void add_run_waits (const struct sim_run *self, json_t *waits)
 
 json_t *sim_run_report (const struct sim_run *self)
 {
-    static const char *const outcomes[] = {"waiting", "finished", "failed", "cancelled", "timeout"};
     const struct flow_run *run = self->run;
     const struct simulation *simulation = self->simulation;
     bool ended = run->phase == FLOW_ENDED, stopped = !ended && simulation->stopped;
@@ -161,11 +160,15 @@ json_t *sim_run_report (const struct sim_run *self)
     json_t *waits = json_array ();
     if (!ended && !stopped)
         add_run_waits (self, waits);
-    return json_pack (
-        "{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:O*, s:o*, s:O*, s:o, s:O*}", "flow",
-        self->flow->name, "nominal", (json_int_t)simulation->fire, "began", (json_int_t)self->began,
-        "outcome", stopped ? "stopped" : outcomes[ended ? run->outcome : 0], "critical",
-        critical_path (self), ended ? "ended" : "until", (json_int_t)simulation->last_event_ms,
-        "failures", (json_int_t)flow_run_failures (self->flow, run), "output", run->output, "error",
-        error, "uncaught", run->uncaught, "waits", waits, "events", simulation->events);
+    return json_pack ("{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:O*, s:o*, s:O*, s:o, s:O*}", "flow",
+                      self->flow->name, "nominal", (json_int_t)simulation->fire, "began",
+                      (json_int_t)self->began, "outcome",
+                      stopped ? "stopped"
+                      : ended ? flow_outcome_names[run->outcome]
+                              : "waiting",
+                      "critical", critical_path (self), ended ? "ended" : "until",
+                      (json_int_t)simulation->last_event_ms, "failures",
+                      (json_int_t)flow_run_failures (self->flow, run), "output", run->output,
+                      "error", error, "uncaught", run->uncaught, "waits", waits, "events",
+                      simulation->events);
 }

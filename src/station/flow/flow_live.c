@@ -273,10 +273,8 @@ const char *flow_live_state (const struct flow_live *live)
         return "undoing";
     if (run->phase != FLOW_ENDED)
         return run->suspended ? "suspended" : "running";
-    return run->outcome == FLOW_WELL      ? "finished"
-           : run->outcome == FLOW_STOPPED ? "cancelled"
-           : run->outcome == FLOW_LATE    ? "timeout"
-                                          : "failed";
+    // An ended run has an outcome, unless its row was edited by hand.
+    return flow_outcome_names[run->outcome == FLOW_OPEN ? FLOW_BADLY : run->outcome];
 }
 
 const char *flow_live_step_state (const struct flow_live *live, uint32_t step, int64_t item)
