@@ -63,19 +63,12 @@ int flow_book_version (const struct station *self, struct span name)
     return entry ? entry->use : 0;
 }
 
-static int compare_target_names (const void *one, const void *other)
-{
-    return strcmp (one, other);
-}
-
 void flow_book_copy_names (const struct station *self, struct flow_known *ret)
 {
-    *ret = (struct flow_known){.target_count = self->target_count};
+    *ret = (struct flow_known){.targets = json_object ()};
     flow_names_copy (&ret->flows, &self->flows->names);
-    ret->targets = memory_new ((self->target_count + 1) * sizeof *ret->targets);
     for (size_t i = 0; i < self->target_count; i++)
-        snprintf (ret->targets[i], sizeof *ret->targets, "%s", target_name (self->targets[i]));
-    qsort (ret->targets, self->target_count, sizeof *ret->targets, compare_target_names);
+        json_object_set_new (ret->targets, target_name (self->targets[i]), json_true ());
 }
 
 // -- the names, as Redis has them

@@ -32,11 +32,6 @@ struct flow_parser {
 
 // -- the names that a definition refers to
 
-static int compare_known_targets (const void *one, const void *other)
-{
-    return strcmp (one, other);
-}
-
 // Whether a name is a target; `ret`: what is known of it.
 static bool look_up_target (void *context, const char *name, struct flow_target *ret)
 {
@@ -46,8 +41,7 @@ static bool look_up_target (void *context, const char *name, struct flow_target 
     bool own = parse->name && strcmp (name, parse->name) == 0;
     *ret = (struct flow_target){.is_flow = entry != NULL};
     if (!entry && !own)
-        return known->any_target || bsearch (name, known->targets, known->target_count,
-                                             sizeof *known->targets, compare_known_targets);
+        return known->any_target || json_object_get (known->targets, name);
     if (entry && entry->facts)
         ret->report = &entry->facts->report;
     if (entry && !known->was_accepted && parse->name)
@@ -93,7 +87,7 @@ static void end_parse (struct parse *self)
 {
     struct parse parse = *self;
     flow_names_clear (&parse.known.flows);
-    free (parse.known.targets);
+    json_decref (parse.known.targets);
     free (parse.text);
     free (self);
     if (parse.parsed)
