@@ -13,21 +13,10 @@ static int64_t local_seconds_at (const struct sim_run *self, int64_t ms)
 
 // -- waits and signals
 
-static void destroy_wait (struct sim_run *self, struct sim_wait **at)
+static void stop_step_waits (struct sim_run *self, uint32_t step)
 {
-    struct sim_wait *wait = *at;
-    sim_timer_stop (self->station, &wait->timer);
-    *at = wait->next;
-    free (wait);
-}
-
-static void destroy_step_waits (struct sim_run *self, uint32_t step)
-{
-    for (struct sim_wait **at = &self->waits; *at;)
-        if ((*at)->step == step)
-            destroy_wait (self, at);
-        else
-            at = &(*at)->next;
+    sim_timer_stop (self->station, &self->waits[2 * step].timer);
+    sim_timer_stop (self->station, &self->waits[2 * step + 1].timer);
 }
 
 // Send as many signals as the step needs, each by another allowed sender.
@@ -60,27 +49,20 @@ static void send_step_signals (struct sim_run *self, uint32_t step)
 
 static void on_wait_timer (void *owner)
 {
-    struct sim_wait *wait = owner;
-    struct sim_run *self = wait->run;
-    uint32_t step = wait->step;
-    bool signal = wait->signal;
-    for (struct sim_wait **at = &self->waits; *at; at = &(*at)->next)
-        if (*at == wait) {
-            destroy_wait (self, at);
-            break;
-        }
-    if (signal)
-        send_step_signals (self, step);
+    const struct sim_wait *wait = owner;
+    if (wait->signal)
+        send_step_signals (wait->run, wait->step);
     else
-        sim_run_apply (self,
-                       &(struct flow_event){.kind = FLOW_TIMER_DUE, .step = step, .item = -1});
+        sim_run_apply (wait->run, &(struct flow_event){
+                                      .kind = FLOW_TIMER_DUE, .step = wait->step, .item = -1});
 }
 
-static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool signal)
+static void set_wait (struct sim_run *self, uint32_t step, int64_t at, bool signal)
 {
-    struct sim_wait *wait = memory_new (sizeof *wait);
-    *wait = (struct sim_wait){.run = self, .step = step, .signal = signal, .next = self->waits};
-    self->waits = wait;
+    struct sim_wait *wait = &self->waits[2 * step + signal];
+    wait->run = self;
+    wait->step = step;
+    wait->signal = signal;
     sim_timer_set (self->station, &wait->timer, at, on_wait_timer, wait);
 }
 
@@ -93,8 +75,8 @@ static void schedule_signal (struct sim_run *self, uint32_t step)
         return;
     int64_t last =
         guess && guess->last_ms >= 0 ? guess->last_ms : self->simulation->guesses->last_ms;
-    destroy_step_waits (self, step);
-    add_wait (self, step, self->station->now + last, true);
+    stop_step_waits (self, step);
+    set_wait (self, step, self->station->now + last, true);
 }
 
 // -- events
@@ -119,7 +101,7 @@ static void apply_effects (struct sim_run *self, const struct flow_event *event,
             sim_span_clear (&self->spans[effects->changed[i]]);
         sim_add_change_events (self, effects->changed[i]);
         if (self->run->nodes[effects->changed[i]].state >= FLOW_FINISHED)
-            destroy_step_waits (self, effects->changed[i]);
+            stop_step_waits (self, effects->changed[i]);
         schedule_signal (self, effects->changed[i]);
     }
     for (size_t i = 0; i < effects->count; i++) {
@@ -133,9 +115,9 @@ static void apply_effects (struct sim_run *self, const struct flow_event *event,
                 sim_call_start_total_timeout (
                     self, effect); // the timer of a total_timeout is removed with its call
         } else if (effect->kind == FLOW_TIMER) {
-            add_wait (self, effect->step, effect->at, false);
+            set_wait (self, effect->step, effect->at, false);
         } else {
-            destroy_step_waits (self, effect->step);
+            stop_step_waits (self, effect->step);
         }
     }
 }
@@ -187,6 +169,7 @@ static struct sim_run *new_sim_run (struct sim_call *call)
         outer->subs = self;
     }
     self->spans = memory_new ((call->flow->step_count + 1) * sizeof *self->spans);
+    self->waits = memory_new ((2 * (size_t)call->flow->step_count + 1) * sizeof *self->waits);
     self->tries = memory_new ((call->flow->step_count + 1) * sizeof *self->tries);
     for (uint32_t i = 0; i < call->flow->step_count; i++)
         sim_span_clear (&self->spans[i]);
@@ -203,8 +186,8 @@ void sim_run_destroy (struct sim_run **run)
     struct sim_run *self = *run;
     if (!self)
         return;
-    while (self->waits)
-        destroy_wait (self, &self->waits);
+    for (uint32_t i = 0; i < self->flow->step_count; i++)
+        stop_step_waits (self, i);
     for (struct table_node *node; (node = table_any (&self->calls));) {
         table_remove (&self->calls, node);
         sim_call_destroy ((struct sim_call *)node);
@@ -221,6 +204,7 @@ void sim_run_destroy (struct sim_run **run)
         free (self->tries[i]);
     free (self->tries);
     free (self->spans);
+    free (self->waits);
     free (self->path);
     free (self);
     *run = NULL;

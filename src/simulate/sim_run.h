@@ -29,11 +29,10 @@ struct sim_call {
 
 // The timer of a step, or of a signal that will arrive.
 struct sim_wait {
-    struct sim_timer timer; // first member
+    struct sim_timer timer;
     struct sim_run *run;
     uint32_t step;
     bool signal; // a signal arrives; false: the timer of the step rings
-    struct sim_wait *next;
 };
 
 // The times of a step, for the critical path.
@@ -54,7 +53,7 @@ struct sim_run {
     struct sim_span *spans;
     uint32_t **tries;   // numbers of attempts by step and item, that of item -1 first; NULL: none
     struct table calls; // in flight
-    struct sim_wait *waits;
+    struct sim_wait *waits;       // two for each step: its timer, and the signal for it
     struct sim_timer limit, done; // timeout of the run; its end, to be handled by the caller
     struct sim_run *subs, *next;  // runs of its sub-flows, kept for retries; next sibling
     uint32_t sub_step;            // the step of the outer run that calls it
