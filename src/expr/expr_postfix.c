@@ -19,9 +19,10 @@ static bool parse_list (struct expr_parser *self, const char *closing, size_t *r
     bool ok = expr_parser_enter_level (self) && expr_parser_advance (self);
     *ret_count = 0;
     if (ok && !expr_parser_next_is (self, closing))
-        do
+        do {
             ok = (!*ret_count || expr_parser_advance (self)) && expr_parse_expression (self);
-        while (++*ret_count, ok && expr_parser_next_is (self, ","));
+            ++*ret_count;
+        } while (ok && expr_parser_next_is (self, ","));
     expr_parser_leave_level (self);
     return ok && expr_parser_expect (self, closing);
 }
