@@ -157,13 +157,12 @@ char *flow_facts_text (const struct flow_facts *self)
     for (size_t i = 0; i < self->call_count; i++)
         json_object_set_new (calls, self->calls[i].name,
                              json_integer ((json_int_t)self->calls[i].times));
-    json_t *json = json_pack ("{s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o}", "steps",
+    json_t *json = json_pack ("{s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:O*}", "steps",
                               (json_int_t)self->steps, "steps_max", (json_int_t)report->steps_max,
                               "depth", (int)report->depth, "bounded", report->bounded, "has_tail",
                               report->has_tail, "seconds_max", (json_int_t)report->seconds_max,
-                              "calls", (json_int_t)self->own_calls, "flows", calls);
-    if (json_array_size (report->because) > 0)
-        json_object_set (json, "because", report->because);
+                              "calls", (json_int_t)self->own_calls, "flows", calls, "because",
+                              json_array_size (report->because) ? report->because : NULL);
     char *text = json_write (json);
     json_decref (json);
     return text;
