@@ -61,6 +61,6 @@ struct expr {
     size_t stack_size; // most values that can be on the stack
 };
 
-// Set an error at a place of the text; the reason begins with it. Returns the code.
-int expr_error_at (struct expr_error *error, enum expr_code code, int line, int column,
-                   const char *format, ...) __attribute__ ((format (printf, 5, 6)));
+// Set an error at a place of the text; the reason begins with it. Returns false.
+bool expr_error_at (struct expr_error *error, enum expr_code code, int line, int column,
+                    const char *format, ...) __attribute__ ((format (printf, 5, 6)));

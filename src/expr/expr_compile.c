@@ -10,14 +10,14 @@
 
 // -- tokens
 
-int expr_parser_fail (const struct expr_parser *self, const struct expr_token *at,
-                      enum expr_code code, const char *what, struct span name)
+bool expr_parser_fail (const struct expr_parser *self, const struct expr_token *at,
+                       enum expr_code code, const char *what, struct span name)
 {
     return expr_error_at (self->error, code, at->line, at->column, "%s%s%s", what,
                           name.size ? ": " : "", name.size ? quoted (name) : "");
 }
 
-int expr_parser_fail_unexpected (const struct expr_parser *self, const char *wanted)
+bool expr_parser_fail_unexpected (const struct expr_parser *self, const char *wanted)
 {
     const struct expr_token *token = &self->token;
     if (token->kind == TOKEN_END)
@@ -28,7 +28,7 @@ int expr_parser_fail_unexpected (const struct expr_parser *self, const char *wan
                           "unexpected %s, want %s", quoted (text), wanted);
 }
 
-int expr_parser_advance (struct expr_parser *self)
+bool expr_parser_advance (struct expr_parser *self)
 {
     return expr_lexer_next (&self->lexer, &self->token);
 }
@@ -38,11 +38,10 @@ bool expr_parser_next_is (const struct expr_parser *self, const char *sign)
     return self->token.kind == TOKEN_SIGN && strcmp (self->token.sign, sign) == 0;
 }
 
-int expr_parser_expect (struct expr_parser *self, const char *sign)
+bool expr_parser_expect (struct expr_parser *self, const char *sign)
 {
-    if (expr_parser_next_is (self, sign))
-        return expr_parser_advance (self);
-    return expr_parser_fail_unexpected (self, sign);
+    return expr_parser_next_is (self, sign) ? expr_parser_advance (self)
+                                            : expr_parser_fail_unexpected (self, sign);
 }
 
 // -- operations
@@ -85,12 +84,10 @@ size_t expr_parser_add_constant (struct expr_parser *self, struct expr_value val
 
 // -- the rules
 
-int expr_parser_enter_level (struct expr_parser *self)
+bool expr_parser_enter_level (struct expr_parser *self)
 {
-    if (self->depth < EXPR_DEPTH_MAX) {
-        self->depth++;
-        return 0;
-    }
+    if (self->depth++ < EXPR_DEPTH_MAX)
+        return true;
     return expr_error_at (self->error, EXPR_LIMIT, self->token.line, self->token.column,
                           "nested deeper than %d", EXPR_DEPTH_MAX);
 }
@@ -100,26 +97,22 @@ void expr_parser_leave_level (struct expr_parser *self)
     self->depth--;
 }
 
-static int parse_unary (struct expr_parser *self)
+static bool parse_unary (struct expr_parser *self)
 {
     struct expr_token sign = self->token;
     bool minus = expr_parser_next_is (self, "-");
     if (!minus && !expr_parser_next_is (self, "!"))
         return expr_parse_postfix (self, false);
-    int rc = expr_parser_enter_level (self);
-    if (!rc)
-        rc = expr_parser_advance (self);
-    if (rc)
-        return rc;
+    if (!expr_parser_enter_level (self) || !expr_parser_advance (self))
+        return false;
     // INT64_MIN must be parsed with its sign: its digits alone are out of range.
     bool smallest = minus && self->token.kind == TOKEN_INTEGER && self->token.integer > INT64_MAX;
-    rc = smallest ? expr_parse_postfix (self, true) : parse_unary (self);
-    if (rc)
-        return rc;
+    if (!(smallest ? expr_parse_postfix (self, true) : parse_unary (self)))
+        return false;
     if (!smallest)
         expr_parser_emit (self, minus ? OP_NEGATE : OP_NOT, 0, 0, &sign);
     expr_parser_leave_level (self);
-    return 0;
+    return true;
 }
 
 // A precedence level of binary operators; all associate to the left.
@@ -157,67 +150,55 @@ static bool next_is_operator (const struct expr_parser *self, const struct rank 
     return false;
 }
 
-static int parse_binary_rank (struct expr_parser *self, size_t number)
+static bool parse_binary_rank (struct expr_parser *self, size_t number)
 {
     if (number == sizeof ranks / sizeof *ranks)
         return parse_unary (self);
     const struct rank *rank = &ranks[number];
-    int rc = parse_binary_rank (self, number + 1);
+    bool ok = parse_binary_rank (self, number + 1);
     enum expr_op_code code;
-    while (!rc && next_is_operator (self, rank, &code)) {
+    while (ok && next_is_operator (self, rank, &code)) {
         struct expr_token at = self->token;
-        rc = expr_parser_advance (self);
-        if (!rc)
-            rc = parse_binary_rank (self, number + 1);
-        if (rc)
-            return rc;
+        ok = expr_parser_advance (self) && parse_binary_rank (self, number + 1);
         expr_parser_emit (self, code, 0, 0, &at);
         if (rank->once)
-            return 0;
+            break;
     }
-    return rc;
+    return ok;
 }
 
 // Parse && or ||. The right side is jumped over if it is not needed.
-static int parse_logic (struct expr_parser *self, bool is_or)
+static bool parse_logic (struct expr_parser *self, bool is_or)
 {
-    int rc = is_or ? parse_logic (self, false) : parse_binary_rank (self, 0);
-    while (!rc && expr_parser_next_is (self, is_or ? "||" : "&&")) {
+    bool ok = is_or ? parse_logic (self, false) : parse_binary_rank (self, 0);
+    while (ok && expr_parser_next_is (self, is_or ? "||" : "&&")) {
         struct expr_token at = self->token;
         size_t jump = expr_parser_emit (self, is_or ? OP_OR : OP_AND, 0, 0, &at);
-        rc = expr_parser_advance (self);
-        if (!rc)
-            rc = is_or ? parse_logic (self, false) : parse_binary_rank (self, 0);
-        if (rc)
-            return rc;
+        ok = expr_parser_advance (self) &&
+             (is_or ? parse_logic (self, false) : parse_binary_rank (self, 0));
         expr_parser_emit (self, OP_BOOLEAN, 0, 0, &at);
         expr_parser_set_jump_target (self, jump);
     }
-    return rc;
+    return ok;
 }
 
-int expr_parse_expression (struct expr_parser *self)
+bool expr_parse_expression (struct expr_parser *self)
 {
-    int rc = parse_logic (self, true);
-    if (rc || !expr_parser_next_is (self, "?"))
-        return rc;
+    if (!parse_logic (self, true))
+        return false;
+    if (!expr_parser_next_is (self, "?"))
+        return true;
     struct expr_token at = self->token;
-    rc = expr_parser_enter_level (self);
-    if (!rc)
-        rc = expr_parser_advance (self);
     size_t branch = expr_parser_emit (self, OP_BRANCH, 0, 0, &at);
-    if (!rc)
-        rc = expr_parse_expression (self);
-    if (!rc)
-        rc = expr_parser_expect (self, ":");
-    if (rc)
-        return rc;
+    if (!expr_parser_enter_level (self) || !expr_parser_advance (self) ||
+        !expr_parse_expression (self) || !expr_parser_expect (self, ":"))
+        return false;
     size_t jump = expr_parser_emit (self, OP_JUMP, 0, 0, &at);
     expr_parser_set_jump_target (self, branch);
-    rc = expr_parse_expression (self);
+    bool ok = expr_parse_expression (self);
     expr_parser_set_jump_target (self, jump);
     expr_parser_leave_level (self);
-    return rc;
+    return ok;
 }
 
 // -- expressions
@@ -235,46 +216,42 @@ static void advance_place (struct span text, size_t at, int *line, int *column)
     }
 }
 
-int expr_check_text (struct span text, size_t max, int line, int column, struct expr_error *error)
+bool expr_check_text (struct span text, size_t max, int line, int column, struct expr_error *error)
 {
     if (text.size > max)
         return expr_error_at (error, EXPR_LIMIT, line, column, "longer than %zu bytes", max);
     size_t good = utf8_text_size (text);
     if (good == text.size)
-        return 0;
+        return true;
     advance_place (text, good, &line, &column);
     return expr_error_at (error, EXPR_SYNTAX, line, column, "not UTF-8, or a NUL byte");
 }
 
-int expr_compile_at (struct span text, int line, int column, struct expr **ret,
-                     struct expr_error *error)
+bool expr_compile_at (struct span text, int line, int column, struct expr **ret,
+                      struct expr_error *error)
 {
-    int rc = expr_check_text (text, EXPR_TEXT_MAX, line, column, error);
-    if (rc)
-        return rc;
+    if (!expr_check_text (text, EXPR_TEXT_MAX, line, column, error))
+        return false;
     struct expr *expr = memory_new (sizeof *expr);
     expr->pool = memory_resize (NULL, text.size * 2 + 1);
     struct expr_parser parser = {
         .lexer = {.text = text, .line = line, .column = column, .pool = expr->pool, .error = error},
         .expr = expr,
         .error = error};
-    rc = expr_parser_advance (&parser);
-    if (!rc)
-        rc = expr_parse_expression (&parser);
-    if (!rc && parser.token.kind != TOKEN_END)
-        rc = expr_parser_fail_unexpected (&parser, "an operator or the end");
-    if (rc) {
+    bool ok = expr_parser_advance (&parser) && expr_parse_expression (&parser) &&
+              (parser.token.kind == TOKEN_END ||
+               expr_parser_fail_unexpected (&parser, "an operator or the end"));
+    assert (!ok || (parser.depth == 0 && parser.local_count == 0));
+    if (ok)
+        *ret = expr;
+    else
         expr_destroy (&expr);
-        return rc;
-    }
-    assert (parser.depth == 0 && parser.local_count == 0);
-    *ret = expr;
-    return 0;
+    return ok;
 }
 
 int expr_compile (struct span text, struct expr **ret, struct expr_error *error)
 {
-    return expr_compile_at (text, 1, 1, ret, error);
+    return expr_compile_at (text, 1, 1, ret, error) ? 0 : error->code;
 }
 
 void expr_destroy (struct expr **self)

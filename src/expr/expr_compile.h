@@ -1,5 +1,5 @@
 // The compiler, shared by its files: operators and expressions are in expr_compile.c, operands in
-// expr_postfix.c, names in expr_names.c.
+// expr_postfix.c, names in expr_names.c. What returns false has failed, and has set the error.
 #pragma once
 
 #include "expr_lexer.h"
@@ -15,18 +15,18 @@ struct expr_parser {
     size_t local_count;
 };
 
-// Set an error at token `at`; a name with bytes is appended, quoted. Returns the code.
-int expr_parser_fail (const struct expr_parser *self, const struct expr_token *at,
-                      enum expr_code code, const char *what, struct span name);
-// Set the error that the next token is not the wanted one. Returns EXPR_SYNTAX.
-int expr_parser_fail_unexpected (const struct expr_parser *self, const char *wanted);
+// Set an error at token `at`; a name with bytes is appended, quoted. Returns false.
+bool expr_parser_fail (const struct expr_parser *self, const struct expr_token *at,
+                       enum expr_code code, const char *what, struct span name);
+// Set the error that the next token is not the wanted one. Returns false.
+bool expr_parser_fail_unexpected (const struct expr_parser *self, const char *wanted);
 
 // Read the next token.
-int expr_parser_advance (struct expr_parser *self);
+bool expr_parser_advance (struct expr_parser *self);
 // Whether the next token is this sign.
 bool expr_parser_next_is (const struct expr_parser *self, const char *sign);
 // Consume the next token if it is this sign; else fail.
-int expr_parser_expect (struct expr_parser *self, const char *sign);
+bool expr_parser_expect (struct expr_parser *self, const char *sign);
 
 // Append an operation with the place of a token. Returns its number.
 size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_t count,
@@ -37,28 +37,28 @@ void expr_parser_set_jump_target (struct expr_parser *self, size_t jump);
 // Append a constant. Returns its number.
 size_t expr_parser_add_constant (struct expr_parser *self, struct expr_value value);
 
-// Enter a level of nesting; EXPR_LIMIT: deeper than EXPR_DEPTH_MAX.
-int expr_parser_enter_level (struct expr_parser *self);
+// Enter a level of nesting. False: deeper than EXPR_DEPTH_MAX.
+bool expr_parser_enter_level (struct expr_parser *self);
 // Leave a level of nesting.
 void expr_parser_leave_level (struct expr_parser *self);
 
 // Parse an expression, from the ternary operator down.
-int expr_parse_expression (struct expr_parser *self);
+bool expr_parse_expression (struct expr_parser *self);
 
 // Parse a variable, a reserved name with its members, or a loop variable.
-int expr_parse_name (struct expr_parser *self);
+bool expr_parse_name (struct expr_parser *self);
 
 // Whether a name is a keyword: true, false, null, in, default, has.
 bool expr_name_is_keyword (struct span name);
 
 // Parse an operand with its members, indexes and methods. `negated`: the next token is the integer
 // 2^63 after a minus, which together are INT64_MIN.
-int expr_parse_postfix (struct expr_parser *self, bool negated);
+bool expr_parse_postfix (struct expr_parser *self, bool negated);
 
 // Check that a text has at most `max` bytes, is UTF-8, and has no NUL. `line` and `column` are the
 // place of its first byte.
-int expr_check_text (struct span text, size_t max, int line, int column, struct expr_error *error);
+bool expr_check_text (struct span text, size_t max, int line, int column, struct expr_error *error);
 
 // Like expr_compile, for a part of a text that begins at this place.
-int expr_compile_at (struct span text, int line, int column, struct expr **ret,
-                     struct expr_error *error);
+bool expr_compile_at (struct span text, int line, int column, struct expr **ret,
+                      struct expr_error *error);

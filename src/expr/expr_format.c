@@ -47,32 +47,18 @@ static struct parts time_parts_of (int64_t local)
 }
 
 // How often a letter may be repeated: bit n is set if n times is valid.
-static unsigned valid_repetitions (char letter)
-{
-    enum { ONE = 1 << 1, TWO = 1 << 2, THREE = 1 << 3, FOUR = 1 << 4, NINE = (1 << 10) - 2 };
-    switch (letter) {
-    case 'y':
-        return TWO | FOUR;
-    case 'M':
-        return ONE | TWO | THREE | FOUR;
-    case 'D':
-        return ONE | TWO | THREE;
-    case 'd':
-    case 'H':
-    case 'h':
-    case 'm':
-    case 's':
-        return ONE | TWO;
-    case 'S':
-        return NINE;
-    case 'E':
-        return ONE | FOUR;
-    case 'a':
-        return ONE;
-    default:
-        return 0;
-    }
-}
+enum { ONE = 1 << 1, TWO = 1 << 2, THREE = 1 << 3, FOUR = 1 << 4, NINE = (1 << 10) - 2 };
+static const uint16_t valid_repetitions['z' + 1] = {['y'] = TWO | FOUR,
+                                                    ['M'] = ONE | TWO | THREE | FOUR,
+                                                    ['D'] = ONE | TWO | THREE,
+                                                    ['d'] = ONE | TWO,
+                                                    ['H'] = ONE | TWO,
+                                                    ['h'] = ONE | TWO,
+                                                    ['m'] = ONE | TWO,
+                                                    ['s'] = ONE | TWO,
+                                                    ['S'] = NINE,
+                                                    ['E'] = ONE | FOUR,
+                                                    ['a'] = ONE};
 
 static void append_name (struct output *self, const char *name, bool in_full)
 {
@@ -138,8 +124,8 @@ static bool is_letter (char byte)
 }
 
 // Append the time as the pattern says; fail if the pattern is not valid.
-static int append_pattern (struct expr_run *run, const struct parts *parts,
-                           const struct expr_value *pattern, struct output *output)
+static bool append_pattern (struct expr_run *run, const struct parts *parts,
+                            const struct expr_value *pattern, struct output *output)
 {
     const char *text = pattern->string;
     for (size_t at = 0; at < pattern->size;) {
@@ -151,7 +137,7 @@ static int append_pattern (struct expr_run *run, const struct parts *parts,
             size_t count = 1;
             while (at + count < pattern->size && text[at + count] == text[at])
                 count++;
-            unsigned counts = valid_repetitions (text[at]);
+            unsigned counts = valid_repetitions[(unsigned char)text[at]];
             if (!counts)
                 return expr_fail (run, EXPR_RANGE, "format: no letter '%c'", text[at]);
             if (count > 9 || !(counts >> count & 1))
@@ -163,25 +149,22 @@ static int append_pattern (struct expr_run *run, const struct parts *parts,
             append_text (output, text + at++, 1);
         }
     }
-    return 0;
+    return true;
 }
 
-int expr_time_format (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                      struct expr_value *ret)
+bool expr_time_format (struct expr_run *run, const struct expr_value *arguments,
+                       struct expr_value *ret)
 {
-    (void)count;
     struct parts parts = time_parts_of (arguments[0].time);
     struct output output = {NULL, 0};
-    int rc = expr_charge_bytes (run, arguments[1].size);
-    if (!rc)
-        rc = append_pattern (run, &parts, &arguments[1], &output);
-    if (rc)
-        return rc;
+    if (!expr_charge_bytes (run, arguments[1].size) ||
+        !append_pattern (run, &parts, &arguments[1], &output))
+        return false;
     char *text = expr_allocate_string (run, output.size);
     if (!text)
-        return EXPR_LIMIT;
+        return false;
     output = (struct output){text, 0};
     append_pattern (run, &parts, &arguments[1], &output);
     *ret = expr_of_string (span_of (text, output.size));
-    return 0;
+    return true;
 }

@@ -56,8 +56,12 @@ unsigned expr_method_kind (const struct expr_run *run)
 
 // -- statics
 
-// Return the greater or smaller of two numbers; if only one is a decimal, the other is converted.
-static int choose_number (const struct expr_value *arguments, struct expr_value *ret, bool greater)
+enum { MATH_MIN, MATH_MAX };
+
+// Return the greater or, for min, the smaller of two numbers; if only one is a decimal, the other
+// is converted.
+static bool math_max_or_min (struct expr_run *run, const struct expr_value *arguments,
+                             struct expr_value *ret)
 {
     struct expr_value left = arguments[0], right = arguments[1];
     if (left.type != right.type) {
@@ -66,37 +70,22 @@ static int choose_number (const struct expr_value *arguments, struct expr_value 
     }
     bool less =
         left.type == EXPR_INTEGER ? left.integer < right.integer : left.decimal < right.decimal;
-    *ret = less == greater ? right : left;
-    return 0;
+    *ret = less == (expr_statics[run->op->argument].number == MATH_MAX) ? right : left;
+    return true;
 }
 
-static int math_max (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                     struct expr_value *ret)
+static bool math_abs (struct expr_run *run, const struct expr_value *arguments,
+                      struct expr_value *ret)
 {
-    (void)run, (void)count;
-    return choose_number (arguments, ret, true);
-}
-
-static int math_min (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                     struct expr_value *ret)
-{
-    (void)run, (void)count;
-    return choose_number (arguments, ret, false);
-}
-
-static int math_abs (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                     struct expr_value *ret)
-{
-    (void)count;
     const struct expr_value *number = &arguments[0];
     bool negative = number->type == EXPR_INTEGER ? number->integer < 0 : number->decimal < 0;
     *ret = *number;
-    return negative ? expr_negate (run, number, ret) : 0;
+    return !negative || expr_negate (run, number, ret);
 }
 
 const struct expr_static expr_statics[] = {
-    {"Math", "max", 2, math_max, 0},
-    {"Math", "min", 2, math_min, 0},
+    {"Math", "max", 2, math_max_or_min, MATH_MAX},
+    {"Math", "min", 2, math_max_or_min, MATH_MIN},
     {"Math", "abs", 1, math_abs, 0},
     {"Integer", "MAX_VALUE", 0, NULL, INT32_MAX},
     {"Integer", "MIN_VALUE", 0, NULL, INT32_MIN},

@@ -14,10 +14,10 @@ enum {
     ON_TIME = EXPR_MASK (EXPR_TIME)
 };
 
-// Compute a method or static. `count` counts the arguments; the first argument of a method is the
-// value itself. The caller has checked the types.
-typedef int expr_function (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                           struct expr_value *ret);
+// Compute a method or static. The first argument of a method is the value itself; `run->op->count`
+// counts the others. The caller has checked the types. False: failed, and the error is set.
+typedef bool expr_function (struct expr_run *run, const struct expr_value *arguments,
+                            struct expr_value *ret);
 
 struct expr_method {
     const char *name;
@@ -32,8 +32,8 @@ struct expr_static {
     const char *class_name; // the prefix java.lang. is accepted, too
     const char *name;
     uint8_t count;           // number of arguments
-    expr_function *function; // its arguments are numbers; NULL: it is the constant below
-    int64_t constant;
+    expr_function *function; // its arguments are numbers; NULL: it is the constant `number`
+    int64_t number;          // else it distinguishes rows with the same function
 };
 
 extern const struct expr_method expr_methods[];
@@ -48,8 +48,8 @@ unsigned expr_method_kind (const struct expr_run *run);
 int expr_find_adjuster (struct span name);
 
 // Apply an adjuster to a time; the time of day does not change.
-int expr_apply_adjuster (struct expr_run *run, int adjuster, const struct expr_value *time,
-                         struct expr_value *ret);
+bool expr_apply_adjuster (struct expr_run *run, int adjuster, const struct expr_value *time,
+                          struct expr_value *ret);
 
 // -- methods of times: expr_time.c, expr_format.c
 

@@ -8,13 +8,6 @@
 
 // -- reading
 
-static size_t skip_json_digits (struct span text, size_t at)
-{
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
-        at++;
-    return at;
-}
-
 // Whether an integer is beyond 64 bits; `digits` excludes its sign.
 static bool exceeds_64_bits (struct span digits, bool negative)
 {
@@ -38,7 +31,8 @@ static bool copy_json_text (struct span text, char *out, size_t *ret_size)
                 i += text.data[i] == '\\' ? 2 : 1;
             i = i < text.size ? i + 1 : text.size;
         } else if (byte >= '0' && byte <= '9') {
-            i = skip_json_digits (text, i);
+            while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9')
+                i++;
         } else if ((byte == '[' || byte == '{') && ++depth > EXPR_DEPTH_MAX) {
             return false;
         } else if (byte == ']' || byte == '}') {
@@ -86,32 +80,31 @@ struct expr_writer {
     struct expr_error *error;
 };
 
-static int write_value (struct expr_writer *self, const struct expr_value *value, int depth);
+static bool write_value (struct expr_writer *self, const struct expr_value *value, int depth);
 
-static int write_string (struct expr_writer *self, struct span text)
+static bool write_string (struct expr_writer *self, struct span text)
 {
     if (self->text.size + text.size > self->max)
-        return EXPR_LIMIT;
+        return false;
     json_text_frame (&self->text, text);
-    return 0;
+    return true;
 }
 
-static int write_list (struct expr_writer *self, const struct expr_value *list, int depth)
+static bool write_list (struct expr_writer *self, const struct expr_value *list, int depth)
 {
     json_text_raw (&self->text, span_text ("["));
     for (uint32_t i = 0; i < list->size; i++) {
         struct expr_value item = expr_item (list, i);
         if (i)
             json_text_raw (&self->text, span_text (","));
-        int rc = write_value (self, &item, depth);
-        if (rc)
-            return rc;
+        if (!write_value (self, &item, depth))
+            return false;
     }
     json_text_raw (&self->text, span_text ("]"));
-    return 0;
+    return true;
 }
 
-static int write_object (struct expr_writer *self, const json_t *object, int depth)
+static bool write_object (struct expr_writer *self, const json_t *object, int depth)
 {
     json_text_raw (&self->text, span_text ("{"));
     const char *before = "";
@@ -120,48 +113,46 @@ static int write_object (struct expr_writer *self, const json_t *object, int dep
         struct expr_value member = expr_of_json (json_object_iter_value (at));
         json_text_raw (&self->text, span_text (before));
         before = ",";
-        int rc =
-            write_string (self, span_of (json_object_iter_key (at), json_object_iter_key_len (at)));
-        if (rc)
-            return rc;
+        struct span name = span_of (json_object_iter_key (at), json_object_iter_key_len (at));
+        if (!write_string (self, name))
+            return false;
         json_text_raw (&self->text, span_text (":"));
-        rc = write_value (self, &member, depth);
-        if (rc)
-            return rc;
+        if (!write_value (self, &member, depth))
+            return false;
     }
     json_text_raw (&self->text, span_text ("}"));
-    return 0;
+    return true;
 }
 
-// Append the value. EXPR_LIMIT: the text exceeds its limit, or the value is nested too deeply.
-static int write_value (struct expr_writer *self, const struct expr_value *value, int depth)
+// Append the value. False: the text exceeds its limit, or the value is nested too deeply.
+static bool write_value (struct expr_writer *self, const struct expr_value *value, int depth)
 {
     char text[EXPR_SCALAR_SIZE];
-    int rc = 0;
+    bool ok = true;
     if (depth > EXPR_DEPTH_MAX)
-        return expr_error_set (self->error, EXPR_LIMIT, "nested deeper than %d", EXPR_DEPTH_MAX);
+        return !expr_error_set (self->error, EXPR_LIMIT, "nested deeper than %d", EXPR_DEPTH_MAX);
     if (self->text.size > self->max)
-        return EXPR_LIMIT;
+        return false;
     switch (value->type) {
     case EXPR_NULL:
         json_text_raw (&self->text, span_text ("null"));
         break;
     case EXPR_STRING:
-        rc = write_string (self, span_of (value->string, value->size));
+        ok = write_string (self, span_of (value->string, value->size));
         break;
     case EXPR_TIME:
-        rc = write_string (self, span_of (text, expr_scalar_text (value, text)));
+        ok = write_string (self, span_of (text, expr_scalar_text (value, text)));
         break;
     case EXPR_LIST:
-        rc = write_list (self, value, depth + 1);
+        ok = write_list (self, value, depth + 1);
         break;
     case EXPR_OBJECT:
-        rc = write_object (self, value->json, depth + 1);
+        ok = write_object (self, value->json, depth + 1);
         break;
     default:
         json_text_raw (&self->text, span_of (text, expr_scalar_text (value, text)));
     }
-    return rc || self->text.size <= self->max ? rc : EXPR_LIMIT;
+    return ok && self->text.size <= self->max;
 }
 
 int expr_write_json (const struct expr_value *value, size_t max, char **ret, size_t *ret_size,
@@ -170,15 +161,14 @@ int expr_write_json (const struct expr_value *value, size_t max, char **ret, siz
     struct expr_writer writer = {.max = max, .error = error};
     *error = (struct expr_error){.code = 0};
     json_text_start (&writer.text, 256);
-    int rc = write_value (&writer, value, 0);
-    if (!rc) {
+    if (write_value (&writer, value, 0)) {
         *ret = json_text_end (&writer.text, ret_size);
         return 0;
     }
     free (writer.text.bytes);
     if (!error->code)
         expr_error_set (error, EXPR_LIMIT, "as JSON larger than %zu bytes", max);
-    return rc;
+    return error->code;
 }
 
 json_t *expr_to_json (const struct expr_value *value, size_t max, struct expr_error *error)

@@ -2,6 +2,7 @@
 #include "expr_lexer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int peek_byte (const struct expr_lexer *self, size_t ahead)
@@ -58,7 +59,7 @@ static void end_token_text (struct expr_lexer *self, size_t begin, struct expr_t
     pool_add_byte (self, '\0');
 }
 
-static int fail_here (const struct expr_lexer *self, const char *what)
+static bool fail_here (const struct expr_lexer *self, const char *what)
 {
     return expr_error_at (self->error, EXPR_SYNTAX, self->line, self->column, "%s", what);
 }
@@ -80,14 +81,14 @@ static void skip_number_digits (struct expr_lexer *self)
         advance_byte (self);
 }
 
-static int fail_overflow (const struct expr_lexer *self, const struct expr_token *token,
-                          const char *what)
+static bool fail_overflow (const struct expr_lexer *self, const struct expr_token *token,
+                           const char *what)
 {
     return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column, "overflow: %s",
                           what);
 }
 
-static int read_number (struct expr_lexer *self, struct expr_token *token)
+static bool read_number (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->at;
     skip_number_digits (self);
@@ -114,8 +115,7 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
     copy[self->at - begin] = '\0';
     if (token->kind == TOKEN_DECIMAL) {
         token->decimal = strtod (copy, NULL);
-        return isfinite (token->decimal) ? 0
-                                         : fail_overflow (self, token, "too large for a decimal");
+        return isfinite (token->decimal) || fail_overflow (self, token, "too large for a decimal");
     }
     const uint64_t max = UINT64_C (1) << 63;
     token->integer = 0;
@@ -125,11 +125,11 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
             return fail_overflow (self, token, "an integer has 64 bits");
         token->integer = token->integer * 10 + digit;
     }
-    return 0;
+    return true;
 }
 
 // Read '...', in which '' is a quote.
-static int read_quoted (struct expr_lexer *self, struct expr_token *token)
+static bool read_quoted (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
     for (advance_byte (self);; advance_byte (self)) {
@@ -145,7 +145,7 @@ static int read_quoted (struct expr_lexer *self, struct expr_token *token)
         pool_add_byte (self, (char)byte);
     }
     end_token_text (self, begin, token);
-    return 0;
+    return true;
 }
 
 // Read the four hex digits after \u. Returns their UTF-16 code unit; -1: invalid.
@@ -176,7 +176,7 @@ static void pool_add_character (struct expr_lexer *self, int32_t point)
 }
 
 // Read the rest of an escape sequence in "..."; its backslash is consumed.
-static int read_escape (struct expr_lexer *self)
+static bool read_escape (struct expr_lexer *self)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
     int byte = peek_byte (self, 0);
@@ -184,7 +184,7 @@ static int read_escape (struct expr_lexer *self)
     if (letter) {
         pool_add_byte (self, meanings[letter - letters]);
         advance_byte (self);
-        return 0;
+        return true;
     }
     if (byte != 'u')
         return fail_here (self, "no such escape in a string");
@@ -201,11 +201,11 @@ static int read_escape (struct expr_lexer *self)
     if (point <= 0 || (point >= 0xD800 && point < 0xE000))
         return fail_here (self, "\\u wants four hex digits of a character, not of NUL");
     pool_add_character (self, point);
-    return 0;
+    return true;
 }
 
 // Read "...", with the escapes of JSON.
-static int read_json_string (struct expr_lexer *self, struct expr_token *token)
+static bool read_json_string (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
     for (advance_byte (self); peek_byte (self, 0) != '"';) {
@@ -216,20 +216,17 @@ static int read_json_string (struct expr_lexer *self, struct expr_token *token)
         if (byte < 0x20)
             return fail_here (self, "a control character in \"...\": write \\n, \\t or \\u00XX");
         advance_byte (self);
-        if (byte != '\\') {
+        if (byte != '\\')
             pool_add_byte (self, (char)byte);
-        } else {
-            int rc = read_escape (self);
-            if (rc)
-                return rc;
-        }
+        else if (!read_escape (self))
+            return false;
     }
     advance_byte (self);
     end_token_text (self, begin, token);
-    return 0;
+    return true;
 }
 
-static int read_sign (struct expr_lexer *self, struct expr_token *token)
+static bool read_sign (struct expr_lexer *self, struct expr_token *token)
 {
     static const char *const signs[] = {"||", "&&", "==", "!=", "<=", ">=", "=", "<", ">",
                                         "+",  "-",  "*",  "/",  "%",  "!",  "?", ":", ".",
@@ -239,23 +236,21 @@ static int read_sign (struct expr_lexer *self, struct expr_token *token)
         const char *sign = signs[i];
         if (peek_byte (self, 0) != sign[0] || (sign[1] && peek_byte (self, 1) != sign[1]))
             continue;
-        token->sign[0] = sign[0];
-        token->sign[1] = sign[1];
-        token->sign[2] = '\0';
+        snprintf (token->sign, sizeof token->sign, "%s", sign);
         advance_byte (self);
         if (sign[1])
             advance_byte (self);
-        return 0;
+        return true;
     }
     return fail_here (self, "this character begins nothing");
 }
 
-int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret)
+bool expr_lexer_next (struct expr_lexer *self, struct expr_token *ret)
 {
     skip_blanks_and_comments (self);
     struct expr_token token = {.line = self->line, .column = self->column, .begin = self->at};
     int byte = peek_byte (self, 0);
-    int rc = 0;
+    bool ok = true;
     if (byte < 0) {
         token.kind = TOKEN_END;
     } else if (self->program && (byte == '\n' || byte == ';')) {
@@ -264,16 +259,15 @@ int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret)
     } else if (is_letter (byte)) {
         read_name (self, &token);
     } else if (is_digit (byte)) {
-        rc = read_number (self, &token);
+        ok = read_number (self, &token);
     } else if (byte == '\'' || byte == '"') {
         token.kind = TOKEN_STRING;
-        rc = byte == '"' ? read_json_string (self, &token) : read_quoted (self, &token);
+        ok = byte == '"' ? read_json_string (self, &token) : read_quoted (self, &token);
     } else {
-        rc = read_sign (self, &token);
+        ok = read_sign (self, &token);
     }
-    if (rc)
-        return rc;
     token.end = self->at;
-    *ret = token;
-    return 0;
+    if (ok)
+        *ret = token;
+    return ok;
 }

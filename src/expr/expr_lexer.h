@@ -33,5 +33,5 @@ struct expr_lexer {
     struct expr_error *error;
 };
 
-// Read the next token. Returns 0 or a negative expr_code.
-int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret);
+// Read the next token. False: not valid, and the error is set.
+bool expr_lexer_next (struct expr_lexer *self, struct expr_token *ret);

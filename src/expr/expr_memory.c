@@ -1,4 +1,5 @@
-#include "expr_memory.h"
+// Memory of evaluations: blocks that are freed together.
+#include "expr_value.h"
 
 #include <stdlib.h>
 

@@ -55,8 +55,8 @@ bool expr_name_valid (struct span name)
 // -- references
 
 // Emit a push of a reference; a reference that was used before is shared.
-static int emit_ref (struct expr_parser *self, enum expr_ref_kind kind, const char *name,
-                     const char *member, const struct expr_token *at)
+static void emit_ref (struct expr_parser *self, enum expr_ref_kind kind, const char *name,
+                      const char *member, const struct expr_token *at)
 {
     struct expr *expr = self->expr;
     size_t i = 0;
@@ -75,71 +75,66 @@ static int emit_ref (struct expr_parser *self, enum expr_ref_kind kind, const ch
             .kind = kind, .name = name, .member = member, .line = at->line, .column = at->column};
     }
     expr_parser_emit (self, OP_REF, 0, i, at);
-    return 0;
 }
 
 // Parse .NAME or ['NAME'] after a reserved name.
-static int parse_constant_member (struct expr_parser *self, const struct reserved *reserved,
-                                  struct expr_token *ret)
+static bool parse_constant_member (struct expr_parser *self, const struct reserved *reserved,
+                                   struct expr_token *ret)
 {
     bool brackets = expr_parser_next_is (self, "[");
     if (!brackets && !expr_parser_next_is (self, "."))
         return expr_parser_fail_unexpected (self, reserved->kind == EXPR_REF_STEP
                                                       ? "steps.NAME.value, .state or .error"
                                                       : "a member of the name before it");
-    int rc = expr_parser_advance (self);
-    if (rc)
-        return rc;
+    if (!expr_parser_advance (self))
+        return false;
     if (self->token.kind != (brackets ? TOKEN_STRING : TOKEN_NAME))
         return expr_parser_fail_unexpected (self, brackets ? "a constant in quotes" : "a name");
     *ret = self->token;
-    rc = expr_parser_advance (self);
-    if (!rc && brackets)
-        rc = expr_parser_expect (self, "]");
-    return rc;
+    return expr_parser_advance (self) && (!brackets || expr_parser_expect (self, "]"));
 }
 
 // Parse the members of a reserved name, which is consumed.
-static int parse_reserved (struct expr_parser *self, const struct reserved *reserved,
-                           const struct expr_token *at)
+static bool parse_reserved (struct expr_parser *self, const struct reserved *reserved,
+                            const struct expr_token *at)
 {
-    if (!reserved->members[0])
-        return emit_ref (self, reserved->kind, reserved->name, NULL, at);
-    struct expr_token name = {.text = span_text (reserved->name)}, member = {.text = {NULL, 0}};
-    int rc = 0;
-    if (reserved->kind == EXPR_REF_STEP)
-        rc = parse_constant_member (self, reserved, &name);
-    if (!rc)
-        rc = parse_constant_member (self, reserved, &member);
-    if (rc)
-        return rc;
+    struct expr_token name = {.text = span_text (reserved->name)}, member;
+    if (!reserved->members[0]) {
+        emit_ref (self, reserved->kind, reserved->name, NULL, at);
+        return true;
+    }
+    if ((reserved->kind == EXPR_REF_STEP && !parse_constant_member (self, reserved, &name)) ||
+        !parse_constant_member (self, reserved, &member))
+        return false;
     for (size_t i = 0; reserved->members[i]; i++)
-        if (span_is (member.text, reserved->members[i]))
-            return emit_ref (self, reserved->kind, (const char *)name.text.data,
-                             reserved->members[i], at);
+        if (span_is (member.text, reserved->members[i])) {
+            emit_ref (self, reserved->kind, (const char *)name.text.data, reserved->members[i], at);
+            return true;
+        }
     return expr_error_at (self->error, EXPR_UNKNOWN, member.line, member.column,
                           "%s has no member %s", reserved->name, quoted (member.text));
 }
 
-int expr_parse_name (struct expr_parser *self)
+bool expr_parse_name (struct expr_parser *self)
 {
     struct expr_token at = self->token;
     if (at.kind != TOKEN_NAME)
         return expr_parser_fail_unexpected (self, "a name");
     if (expr_name_is_keyword (at.text))
         return expr_parser_fail (self, &at, EXPR_SYNTAX, "a reserved word", at.text);
-    int rc = expr_parser_advance (self);
-    if (rc)
-        return rc;
+    if (!expr_parser_advance (self))
+        return false;
     if (expr_parser_next_is (self, "("))
         return expr_parser_fail (self, &at, EXPR_UNKNOWN, "no such function", at.text);
     for (size_t i = self->local_count; i-- > 0;) {
         if (!span_equal (self->locals[i], at.text))
             continue;
         expr_parser_emit (self, OP_LOCAL, 0, i, &at);
-        return 0;
+        return true;
     }
     const struct reserved *reserved = find_reserved (at.text);
-    return reserved ? parse_reserved (self, reserved, &at)
-                    : emit_ref (self, EXPR_REF_VARIABLE, (const char *)at.text.data, NULL, &at);
+    if (reserved)
+        return parse_reserved (self, reserved, &at);
+    emit_ref (self, EXPR_REF_VARIABLE, (const char *)at.text.data, NULL, &at);
+    return true;
 }

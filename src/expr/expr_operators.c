@@ -15,14 +15,14 @@ static double decimal_of (const struct expr_value *number)
 
 static const char *type_of (const struct expr_value *value)
 {
-    return expr_type_name ((enum expr_type)value->type);
+    return expr_type_name (value->type);
 }
 
 // -- arithmetic
 
 // Calculate one of OP_ADD .. OP_REMAINDER.
-static int calculate_integers (struct expr_run *run, enum expr_op_code code, int64_t left,
-                               int64_t right, int64_t *ret)
+static bool calculate_integers (struct expr_run *run, enum expr_op_code code, int64_t left,
+                                int64_t right, int64_t *ret)
 {
     bool overflow = false;
     if (code == OP_ADD)
@@ -39,11 +39,11 @@ static int calculate_integers (struct expr_run *run, enum expr_op_code code, int
         *ret = 0;
     else
         *ret = code == OP_DIVIDE ? left / right : left % right;
-    return overflow ? expr_fail (run, EXPR_RANGE, "overflow: an integer has 64 bits") : 0;
+    return !overflow || expr_fail (run, EXPR_RANGE, "overflow: an integer has 64 bits");
 }
 
-static int calculate_decimals (struct expr_run *run, enum expr_op_code code, double left,
-                               double right, double *ret)
+static bool calculate_decimals (struct expr_run *run, enum expr_op_code code, double left,
+                                double right, double *ret)
 {
     if ((code == OP_DIVIDE || code == OP_REMAINDER) && right == 0)
         return expr_fail (run, EXPR_RANGE, "division by zero");
@@ -55,12 +55,12 @@ static int calculate_decimals (struct expr_run *run, enum expr_op_code code, dou
     if (!isfinite (result))
         return expr_fail (run, EXPR_RANGE, "overflow: too large for a decimal");
     *ret = result;
-    return 0;
+    return true;
 }
 
-static int calculate_numbers (struct expr_run *run, enum expr_op_code code,
-                              const struct expr_value *left, const struct expr_value *right,
-                              struct expr_value *ret)
+static bool calculate_numbers (struct expr_run *run, enum expr_op_code code,
+                               const struct expr_value *left, const struct expr_value *right,
+                               struct expr_value *ret)
 {
     static const char signs[] = {[OP_ADD] = '+',
                                  [OP_SUBTRACT] = '-',
@@ -71,25 +71,25 @@ static int calculate_numbers (struct expr_run *run, enum expr_op_code code,
         return expr_fail (run, EXPR_TYPE, "no %c of %s, %s", signs[code], type_of (left),
                           type_of (right));
     struct expr_value result = {.type = EXPR_INTEGER};
-    int rc;
+    bool ok;
     if (left->type == EXPR_INTEGER && right->type == EXPR_INTEGER) {
-        rc = calculate_integers (run, code, left->integer, right->integer, &result.integer);
+        ok = calculate_integers (run, code, left->integer, right->integer, &result.integer);
     } else {
         result.type = EXPR_DECIMAL;
-        rc = calculate_decimals (run, code, decimal_of (left), decimal_of (right), &result.decimal);
+        ok = calculate_decimals (run, code, decimal_of (left), decimal_of (right), &result.decimal);
     }
-    if (!rc)
+    if (ok)
         *ret = result;
-    return rc;
+    return ok;
 }
 
-int expr_calculate (struct expr_run *run, const struct expr_value *left,
-                    const struct expr_value *right, struct expr_value *ret)
+bool expr_calculate (struct expr_run *run, const struct expr_value *left,
+                     const struct expr_value *right, struct expr_value *ret)
 {
     return calculate_numbers (run, (enum expr_op_code)run->op->code, left, right, ret);
 }
 
-int expr_negate (struct expr_run *run, const struct expr_value *value, struct expr_value *ret)
+bool expr_negate (struct expr_run *run, const struct expr_value *value, struct expr_value *ret)
 {
     if (!is_number (value))
         return expr_fail (run, EXPR_TYPE, "no - of %s", type_of (value));
@@ -98,13 +98,13 @@ int expr_negate (struct expr_run *run, const struct expr_value *value, struct ex
         return calculate_numbers (run, OP_SUBTRACT, &zero, value, ret);
     }
     *ret = (struct expr_value){.type = EXPR_DECIMAL, .decimal = -value->decimal};
-    return 0;
+    return true;
 }
 
 // -- +, which makes text when one side is a string
 
-static int operand_text (struct expr_run *run, const struct expr_value *value,
-                         char buffer[EXPR_SCALAR_SIZE], struct span *ret)
+static bool operand_text (struct expr_run *run, const struct expr_value *value,
+                          char buffer[EXPR_SCALAR_SIZE], struct span *ret)
 {
     if (value->type == EXPR_STRING)
         *ret = span_of (value->string, value->size);
@@ -112,30 +112,27 @@ static int operand_text (struct expr_run *run, const struct expr_value *value,
         return expr_fail (run, EXPR_TYPE, "no text of %s", type_of (value));
     else
         *ret = span_of (buffer, expr_scalar_text (value, buffer));
-    return 0;
+    return true;
 }
 
-int expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
-              struct expr_value *ret)
+bool expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+               struct expr_value *ret)
 {
     if (left->type != EXPR_STRING && right->type != EXPR_STRING)
         return calculate_numbers (run, OP_ADD, left, right, ret);
     char buffers[2][EXPR_SCALAR_SIZE];
     struct span a = {NULL, 0}, b = {NULL, 0};
-    int rc = operand_text (run, left, buffers[0], &a);
-    if (!rc)
-        rc = operand_text (run, right, buffers[1], &b);
-    if (rc)
-        return rc;
+    if (!operand_text (run, left, buffers[0], &a) || !operand_text (run, right, buffers[1], &b))
+        return false;
     char *text = expr_allocate_string (run, a.size + b.size);
     if (!text)
-        return EXPR_LIMIT;
+        return false;
     if (a.size)
         memcpy (text, a.data, a.size);
     if (b.size)
         memcpy (text + a.size, b.data, b.size);
     *ret = expr_of_string (span_of (text, a.size + b.size));
-    return 0;
+    return true;
 }
 
 // -- comparison
@@ -163,25 +160,24 @@ static int compare_numbers (const struct expr_value *left, const struct expr_val
     return (left->decimal > right->decimal) - (left->decimal < right->decimal);
 }
 
-static int values_equal (struct expr_run *run, const struct expr_value *left,
-                         const struct expr_value *right, int depth, bool *ret);
+static bool values_equal (struct expr_run *run, const struct expr_value *left,
+                          const struct expr_value *right, int depth, bool *ret);
 
-static int lists_equal (struct expr_run *run, const struct expr_value *left,
-                        const struct expr_value *right, int depth, bool *ret)
+static bool lists_equal (struct expr_run *run, const struct expr_value *left,
+                         const struct expr_value *right, int depth, bool *ret)
 {
     bool same = left->size == right->size;
     for (uint32_t i = 0; same && i < left->size; i++) {
         struct expr_value a = expr_item (left, i), b = expr_item (right, i);
-        int rc = values_equal (run, &a, &b, depth, &same);
-        if (rc)
-            return rc;
+        if (!values_equal (run, &a, &b, depth, &same))
+            return false;
     }
     *ret = same;
-    return 0;
+    return true;
 }
 
-static int objects_equal (struct expr_run *run, const struct expr_value *left,
-                          const struct expr_value *right, int depth, bool *ret)
+static bool objects_equal (struct expr_run *run, const struct expr_value *left,
+                           const struct expr_value *right, int depth, bool *ret)
 {
     bool same = left->size == right->size;
     for (void *at = json_object_iter ((json_t *)left->json); same && at;
@@ -189,24 +185,22 @@ static int objects_equal (struct expr_run *run, const struct expr_value *left,
         struct expr_value a = expr_of_json (json_object_iter_value (at)), b;
         same = expr_member (right,
                             span_of (json_object_iter_key (at), json_object_iter_key_len (at)), &b);
-        int rc = same ? values_equal (run, &a, &b, depth, &same) : 0;
-        if (rc)
-            return rc;
+        if (same && !values_equal (run, &a, &b, depth, &same))
+            return false;
     }
     *ret = same;
-    return 0;
+    return true;
 }
 
 // Each comparison charges a step: this bounds the cost of lists that are shared.
-static int values_equal (struct expr_run *run, const struct expr_value *left,
-                         const struct expr_value *right, int depth, bool *ret)
+static bool values_equal (struct expr_run *run, const struct expr_value *left,
+                          const struct expr_value *right, int depth, bool *ret)
 {
     if (depth > EXPR_DEPTH_MAX)
         return expr_fail (run, EXPR_LIMIT, "nested deeper than %d", EXPR_DEPTH_MAX);
-    int rc = expr_charge_steps (run, 1);
-    if (rc)
-        return rc;
-    bool same = left->type == right->type;
+    if (!expr_charge_steps (run, 1))
+        return false;
+    bool ok = true, same = left->type == right->type;
     if (is_number (left) && is_number (right)) {
         same = compare_numbers (left, right) == 0;
     } else if (!same) {
@@ -216,39 +210,38 @@ static int values_equal (struct expr_run *run, const struct expr_value *left,
     } else if (left->type == EXPR_TIME) {
         same = left->time == right->time;
     } else if (left->type == EXPR_STRING) {
-        rc = expr_charge_bytes (run, left->size < right->size ? left->size : right->size);
+        ok = expr_charge_bytes (run, left->size < right->size ? left->size : right->size);
         same =
             span_equal (span_of (left->string, left->size), span_of (right->string, right->size));
     } else if (left->type == EXPR_LIST) {
-        rc = lists_equal (run, left, right, depth + 1, &same);
+        ok = lists_equal (run, left, right, depth + 1, &same);
     } else if (left->type == EXPR_OBJECT) {
-        rc = objects_equal (run, left, right, depth + 1, &same);
+        ok = objects_equal (run, left, right, depth + 1, &same);
     }
     *ret = same;
-    return rc;
+    return ok;
 }
 
-int expr_equal (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
-                bool *ret)
+bool expr_equal (struct expr_run *run, const struct expr_value *left,
+                 const struct expr_value *right, bool *ret)
 {
     return values_equal (run, left, right, 0, ret);
 }
 
-static int compare_strings (struct expr_run *run, const struct expr_value *left,
-                            const struct expr_value *right, int *ret)
+static bool compare_strings (struct expr_run *run, const struct expr_value *left,
+                             const struct expr_value *right, int *ret)
 {
     size_t common = left->size < right->size ? left->size : right->size;
-    int rc = expr_charge_bytes (run, common);
-    if (rc)
-        return rc;
+    if (!expr_charge_bytes (run, common))
+        return false;
     // The byte order of UTF-8 is the order of code points.
     int order = common ? memcmp (left->string, right->string, common) : 0;
     *ret = order ? order : (left->size > right->size) - (left->size < right->size);
-    return 0;
+    return true;
 }
 
-int expr_compare (struct expr_run *run, const struct expr_value *left,
-                  const struct expr_value *right, int *ret)
+bool expr_compare (struct expr_run *run, const struct expr_value *left,
+                   const struct expr_value *right, int *ret)
 {
     if (left->type == EXPR_STRING && right->type == EXPR_STRING)
         return compare_strings (run, left, right, ret);
@@ -259,11 +252,11 @@ int expr_compare (struct expr_run *run, const struct expr_value *left,
     } else {
         return expr_fail (run, EXPR_TYPE, "no order of %s, %s", type_of (left), type_of (right));
     }
-    return 0;
+    return true;
 }
 
-int expr_in (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
-             struct expr_value *ret)
+bool expr_in (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+              struct expr_value *ret)
 {
     bool found = false;
     struct expr_value item;
@@ -272,13 +265,12 @@ int expr_in (struct expr_run *run, const struct expr_value *left, const struct e
     } else if (right->type == EXPR_LIST) {
         for (uint32_t i = 0; !found && i < right->size; i++) {
             item = expr_item (right, i);
-            int rc = expr_equal (run, left, &item, &found);
-            if (rc)
-                return rc;
+            if (!expr_equal (run, left, &item, &found))
+                return false;
         }
     } else {
         return expr_fail (run, EXPR_TYPE, "no in of %s, %s", type_of (left), type_of (right));
     }
     *ret = expr_of_boolean (found);
-    return 0;
+    return true;
 }

@@ -5,35 +5,33 @@
 #include "expr_compile.h"
 #include "expr_functions.h"
 
+static void emit_constant (struct expr_parser *self, struct expr_value value,
+                           const struct expr_token *at)
+{
+    expr_parser_emit (self, OP_CONSTANT, 0, expr_parser_add_constant (self, value), at);
+}
+
 // -- lists of expressions
 
 // Parse expressions separated by commas, including both brackets; the opening one is next.
-static int parse_list (struct expr_parser *self, const char *closing, size_t *ret_count)
+static bool parse_list (struct expr_parser *self, const char *closing, size_t *ret_count)
 {
-    size_t count = 0;
-    int rc = expr_parser_enter_level (self);
-    if (!rc)
-        rc = expr_parser_advance (self);
-    if (!rc && !expr_parser_next_is (self, closing)) {
+    bool ok = expr_parser_enter_level (self) && expr_parser_advance (self);
+    *ret_count = 0;
+    if (ok && !expr_parser_next_is (self, closing))
         do {
-            rc = count ? expr_parser_advance (self) : 0;
-            if (!rc)
-                rc = expr_parse_expression (self);
-            count++;
-        } while (!rc && expr_parser_next_is (self, ","));
-    }
-    if (!rc)
-        rc = expr_parser_expect (self, closing);
+            ok = (!*ret_count || expr_parser_advance (self)) && expr_parse_expression (self);
+            ++*ret_count;
+        } while (ok && expr_parser_next_is (self, ","));
     expr_parser_leave_level (self);
-    *ret_count = count;
-    return rc;
+    return ok && expr_parser_expect (self, closing);
 }
 
-static int check_argument_count (struct expr_parser *self, const struct expr_token *at,
-                                 size_t count, size_t min, size_t max)
+static bool check_argument_count (struct expr_parser *self, const struct expr_token *at,
+                                  size_t count, size_t min, size_t max)
 {
     if (count >= min && count <= max)
-        return 0;
+        return true;
     if (min == max)
         return expr_error_at (self->error, EXPR_SYNTAX, at->line, at->column,
                               "%s takes %zu argument%s, not %zu", (const char *)at->text.data, min,
@@ -48,40 +46,37 @@ static int check_argument_count (struct expr_parser *self, const struct expr_tok
 // Parse @NAME or @CLASS@NAME. `ret_class` has room for CLASS_SIZE bytes; empty: no class.
 enum { CLASS_SIZE = 64 };
 
-static int parse_static_name (struct expr_parser *self, char *ret_class,
-                              struct expr_token *ret_name)
+// Take the next token, which must be a name, into `ret`.
+static bool take_name (struct expr_parser *self, struct expr_token *ret)
+{
+    if (self->token.kind != TOKEN_NAME)
+        return expr_parser_fail_unexpected (self, "a name");
+    *ret = self->token;
+    return expr_parser_advance (self);
+}
+
+static bool parse_static_name (struct expr_parser *self, char *ret_class,
+                               struct expr_token *ret_name)
 {
     size_t size = 0;
-    int rc = expr_parser_advance (self); // skip the @
-    for (;;) {
-        if (rc)
-            return rc;
-        if (self->token.kind != TOKEN_NAME)
-            return expr_parser_fail_unexpected (self, "a name");
-        *ret_name = self->token;
-        rc = expr_parser_advance (self);
-        bool dot = !rc && expr_parser_next_is (self, ".");
-        if (rc || (!dot && !expr_parser_next_is (self, "@")))
-            break;
+    bool dot;
+    do {
+        // Skip the @ or the dot.
+        if (!expr_parser_advance (self) || !take_name (self, ret_name))
+            return false;
+        dot = expr_parser_next_is (self, ".");
+        if (!dot && !expr_parser_next_is (self, "@"))
+            return true;
         // A class longer than any in the table is cut, and so matches none.
         int written = snprintf (ret_class + size, CLASS_SIZE - size, "%s%s",
                                 (const char *)ret_name->text.data, dot ? "." : "");
         size = size + (size_t)written < CLASS_SIZE ? size + (size_t)written : CLASS_SIZE - 1;
-        rc = expr_parser_advance (self);
-        if (dot)
-            continue;
-        if (!rc && self->token.kind != TOKEN_NAME)
-            return expr_parser_fail_unexpected (self, "a name");
-        *ret_name = self->token;
-        rc = rc ? rc : expr_parser_advance (self);
-        break;
-    }
-    ret_class[size] = '\0';
-    return rc;
+    } while (dot);
+    return expr_parser_advance (self) && take_name (self, ret_name);
 }
 
-static int fail_unknown_static (struct expr_parser *self, const struct expr_token *at,
-                                const char *class_name, const struct expr_token *name)
+static bool fail_unknown_static (struct expr_parser *self, const struct expr_token *at,
+                                 const char *class_name, const struct expr_token *name)
 {
     return expr_error_at (self->error, EXPR_UNKNOWN, at->line, at->column,
                           "@%s%s%.64s: no such static", class_name, *class_name ? "@" : "",
@@ -103,13 +98,12 @@ static int find_adjuster (const char *class_name, const struct expr_token *name)
     return known ? expr_find_adjuster (name->text) : -1;
 }
 
-static int parse_static (struct expr_parser *self)
+static bool parse_static (struct expr_parser *self)
 {
     struct expr_token at = self->token, name = at;
     char class_name[CLASS_SIZE] = "";
-    int rc = parse_static_name (self, class_name, &name);
-    if (rc)
-        return rc;
+    if (!parse_static_name (self, class_name, &name))
+        return false;
     if (find_adjuster (class_name, &name) >= 0)
         return expr_parser_fail (self, &at, EXPR_TYPE, "an adjuster is an argument of with ()",
                                  name.text);
@@ -122,83 +116,66 @@ static int parse_static (struct expr_parser *self)
         return fail_unknown_static (self, &at, class_name, &name);
     const struct expr_static *row = &expr_statics[found];
     if (!row->function) {
-        size_t constant = expr_parser_add_constant (self, expr_of_integer (row->constant));
-        expr_parser_emit (self, OP_CONSTANT, 0, constant, &at);
-        return 0;
+        emit_constant (self, expr_of_integer (row->number), &at);
+        return true;
     }
     if (!expr_parser_next_is (self, "("))
         return expr_parser_fail_unexpected (self, "arguments in parentheses");
     size_t count;
-    rc = parse_list (self, ")", &count);
-    if (!rc)
-        rc = check_argument_count (self, &name, count, row->count, row->count);
-    if (!rc)
-        expr_parser_emit (self, OP_STATIC, count, found, &at);
-    return rc;
+    if (!parse_list (self, ")", &count) ||
+        !check_argument_count (self, &name, count, row->count, row->count))
+        return false;
+    expr_parser_emit (self, OP_STATIC, count, found, &at);
+    return true;
 }
 
 // -- members, items and methods
 
 // Parse the variable and expression of a loop: everything after the method name.
-static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
-                       const struct expr_token *at)
+static bool parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
+                        const struct expr_token *at)
 {
-    int rc = expr_parser_enter_level (self);
-    if (!rc)
-        rc = expr_parser_expect (self, "(");
-    if (rc)
-        return rc;
+    if (!expr_parser_enter_level (self) || !expr_parser_expect (self, "("))
+        return false;
     if (self->token.kind != TOKEN_NAME)
         return expr_parser_fail_unexpected (self, "a name for the item");
     if (expr_name_is_keyword (self->token.text))
         return expr_parser_fail (self, &self->token, EXPR_SYNTAX, "a reserved word",
                                  self->token.text);
     self->locals[self->local_count] = self->token.text;
-    rc = expr_parser_advance (self);
-    if (!rc)
-        rc = expr_parser_expect (self, ",");
-    if (rc)
-        return rc;
+    if (!expr_parser_advance (self) || !expr_parser_expect (self, ","))
+        return false;
     size_t loop = expr_parser_emit (self, OP_LOOP, kind, 0, at);
     self->local_count++;
-    rc = expr_parse_expression (self);
+    bool ok = expr_parse_expression (self);
     self->local_count--;
     expr_parser_emit (self, OP_NEXT, kind, loop + 1, at);
     expr_parser_set_jump_target (self, loop);
-    if (!rc)
-        rc = expr_parser_expect (self, ")");
     expr_parser_leave_level (self);
-    return rc;
+    return ok && expr_parser_expect (self, ")");
 }
 
 // Parse with (@ADJUSTER ()), after the name.
-static int parse_with (struct expr_parser *self, const struct expr_token *at)
+static bool parse_with (struct expr_parser *self, const struct expr_token *at)
 {
     char class_name[CLASS_SIZE] = "";
     struct expr_token sign, name = self->token;
-    int rc = expr_parser_expect (self, "(");
-    if (rc)
-        return rc;
+    if (!expr_parser_expect (self, "("))
+        return false;
     if (!expr_parser_next_is (self, "@"))
         return expr_parser_fail_unexpected (self, "an adjuster as @lastDayOfMonth()");
     sign = self->token;
-    rc = parse_static_name (self, class_name, &name);
-    if (rc)
-        return rc;
+    if (!parse_static_name (self, class_name, &name))
+        return false;
     int adjuster = find_adjuster (class_name, &name);
     if (adjuster < 0)
         return fail_unknown_static (self, &sign, class_name, &name);
-    rc = expr_parser_expect (self, "(");
-    if (!rc)
-        rc = expr_parser_expect (self, ")");
-    if (!rc)
-        rc = expr_parser_expect (self, ")");
-    if (!rc)
-        expr_parser_emit (self, OP_WITH, 0, (size_t)adjuster, at);
-    return rc;
+    expr_parser_emit (self, OP_WITH, 0, (size_t)adjuster, at);
+    return expr_parser_expect (self, "(") && expr_parser_expect (self, ")") &&
+           expr_parser_expect (self, ")");
 }
 
-static int parse_method (struct expr_parser *self, const struct expr_token *name)
+static bool parse_method (struct expr_parser *self, const struct expr_token *name)
 {
     static const char *const loops[] = {
         [LOOP_MAP] = "map", [LOOP_FILTER] = "filter", [LOOP_ALL] = "all", [LOOP_ANY] = "any"};
@@ -213,90 +190,72 @@ static int parse_method (struct expr_parser *self, const struct expr_token *name
     if (found == expr_method_count)
         return expr_parser_fail (self, name, EXPR_UNKNOWN, "no such method", name->text);
     size_t count;
-    int rc = parse_list (self, ")", &count);
-    if (!rc)
-        rc = check_argument_count (self, name, count, expr_methods[found].min,
-                                   expr_methods[found].max);
-    if (!rc)
-        expr_parser_emit (self, OP_METHOD, count, found, name);
-    return rc;
+    if (!parse_list (self, ")", &count) ||
+        !check_argument_count (self, name, count, expr_methods[found].min, expr_methods[found].max))
+        return false;
+    expr_parser_emit (self, OP_METHOD, count, found, name);
+    return true;
 }
 
-static int parse_member (struct expr_parser *self)
+static bool parse_member (struct expr_parser *self)
 {
-    int rc = expr_parser_advance (self);
-    if (rc)
-        return rc;
-    struct expr_token name = self->token;
-    if (name.kind != TOKEN_NAME)
-        return expr_parser_fail_unexpected (self, "a name");
-    rc = expr_parser_advance (self);
-    if (rc)
-        return rc;
+    struct expr_token name;
+    if (!expr_parser_advance (self) || !take_name (self, &name))
+        return false;
     if (expr_parser_next_is (self, "("))
         return parse_method (self, &name);
     expr_parser_emit (self, OP_MEMBER, 0,
                       expr_parser_add_constant (self, expr_of_string (name.text)), &name);
-    return 0;
+    return true;
 }
 
-static int parse_index (struct expr_parser *self)
+// Parse an expression in brackets or parentheses; the opening one is next.
+static bool parse_enclosed (struct expr_parser *self, const char *closing)
+{
+    bool ok = expr_parser_enter_level (self) && expr_parser_advance (self) &&
+              expr_parse_expression (self) && expr_parser_expect (self, closing);
+    expr_parser_leave_level (self);
+    return ok;
+}
+
+static bool parse_index (struct expr_parser *self)
 {
     struct expr_token at = self->token;
-    int rc = expr_parser_enter_level (self);
-    if (!rc)
-        rc = expr_parser_advance (self);
-    if (!rc)
-        rc = expr_parse_expression (self);
-    if (!rc)
-        rc = expr_parser_expect (self, "]");
-    if (rc)
-        return rc;
-    expr_parser_leave_level (self);
+    bool ok = parse_enclosed (self, "]");
     expr_parser_emit (self, OP_INDEX, 0, 0, &at);
-    return 0;
+    return ok;
 }
 
 // -- primaries
 
 // Parse default (x, y) and has (x): a missing value in x continues after x.
-static int parse_default_or_has (struct expr_parser *self)
+static bool parse_default_or_has (struct expr_parser *self)
 {
     struct expr_token at = self->token;
     bool has = span_is (at.text, "has");
-    int rc = expr_parser_enter_level (self);
-    if (!rc)
-        rc = expr_parser_advance (self);
-    if (!rc)
-        rc = expr_parser_expect (self, "(");
-    if (rc)
-        return rc;
+    if (!expr_parser_enter_level (self) || !expr_parser_advance (self) ||
+        !expr_parser_expect (self, "("))
+        return false;
     size_t start = expr_parser_emit (self, OP_TRY, 0, 0, &at);
-    rc = expr_parse_expression (self);
+    bool ok = expr_parse_expression (self);
     size_t end = expr_parser_emit (self, has ? OP_HAS : OP_DEFAULT, 0, 0, &at);
     expr_parser_set_jump_target (self, start);
-    if (!rc && has) {
-        size_t constant = expr_parser_add_constant (self, expr_of_boolean (false));
-        expr_parser_emit (self, OP_CONSTANT, 0, constant, &at);
-    } else if (!rc) {
-        rc = expr_parser_expect (self, ",");
-        if (!rc)
-            rc = expr_parse_expression (self);
-    }
+    if (has)
+        emit_constant (self, expr_of_boolean (false), &at);
+    else
+        ok = ok && expr_parser_expect (self, ",") && expr_parse_expression (self);
     expr_parser_set_jump_target (self, end);
-    if (!rc)
-        rc = expr_parser_expect (self, ")");
     expr_parser_leave_level (self);
-    return rc;
+    return ok && expr_parser_expect (self, ")");
 }
 
-static int parse_constant (struct expr_parser *self, struct expr_value value)
+static bool parse_constant (struct expr_parser *self, struct expr_value value)
 {
-    expr_parser_emit (self, OP_CONSTANT, 0, expr_parser_add_constant (self, value), &self->token);
+    emit_constant (self, value, &self->token);
     return expr_parser_advance (self);
 }
 
-static int parse_integer (struct expr_parser *self, bool negated)
+static bool parse_integer (struct expr_parser *self, bool negated)
 {
     uint64_t integer = self->token.integer;
     if (integer > INT64_MAX && !negated)
@@ -305,7 +264,7 @@ static int parse_integer (struct expr_parser *self, bool negated)
     return parse_constant (self, expr_of_integer (negated ? INT64_MIN : (int64_t)integer));
 }
 
-static int parse_keyword_or_name (struct expr_parser *self)
+static bool parse_keyword_or_name (struct expr_parser *self)
 {
     struct span word = self->token.text;
     if (span_is (word, "true") || span_is (word, "false"))
@@ -317,41 +276,31 @@ static int parse_keyword_or_name (struct expr_parser *self)
     return expr_parse_name (self);
 }
 
-static int parse_sign_operand (struct expr_parser *self)
+static bool parse_sign_operand (struct expr_parser *self)
 {
     struct expr_token at = self->token;
-    size_t count;
-    int rc;
     if (expr_parser_next_is (self, "#")) {
-        rc = expr_parser_advance (self);
+        if (!expr_parser_advance (self))
+            return false;
         if (self->token.kind == TOKEN_NAME) { // the place of the variable is that of its #
             self->token.line = at.line;
             self->token.column = at.column;
         }
-        return rc ? rc : expr_parse_name (self);
+        return expr_parse_name (self);
     }
     if (expr_parser_next_is (self, "@"))
         return parse_static (self);
     if (expr_parser_next_is (self, "[")) {
-        rc = parse_list (self, "]", &count);
-        if (!rc)
-            expr_parser_emit (self, OP_LIST, 0, count, &at);
-        return rc;
+        size_t count;
+        bool ok = parse_list (self, "]", &count);
+        expr_parser_emit (self, OP_LIST, 0, count, &at);
+        return ok;
     }
-    if (!expr_parser_next_is (self, "("))
-        return expr_parser_fail_unexpected (self, "an expression");
-    rc = expr_parser_enter_level (self);
-    if (!rc)
-        rc = expr_parser_advance (self);
-    if (!rc)
-        rc = expr_parse_expression (self);
-    if (!rc)
-        rc = expr_parser_expect (self, ")");
-    expr_parser_leave_level (self);
-    return rc;
+    return expr_parser_next_is (self, "(") ? parse_enclosed (self, ")")
+                                           : expr_parser_fail_unexpected (self, "an expression");
 }
 
-static int parse_primary (struct expr_parser *self, bool negated)
+static bool parse_primary (struct expr_parser *self, bool negated)
 {
     switch (self->token.kind) {
     case TOKEN_INTEGER:
@@ -370,16 +319,16 @@ static int parse_primary (struct expr_parser *self, bool negated)
     }
 }
 
-int expr_parse_postfix (struct expr_parser *self, bool negated)
+bool expr_parse_postfix (struct expr_parser *self, bool negated)
 {
-    int rc = parse_primary (self, negated);
-    while (!rc) {
+    bool ok = parse_primary (self, negated);
+    while (ok) {
         if (expr_parser_next_is (self, "."))
-            rc = parse_member (self);
+            ok = parse_member (self);
         else if (expr_parser_next_is (self, "["))
-            rc = parse_index (self);
+            ok = parse_index (self);
         else
             break;
     }
-    return rc;
+    return ok;
 }

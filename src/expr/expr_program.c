@@ -11,7 +11,7 @@ struct line_splitter {
     size_t room;
 };
 
-static int next_token (struct line_splitter *self)
+static bool next_token (struct line_splitter *self)
 {
     self->lexer.pool_size = 0; // the text of the former token is no longer used
     return expr_lexer_next (&self->lexer, &self->token);
@@ -23,7 +23,7 @@ static bool ends_line (const struct expr_token *token)
 }
 
 // Check that the next token can be the name of a line.
-static int check_name (const struct line_splitter *self)
+static bool check_name (const struct line_splitter *self)
 {
     const struct expr_token *token = &self->token;
     struct expr_error *error = self->lexer.error;
@@ -40,7 +40,7 @@ static int check_name (const struct line_splitter *self)
         if (span_is (token->text, self->program->lines[i].name))
             return expr_error_at (error, EXPR_SYNTAX, token->line, token->column,
                                   "there is a line before of the name %s", quoted (token->text));
-    return 0;
+    return true;
 }
 
 static struct expr_line *add_line (struct line_splitter *self, const char *name)
@@ -56,52 +56,49 @@ static struct expr_line *add_line (struct line_splitter *self, const char *name)
 }
 
 // Read one line, from its name to the token that ends it.
-static int read_line (struct line_splitter *self)
+static bool read_line (struct line_splitter *self)
 {
-    int rc = check_name (self);
-    if (rc)
-        return rc;
+    if (!check_name (self))
+        return false;
     struct expr_line *line = add_line (self, (const char *)self->token.text.data);
-    rc = next_token (self);
-    if (rc)
-        return rc;
+    if (!next_token (self))
+        return false;
     if (self->token.kind != TOKEN_SIGN || strcmp (self->token.sign, "=") != 0)
         return expr_error_at (self->lexer.error, EXPR_SYNTAX, self->token.line, self->token.column,
                               "want = behind the name");
     int line_number = self->lexer.line, column = self->lexer.column;
     size_t begin = self->lexer.at;
+    bool ok;
     do
-        rc = next_token (self);
-    while (!rc && !ends_line (&self->token));
+        ok = next_token (self);
+    while (ok && !ends_line (&self->token));
     // If a token is not valid, the compiler reports it, or an earlier error.
-    size_t end = rc ? self->lexer.text.size : self->token.begin;
-    if (rc && end - begin > EXPR_TEXT_MAX) // too long to compile: keep the error of the token
-        return rc;
+    size_t end = ok ? self->token.begin : self->lexer.text.size;
+    if (!ok && end - begin > EXPR_TEXT_MAX) // too long to compile: keep the error of the token
+        return false;
     struct span text = span_of (self->lexer.text.data + begin, end - begin);
-    int compiled = expr_compile_at (text, line_number, column, &line->expr, self->lexer.error);
-    return compiled ? compiled : rc;
+    return expr_compile_at (text, line_number, column, &line->expr, self->lexer.error) && ok;
 }
 
 int expr_program_compile (struct span text, struct expr_program **ret, struct expr_error *error)
 {
-    int rc = expr_check_text (text, EXPR_PROGRAM_MAX, 1, 1, error);
-    if (rc)
-        return rc;
+    if (!expr_check_text (text, EXPR_PROGRAM_MAX, 1, 1, error))
+        return error->code;
     struct line_splitter line_splitter = {
         .lexer = {.text = text, .line = 1, .column = 1, .program = true, .error = error},
         .program = memory_new (sizeof *line_splitter.program)};
     line_splitter.lexer.pool = memory_resize (NULL, text.size * 2 + 1);
-    do {
-        rc = next_token (&line_splitter);
-        if (!rc && !ends_line (&line_splitter.token))
-            rc = read_line (&line_splitter);
-    } while (!rc && line_splitter.token.kind != TOKEN_END);
+    bool ok;
+    do
+        ok = next_token (&line_splitter) &&
+             (ends_line (&line_splitter.token) || read_line (&line_splitter));
+    while (ok && line_splitter.token.kind != TOKEN_END);
     free (line_splitter.lexer.pool);
-    if (rc)
-        expr_program_destroy (&line_splitter.program);
-    else
+    if (ok)
         *ret = line_splitter.program;
-    return rc;
+    else
+        expr_program_destroy (&line_splitter.program);
+    return ok ? 0 : error->code;
 }
 
 void expr_program_destroy (struct expr_program **self)

@@ -9,13 +9,12 @@
 #include <stdlib.h>
 
 #include "expr_functions.h"
-#include "expr_memory.h"
 #include "memory.h"
 
 // -- errors and bounds
 
-static int set_error_at (struct expr_error *error, enum expr_code code, int line, int column,
-                         const char *format, va_list args)
+static void set_error_at (struct expr_error *error, enum expr_code code, int line, int column,
+                          const char *format, va_list args)
 {
     char text[REASON_MAX];
     vsnprintf (text, sizeof text, format, args);
@@ -24,40 +23,39 @@ static int set_error_at (struct expr_error *error, enum expr_code code, int line
         reason_set (&error->reason, "line %d, column %d: %s", line, column, text);
     else
         reason_set (&error->reason, "column %d: %s", column, text);
-    return code;
 }
 
-int expr_error_at (struct expr_error *error, enum expr_code code, int line, int column,
-                   const char *format, ...)
+bool expr_error_at (struct expr_error *error, enum expr_code code, int line, int column,
+                    const char *format, ...)
 {
     va_list args;
     va_start (args, format);
     set_error_at (error, code, line, column, format, args);
     va_end (args);
-    return code;
+    return false;
 }
 
-int expr_fail (struct expr_run *run, enum expr_code code, const char *format, ...)
+bool expr_fail (struct expr_run *run, enum expr_code code, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
     set_error_at (run->error, code, run->op->line, run->op->column, format, args);
     va_end (args);
-    return code;
+    return false;
 }
 
-int expr_charge_steps (struct expr_run *run, size_t steps)
+bool expr_charge_steps (struct expr_run *run, size_t steps)
 {
     if (steps <= run->steps) {
         run->steps -= (uint32_t)steps;
-        return 0;
+        return true;
     }
     run->steps = 0;
     return expr_fail (run, EXPR_LIMIT, "takes more steps than are allowed (%u)",
                       (unsigned)run->allowed);
 }
 
-int expr_charge_bytes (struct expr_run *run, size_t bytes)
+bool expr_charge_bytes (struct expr_run *run, size_t bytes)
 {
     enum { BYTES_PER_STEP = 64 };
     return expr_charge_steps (run, bytes / BYTES_PER_STEP);
@@ -65,7 +63,7 @@ int expr_charge_bytes (struct expr_run *run, size_t bytes)
 
 static void *allocate_charged (struct expr_run *run, size_t size)
 {
-    if (expr_charge_bytes (run, size))
+    if (!expr_charge_bytes (run, size))
         return NULL;
     void *block = expr_memory_allocate (run->memory, size);
     if (!block)
@@ -131,17 +129,16 @@ static struct expr_value pop (struct machine *self)
     return self->stack[--self->top];
 }
 
-static int check_boolean (struct machine *self, const struct expr_value *value)
+static bool check_boolean (struct machine *self, const struct expr_value *value)
 {
-    return value->type == EXPR_BOOLEAN ? 0
-                                       : expr_fail (&self->run, EXPR_TYPE, "want boolean, got %s",
-                                                    expr_type_name ((enum expr_type)value->type));
+    return value->type == EXPR_BOOLEAN ||
+           expr_fail (&self->run, EXPR_TYPE, "want boolean, got %s", expr_type_name (value->type));
 }
 
 // -- values
 
 // Push the value of a reference, which the caller of the evaluation resolves.
-static int push_reference (struct machine *self, const struct expr_ref *ref)
+static bool push_reference (struct machine *self, const struct expr_ref *ref)
 {
     struct expr_value value;
     struct reason reason = {""};
@@ -149,7 +146,7 @@ static int push_reference (struct machine *self, const struct expr_ref *ref)
     int rc = env->resolve (env->context, ref, &value, &reason);
     if (!rc) {
         push (self, value);
-        return 0;
+        return true;
     }
     enum expr_code code = (enum expr_code)rc;
     if (reason.text[0])
@@ -163,19 +160,19 @@ static int push_reference (struct machine *self, const struct expr_ref *ref)
                       ref->member ? ref->member : "");
 }
 
-static int push_member (struct machine *self, const struct expr_value *object, struct span name)
+static bool push_member (struct machine *self, const struct expr_value *object, struct span name)
 {
     struct expr_value member;
     if (object->type != EXPR_OBJECT && object->type != EXPR_NULL)
         return expr_fail (&self->run, EXPR_TYPE, "no member %s of %s", quoted (name),
-                          expr_type_name ((enum expr_type)object->type));
+                          expr_type_name (object->type));
     if (object->type == EXPR_NULL || !expr_member (object, name, &member))
         return expr_fail (&self->run, EXPR_MISSING, "missing: %s", quoted (name));
     push (self, member);
-    return 0;
+    return true;
 }
 
-static int push_indexed (struct machine *self)
+static bool push_indexed (struct machine *self)
 {
     struct expr_value index = pop (self), value = pop (self);
     if (index.type == EXPR_STRING && value.type != EXPR_LIST)
@@ -184,40 +181,39 @@ static int push_indexed (struct machine *self)
         return expr_fail (&self->run, EXPR_MISSING, "missing: item %" PRId64 " of null",
                           index.integer);
     if (index.type != EXPR_INTEGER || value.type != EXPR_LIST)
-        return expr_fail (&self->run, EXPR_TYPE, "no index %s of %s",
-                          expr_type_name ((enum expr_type)index.type),
-                          expr_type_name ((enum expr_type)value.type));
+        return expr_fail (&self->run, EXPR_TYPE, "no index %s of %s", expr_type_name (index.type),
+                          expr_type_name (value.type));
     if (index.integer < 0 || index.integer >= value.size)
         return expr_fail (&self->run, EXPR_MISSING, "missing: %" PRId64 " of %" PRIu32,
                           index.integer, value.size);
     push (self, expr_item (&value, (uint32_t)index.integer));
-    return 0;
+    return true;
 }
 
-static int push_new_list (struct machine *self, size_t count)
+static bool push_new_list (struct machine *self, size_t count)
 {
     struct expr_value *items = expr_allocate_list (&self->run, count);
     if (!items)
-        return EXPR_LIMIT;
+        return false;
     self->top -= count;
     memcpy (items, self->stack + self->top, count * sizeof *items);
     push (self, expr_of_list (items, count));
-    return 0;
+    return true;
 }
 
-static int check_argument (struct machine *self, const char *name, unsigned takes,
-                           const struct expr_value *argument)
+static bool check_argument (struct machine *self, const char *name, unsigned takes,
+                            const struct expr_value *argument)
 {
     if (takes & EXPR_MASK (argument->type))
-        return 0;
+        return true;
     const char *wanted = takes & ON_STRING                  ? "string"
                          : takes & EXPR_MASK (EXPR_DECIMAL) ? "a number"
                                                             : "integer";
     return expr_fail (&self->run, EXPR_TYPE, "%s: want %s, got %s", name, wanted,
-                      expr_type_name ((enum expr_type)argument->type));
+                      expr_type_name (argument->type));
 }
 
-static int call_function (struct machine *self, const struct expr_op *op)
+static bool call_function (struct machine *self, const struct expr_op *op)
 {
     bool is_method = op->code == OP_METHOD;
     const struct expr_method *method = &expr_methods[is_method ? op->argument : 0];
@@ -228,75 +224,73 @@ static int call_function (struct machine *self, const struct expr_op *op)
     const struct expr_value *arguments = self->stack + self->top;
     if (is_method && !(method->on & EXPR_MASK (arguments->type)))
         return expr_fail (&self->run, EXPR_TYPE, "no such method: %s of %s", name,
-                          expr_type_name ((enum expr_type)arguments->type));
+                          expr_type_name (arguments->type));
     for (size_t i = is_method; i < count; i++) {
-        int rc = check_argument (self, name, is_method ? method->takes : ON_NUMBER, &arguments[i]);
-        if (rc)
-            return rc;
+        if (!check_argument (self, name, is_method ? method->takes : ON_NUMBER, &arguments[i]))
+            return false;
     }
     struct expr_value result;
-    int rc =
-        (is_method ? method->function : function->function) (&self->run, arguments, count, &result);
-    if (!rc)
+    bool ok = (is_method ? method->function : function->function) (&self->run, arguments, &result);
+    if (ok)
         push (self, result);
-    return rc;
+    return ok;
 }
 
-static int compare_values (struct machine *self, enum expr_op_code code,
-                           const struct expr_value *left, const struct expr_value *right,
-                           struct expr_value *ret)
+static bool compare_values (struct machine *self, enum expr_op_code code,
+                            const struct expr_value *left, const struct expr_value *right,
+                            struct expr_value *ret)
 {
-    int order = 0, rc;
-    bool holds = false;
+    int order = 0;
+    bool holds = false, ok;
     if (code == OP_EQUAL || code == OP_UNEQUAL) {
-        rc = expr_equal (&self->run, left, right, &holds);
+        ok = expr_equal (&self->run, left, right, &holds);
         holds = holds == (code == OP_EQUAL);
     } else {
-        rc = expr_compare (&self->run, left, right, &order);
+        ok = expr_compare (&self->run, left, right, &order);
         holds = code == OP_LESS         ? order < 0
                 : code == OP_LESS_EQUAL ? order <= 0
                 : code == OP_GREATER    ? order > 0
                                         : order >= 0;
     }
     *ret = expr_of_boolean (holds);
-    return rc;
+    return ok;
 }
 
-static int apply_binary (struct machine *self, enum expr_op_code code)
+static bool apply_binary (struct machine *self, enum expr_op_code code)
 {
     struct expr_value right = pop (self), left = pop (self), result;
-    int rc;
+    bool ok;
     if (code == OP_ADD)
-        rc = expr_add (&self->run, &left, &right, &result);
+        ok = expr_add (&self->run, &left, &right, &result);
     else if (code < OP_EQUAL)
-        rc = expr_calculate (&self->run, &left, &right, &result);
+        ok = expr_calculate (&self->run, &left, &right, &result);
     else if (code == OP_IN)
-        rc = expr_in (&self->run, &left, &right, &result);
+        ok = expr_in (&self->run, &left, &right, &result);
     else
-        rc = compare_values (self, code, &left, &right, &result);
-    if (!rc)
+        ok = compare_values (self, code, &left, &right, &result);
+    if (ok)
         push (self, result);
-    return rc;
+    return ok;
 }
 
-static int apply_unary (struct machine *self, const struct expr_op *op)
+static bool apply_unary (struct machine *self, const struct expr_op *op)
 {
     struct expr_value value = pop (self), result;
-    int rc;
+    bool ok;
     if (op->code == OP_NEGATE) {
-        rc = expr_negate (&self->run, &value, &result);
+        ok = expr_negate (&self->run, &value, &result);
     } else if (op->code == OP_WITH) {
-        rc = value.type == EXPR_TIME
+        ok = value.type == EXPR_TIME
                  ? expr_apply_adjuster (&self->run, (int)op->argument, &value, &result)
                  : expr_fail (&self->run, EXPR_TYPE, "no such method: with of %s",
-                              expr_type_name ((enum expr_type)value.type));
+                              expr_type_name (value.type));
     } else {
-        rc = check_boolean (self, &value);
-        result = expr_of_boolean (!rc && !value.boolean);
+        ok = check_boolean (self, &value);
+        result = expr_of_boolean (ok && !value.boolean);
     }
-    if (!rc)
+    if (ok)
         push (self, result);
-    return rc;
+    return ok;
 }
 
 // -- loops
@@ -308,17 +302,17 @@ static struct expr_value loop_result (const struct loop *loop, enum expr_loop_ki
     return expr_of_list (loop->made, loop->count);
 }
 
-static int begin_loop (struct machine *self, const struct expr_op *op)
+static bool begin_loop (struct machine *self, const struct expr_op *op)
 {
     struct loop loop = {.list = pop (self)};
     enum expr_loop_kind kind = (enum expr_loop_kind)op->count;
     if (loop.list.type != EXPR_LIST)
         return expr_fail (&self->run, EXPR_TYPE, "no such method: map, filter, all, any of %s",
-                          expr_type_name ((enum expr_type)loop.list.type));
+                          expr_type_name (loop.list.type));
     if (loop.list.size == 0) {
         push (self, loop_result (&loop, kind));
         self->next = op->argument;
-        return 0;
+        return true;
     }
     uint32_t room = loop.list.size;
     if (kind == LOOP_FILTER && room > EXPR_LIST_MAX)
@@ -326,21 +320,20 @@ static int begin_loop (struct machine *self, const struct expr_op *op)
     if (kind == LOOP_MAP || kind == LOOP_FILTER) {
         loop.made = expr_allocate_list (&self->run, room);
         if (!loop.made)
-            return EXPR_LIMIT;
+            return false;
     }
     loop.item = expr_item (&loop.list, 0);
     self->loops[self->loop_count++] = loop;
-    return 0;
+    return true;
 }
 
-static int end_loop_pass (struct machine *self, const struct expr_op *op)
+static bool end_loop_pass (struct machine *self, const struct expr_op *op)
 {
     struct loop *loop = &self->loops[self->loop_count - 1];
     enum expr_loop_kind kind = (enum expr_loop_kind)op->count;
     struct expr_value computed = pop (self);
-    int rc = kind == LOOP_MAP ? 0 : check_boolean (self, &computed);
-    if (rc)
-        return rc;
+    if (kind != LOOP_MAP && !check_boolean (self, &computed))
+        return false;
     bool decided =
         (kind == LOOP_ALL && !computed.boolean) || (kind == LOOP_ANY && computed.boolean);
     if (kind == LOOP_MAP) {
@@ -354,20 +347,14 @@ static int end_loop_pass (struct machine *self, const struct expr_op *op)
     if (!decided && ++loop->index < loop->list.size) {
         loop->item = expr_item (&loop->list, loop->index);
         self->next = op->argument;
-        return 0;
+        return true;
     }
     push (self, decided ? computed : loop_result (loop, kind));
     self->loop_count--;
-    return 0;
+    return true;
 }
 
 // -- control
-
-static void begin_guard (struct machine *self, size_t target)
-{
-    self->guards[self->guard_count++] =
-        (struct guard){.top = self->top, .loop_count = self->loop_count, .target = target};
-}
 
 static void end_guard (struct machine *self, const struct expr_op *op)
 {
@@ -379,32 +366,31 @@ static void end_guard (struct machine *self, const struct expr_op *op)
     self->next = op->argument;
 }
 
-static int branch_on_boolean (struct machine *self, const struct expr_op *op)
+static bool branch_on_boolean (struct machine *self, const struct expr_op *op)
 {
     struct expr_value value = pop (self);
-    int rc = check_boolean (self, &value);
-    if (rc)
-        return rc;
+    if (!check_boolean (self, &value))
+        return false;
     bool jumps = op->code == OP_OR ? value.boolean : !value.boolean;
     if (jumps)
         self->next = op->argument;
     if (jumps && op->code != OP_BRANCH)
         push (self, value);
-    return 0;
+    return true;
 }
 
 // Run one operation; self->next is already the index of the following one.
-static int run_operation (struct machine *self, const struct expr_op *op)
+static bool run_operation (struct machine *self, const struct expr_op *op)
 {
     const struct expr *expr = self->run.expr;
     struct expr_value value;
     switch (op->code) {
     case OP_CONSTANT:
         push (self, expr->constants[op->argument]);
-        return 0;
+        return true;
     case OP_LOCAL:
         push (self, self->loops[op->argument].item);
-        return 0;
+        return true;
     case OP_REF:
         return push_reference (self, &expr->refs[op->argument]);
     case OP_LIST:
@@ -421,7 +407,7 @@ static int run_operation (struct machine *self, const struct expr_op *op)
         return check_boolean (self, &self->stack[self->top - 1]);
     case OP_JUMP:
         self->next = op->argument;
-        return 0;
+        return true;
     case OP_MEMBER:
         value = pop (self);
         return push_member (
@@ -437,39 +423,36 @@ static int run_operation (struct machine *self, const struct expr_op *op)
     case OP_NEXT:
         return end_loop_pass (self, op);
     case OP_TRY:
-        begin_guard (self, op->argument);
-        return 0;
+        self->guards[self->guard_count++] = (struct guard){
+            .top = self->top, .loop_count = self->loop_count, .target = op->argument};
+        return true;
     case OP_DEFAULT:
     case OP_HAS:
         end_guard (self, op);
-        return 0;
+        return true;
     default:
-        return apply_binary (self, (enum expr_op_code)op->code);
+        return apply_binary (self, op->code);
     }
 }
 
-static int run_operations (struct machine *self)
+static bool run_operations (struct machine *self)
 {
     const struct expr *expr = self->run.expr;
     while (self->next < expr->op_count) {
         const struct expr_op *op = &expr->ops[self->next++];
         self->run.op = op;
-        int rc =
-            op->code == OP_CONSTANT || op->code == OP_LOCAL ? 0 : expr_charge_steps (&self->run, 1);
-        if (!rc)
-            rc = run_operation (self, op);
-        if (rc == EXPR_MISSING && self->guard_count) {
-            const struct guard *guard = &self->guards[--self->guard_count];
-            self->top = guard->top;
-            self->loop_count = guard->loop_count;
-            self->next = guard->target;
-            rc = 0;
-        }
-        if (rc)
-            return rc;
+        bool is_free = op->code == OP_CONSTANT || op->code == OP_LOCAL;
+        if ((is_free || expr_charge_steps (&self->run, 1)) && run_operation (self, op))
+            continue;
+        if (self->run.error->code != EXPR_MISSING || !self->guard_count)
+            return false;
+        const struct guard *guard = &self->guards[--self->guard_count];
+        self->top = guard->top;
+        self->loop_count = guard->loop_count;
+        self->next = guard->target;
     }
     assert (self->top == 1 && !self->loop_count && !self->guard_count);
-    return 0;
+    return true;
 }
 
 int expr_evaluate (const struct expr *self, const struct expr_env *env, struct expr_memory *memory,
@@ -484,11 +467,11 @@ int expr_evaluate (const struct expr *self, const struct expr_env *env, struct e
                                       .allowed = given},
                               .stack =
                                   memory_resize (NULL, self->stack_size * sizeof *machine.stack)};
-    int rc = run_operations (&machine);
-    if (!rc)
+    bool ok = run_operations (&machine);
+    if (ok)
         *ret = machine.stack[0];
     if (env->steps)
         *env->steps -= given - machine.run.steps;
     free (machine.stack);
-    return rc;
+    return ok ? 0 : error->code;
 }

@@ -1,4 +1,5 @@
-// An evaluation in progress, as methods and operators see it.
+// An evaluation in progress, as methods and operators see it. Those that return false have failed,
+// and have set the error.
 #pragma once
 
 #include "expr_code.h"
@@ -12,18 +13,18 @@ struct expr_run {
     uint32_t steps, allowed;  // steps left now, and at the start
 };
 
-// Set an error at the place of the running operation. Returns the code.
-int expr_fail (struct expr_run *run, enum expr_code code, const char *format, ...)
+// Set an error at the place of the running operation. Returns false.
+bool expr_fail (struct expr_run *run, enum expr_code code, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
-// Take `steps` from the budget. Returns 0 or EXPR_LIMIT.
-int expr_charge_steps (struct expr_run *run, size_t steps);
+// Take `steps` from the budget. False: EXPR_LIMIT.
+bool expr_charge_steps (struct expr_run *run, size_t steps);
 
 // Charge steps for `bytes` bytes that are created, compared or searched.
-int expr_charge_bytes (struct expr_run *run, size_t bytes);
+bool expr_charge_bytes (struct expr_run *run, size_t bytes);
 
 // Check the size limit, charge steps, and allocate memory for a string or list; it is freed with
-// the memory of the run. NULL: the error is set, and the caller returns EXPR_LIMIT.
+// the memory of the run. NULL: the error is set.
 char *expr_allocate_string (struct expr_run *run, size_t size);
 struct expr_value *expr_allocate_list (struct expr_run *run, size_t count);
 
@@ -31,19 +32,19 @@ struct expr_value *expr_allocate_list (struct expr_run *run, size_t count);
 struct expr_value expr_of_list (const struct expr_value *items, size_t count);
 
 // Add two numbers, or concatenate texts when one side is a string.
-int expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
-              struct expr_value *ret);
+bool expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+               struct expr_value *ret);
 // Calculate two numbers with the operator of `run->op`: - * / or %.
-int expr_calculate (struct expr_run *run, const struct expr_value *left,
-                    const struct expr_value *right, struct expr_value *ret);
+bool expr_calculate (struct expr_run *run, const struct expr_value *left,
+                     const struct expr_value *right, struct expr_value *ret);
 // Whether two values of any types are equal.
-int expr_equal (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
-                bool *ret);
+bool expr_equal (struct expr_run *run, const struct expr_value *left,
+                 const struct expr_value *right, bool *ret);
 // Order two numbers, strings or times: `ret` is below, at or above 0, as of memcmp.
-int expr_compare (struct expr_run *run, const struct expr_value *left,
-                  const struct expr_value *right, int *ret);
+bool expr_compare (struct expr_run *run, const struct expr_value *left,
+                   const struct expr_value *right, int *ret);
 // Whether `right`, a list or object, has the item or member `left`.
-int expr_in (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
-             struct expr_value *ret);
+bool expr_in (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
+              struct expr_value *ret);
 // Negate a number.
-int expr_negate (struct expr_run *run, const struct expr_value *value, struct expr_value *ret);
+bool expr_negate (struct expr_run *run, const struct expr_value *value, struct expr_value *ret);

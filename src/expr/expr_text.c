@@ -29,45 +29,41 @@ static size_t character_offset (const struct expr_value *text, int64_t number)
     return at;
 }
 
-int expr_length (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                 struct expr_value *ret)
+bool expr_length (struct expr_run *run, const struct expr_value *arguments, struct expr_value *ret)
 {
-    (void)count;
     *ret = expr_of_integer (count_characters (arguments->string, arguments->size));
     return expr_charge_bytes (run, arguments->size);
 }
 
-int expr_substring (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                    struct expr_value *ret)
+bool expr_substring (struct expr_run *run, const struct expr_value *arguments,
+                     struct expr_value *ret)
 {
     const struct expr_value *text = &arguments[0];
-    int rc = expr_charge_bytes (run, text->size);
-    if (rc)
-        return rc;
+    if (!expr_charge_bytes (run, text->size))
+        return false;
     int64_t length = count_characters (text->string, text->size);
-    int64_t from = arguments[1].integer, to = count > 2 ? arguments[2].integer : length;
+    int64_t from = arguments[1].integer, to = run->op->count > 1 ? arguments[2].integer : length;
     if (from < 0 || to < from || to > length)
         return expr_fail (run, EXPR_RANGE, "substring: %" PRId64 "..%" PRId64 " of %" PRId64, from,
                           to, length);
     size_t begin = character_offset (text, from), end = character_offset (text, to);
     *ret = expr_of_string (span_of (text->string + begin, end - begin));
-    return 0;
+    return true;
 }
 
-int expr_change_case (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                      struct expr_value *ret)
+bool expr_change_case (struct expr_run *run, const struct expr_value *arguments,
+                       struct expr_value *ret)
 {
-    (void)count;
     char first = expr_method_kind (run) == TEXT_UPPER ? 'a' : 'A';
     char *text = expr_allocate_string (run, arguments->size);
     if (!text)
-        return EXPR_LIMIT;
+        return false;
     for (size_t i = 0; i < arguments->size; i++) {
         char byte = arguments->string[i];
         text[i] = byte >= first && byte < first + 26 ? (char)(byte ^ 0x20) : byte;
     }
     *ret = expr_of_string (span_of (text, arguments->size));
-    return 0;
+    return true;
 }
 
 static bool is_blank (char byte)
@@ -75,10 +71,8 @@ static bool is_blank (char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-int expr_trim (struct expr_run *run, const struct expr_value *arguments, size_t count,
-               struct expr_value *ret)
+bool expr_trim (struct expr_run *run, const struct expr_value *arguments, struct expr_value *ret)
 {
-    (void)count;
     const char *text = arguments->string;
     size_t begin = 0, end = arguments->size;
     while (begin < end && is_blank (text[begin]))
@@ -104,10 +98,9 @@ static size_t find_needle (const struct expr_value *text, size_t from,
     return found ? (size_t)(found - text->string) : SIZE_MAX;
 }
 
-int expr_contains_text (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                        struct expr_value *ret)
+bool expr_contains_text (struct expr_run *run, const struct expr_value *arguments,
+                         struct expr_value *ret)
 {
-    (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1];
     bool fits = needle->size <= text->size, found = false;
     size_t start = expr_method_kind (run) == TEXT_START || !fits ? 0 : text->size - needle->size;
@@ -119,25 +112,23 @@ int expr_contains_text (struct expr_run *run, const struct expr_value *arguments
     return expr_charge_bytes (run, text->size);
 }
 
-int expr_index_of (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                   struct expr_value *ret)
+bool expr_index_of (struct expr_run *run, const struct expr_value *arguments,
+                    struct expr_value *ret)
 {
-    (void)count;
     size_t at = find_needle (&arguments[0], 0, &arguments[1]);
     *ret = expr_of_integer (at == SIZE_MAX ? -1 : count_characters (arguments->string, at));
     return expr_charge_bytes (run, arguments->size);
 }
 
 // Count the occurrences of a needle in a text, not overlapping.
-static int count_needles (struct expr_run *run, const char *method, const struct expr_value *text,
-                          const struct expr_value *needle, size_t *ret)
+static bool count_needles (struct expr_run *run, const char *method, const struct expr_value *text,
+                           const struct expr_value *needle, size_t *ret)
 {
     enum { PLACES_PER_STEP = 8 };
     if (!needle->size)
         return expr_fail (run, EXPR_RANGE, "%s: the string to find is empty", method);
-    int rc = expr_charge_bytes (run, text->size);
-    if (rc)
-        return rc;
+    if (!expr_charge_bytes (run, text->size))
+        return false;
     size_t places = 0;
     for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
          at = find_needle (text, at + needle->size, needle))
@@ -146,19 +137,16 @@ static int count_needles (struct expr_run *run, const char *method, const struct
     return expr_charge_steps (run, places / PLACES_PER_STEP);
 }
 
-int expr_replace (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                  struct expr_value *ret)
+bool expr_replace (struct expr_run *run, const struct expr_value *arguments, struct expr_value *ret)
 {
-    (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1], *by = &arguments[2];
     size_t places = 0, from = 0;
-    int rc = count_needles (run, "replace", text, needle, &places);
-    if (rc)
-        return rc;
+    if (!count_needles (run, "replace", text, needle, &places))
+        return false;
     size_t size = text->size - places * needle->size + places * by->size;
     char *made = expr_allocate_string (run, size), *out = made;
     if (!made)
-        return EXPR_LIMIT;
+        return false;
     for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
          at = find_needle (text, from, needle)) {
         memcpy (out, text->string + from, at - from);
@@ -171,21 +159,18 @@ int expr_replace (struct expr_run *run, const struct expr_value *arguments, size
     if (from < text->size)
         memcpy (out, text->string + from, text->size - from);
     *ret = expr_of_string (span_of (made, size));
-    return 0;
+    return true;
 }
 
-int expr_split (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                struct expr_value *ret)
+bool expr_split (struct expr_run *run, const struct expr_value *arguments, struct expr_value *ret)
 {
-    (void)count;
     const struct expr_value *text = &arguments[0], *needle = &arguments[1];
     size_t places = 0, from = 0, made = 0;
-    int rc = count_needles (run, "split", text, needle, &places);
-    if (rc)
-        return rc;
+    if (!count_needles (run, "split", text, needle, &places))
+        return false;
     struct expr_value *items = expr_allocate_list (run, places + 1);
     if (!items)
-        return EXPR_LIMIT;
+        return false;
     for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
          at = find_needle (text, from, needle)) {
         items[made++] = expr_of_string (span_of (text->string + from, at - from));
@@ -193,7 +178,7 @@ int expr_split (struct expr_run *run, const struct expr_value *arguments, size_t
     }
     items[made++] = expr_of_string (span_of (text->string + from, text->size - from));
     *ret = expr_of_list (items, made);
-    return 0;
+    return true;
 }
 
 // -- numbers
@@ -206,10 +191,9 @@ static size_t count_digits (const struct expr_value *text, size_t at)
     return at - begin;
 }
 
-int expr_to_integer (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                     struct expr_value *ret)
+bool expr_to_integer (struct expr_run *run, const struct expr_value *arguments,
+                      struct expr_value *ret)
 {
-    (void)count;
     bool negative = arguments->size && arguments->string[0] == '-';
     size_t digits = count_digits (arguments, negative);
     bool valid = digits && digits + negative == arguments->size;
@@ -244,13 +228,12 @@ static bool is_decimal (const struct expr_value *text)
     return digits && at == text->size;
 }
 
-int expr_to_decimal (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                     struct expr_value *ret)
+bool expr_to_decimal (struct expr_run *run, const struct expr_value *arguments,
+                      struct expr_value *ret)
 {
-    (void)count;
     char *copy = expr_allocate_string (run, arguments->size + 1U);
     if (!copy)
-        return EXPR_LIMIT;
+        return false;
     if (arguments->size)
         memcpy (copy, arguments->string, arguments->size);
     copy[arguments->size] = '\0';
@@ -259,5 +242,5 @@ int expr_to_decimal (struct expr_run *run, const struct expr_value *arguments, s
         return expr_fail (run, EXPR_RANGE, "no decimal: %s",
                           quoted (span_of (arguments->string, arguments->size)));
     *ret = (struct expr_value){.type = EXPR_DECIMAL, .decimal = decimal};
-    return 0;
+    return true;
 }

@@ -6,18 +6,18 @@
 
 enum { MONTHS = 12, YEAR_MAX = 9999 };
 
-static int fail_year_range (struct expr_run *run)
+static bool fail_year_range (struct expr_run *run)
 {
     return expr_fail (run, EXPR_RANGE, "the year is outside 0001..9999");
 }
 
-static int set_date_result (struct expr_run *run, struct civil_date date,
-                            const struct expr_value *time, struct expr_value *ret)
+static bool set_date_result (struct expr_run *run, struct civil_date date,
+                             const struct expr_value *time, struct expr_value *ret)
 {
     if (date.year < 1 || date.year > YEAR_MAX)
         return fail_year_range (run);
     *ret = expr_of_time (civil_days (date) * CIVIL_DAY + civil_time_of_day (time->time));
-    return 0;
+    return true;
 }
 
 static struct civil_date date_of_time (const struct expr_value *time)
@@ -37,15 +37,14 @@ static struct civil_date add_months (struct civil_date date, int64_t months)
     return date;
 }
 
-int expr_time_plus (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                    struct expr_value *ret)
+bool expr_time_plus (struct expr_run *run, const struct expr_value *arguments,
+                     struct expr_value *ret)
 {
     static const int64_t seconds[] = {[TIME_WEEKS] = 7 * CIVIL_DAY,
                                       [TIME_DAYS] = CIVIL_DAY,
                                       [TIME_HOURS] = 3600,
                                       [TIME_MINUTES] = 60,
                                       [TIME_SECONDS] = 1};
-    (void)count;
     const struct expr_value *time = &arguments[0];
     unsigned kind = expr_method_kind (run);
     int64_t amount = arguments[1].integer;
@@ -65,13 +64,12 @@ int expr_time_plus (struct expr_run *run, const struct expr_value *arguments, si
         local > EXPR_TIME_MAX)
         return fail_year_range (run);
     *ret = expr_of_time (local);
-    return 0;
+    return true;
 }
 
-int expr_time_with (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                    struct expr_value *ret)
+bool expr_time_with (struct expr_run *run, const struct expr_value *arguments,
+                     struct expr_value *ret)
 {
-    (void)count;
     struct civil_date date = date_of_time (&arguments[0]);
     int64_t value = arguments[1].integer, day = date.day;
     switch (expr_method_kind (run)) {
@@ -95,28 +93,19 @@ int expr_time_with (struct expr_run *run, const struct expr_value *arguments, si
     return set_date_result (run, date, &arguments[0], ret);
 }
 
-// The last day of the month that is `months` after the date.
-static struct civil_date month_end (struct civil_date date, int months)
+bool expr_time_month_end (struct expr_run *run, const struct expr_value *arguments,
+                          struct expr_value *ret)
 {
+    struct civil_date date = date_of_time (&arguments[0]);
     date.day = 1;
-    date = add_months (date, months);
+    date = add_months (date, (int)expr_method_kind (run) - TIME_PRESENT);
     date.day = civil_month_length (date.year, date.month);
-    return date;
+    return set_date_result (run, date, &arguments[0], ret);
 }
 
-int expr_time_month_end (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                         struct expr_value *ret)
+bool expr_time_part (struct expr_run *run, const struct expr_value *arguments,
+                     struct expr_value *ret)
 {
-    (void)count;
-    int months = (int)expr_method_kind (run) - TIME_PRESENT;
-    return set_date_result (run, month_end (date_of_time (&arguments[0]), months), &arguments[0],
-                            ret);
-}
-
-int expr_time_part (struct expr_run *run, const struct expr_value *arguments, size_t count,
-                    struct expr_value *ret)
-{
-    (void)count;
     int64_t local = arguments[0].time;
     struct civil_date date = date_of_time (&arguments[0]);
     const struct zone *zone = run->env->zone;
@@ -141,24 +130,24 @@ int expr_time_part (struct expr_run *run, const struct expr_value *arguments, si
     default:
         *ret = expr_of_integer (zone ? zone_instant (zone, local) : local);
     }
-    return 0;
+    return true;
 }
 
 // -- adjusters
 
 static const struct adjuster {
     const char *name;
-    int years, months; // added to the date first
-    bool first_month;  // then the first month of the year
+    int months;       // added to the date first
+    bool first_month; // then the first month of the year
     bool last_month;
     bool last_day; // then the last day of the month, else its first
 } adjusters[] = {
-    {"firstDayOfMonth", 0, 0, false, false, false},
-    {"lastDayOfMonth", 0, 0, false, false, true},
-    {"firstDayOfYear", 0, 0, true, false, false},
-    {"lastDayOfYear", 0, 0, false, true, true},
-    {"firstDayOfNextMonth", 0, 1, false, false, false},
-    {"firstDayOfNextYear", 1, 0, true, false, false},
+    {"firstDayOfMonth", 0, false, false, false},
+    {"lastDayOfMonth", 0, false, false, true},
+    {"firstDayOfYear", 0, true, false, false},
+    {"lastDayOfYear", 0, false, true, true},
+    {"firstDayOfNextMonth", 1, false, false, false},
+    {"firstDayOfNextYear", MONTHS, true, false, false},
 };
 
 int expr_find_adjuster (struct span name)
@@ -169,13 +158,13 @@ int expr_find_adjuster (struct span name)
     return -1;
 }
 
-int expr_apply_adjuster (struct expr_run *run, int adjuster, const struct expr_value *time,
-                         struct expr_value *ret)
+bool expr_apply_adjuster (struct expr_run *run, int adjuster, const struct expr_value *time,
+                          struct expr_value *ret)
 {
     const struct adjuster *rule = &adjusters[adjuster];
     struct civil_date date = date_of_time (time);
     date.day = 1;
-    date = add_months (date, rule->months + rule->years * MONTHS);
+    date = add_months (date, rule->months);
     if (rule->first_month || rule->last_month)
         date.month = rule->first_month ? 1 : MONTHS;
     if (rule->last_day)

@@ -9,7 +9,6 @@
 
 #include "civil.h"
 #include "decimal.h"
-#include "expr_memory.h"
 #include "rfc3339.h"
 
 const char *expr_type_name (enum expr_type type)

@@ -20,3 +20,6 @@ size_t expr_scalar_text (const struct expr_value *value, char out[EXPR_SCALAR_SI
 // Set code and reason of an error without a place. Returns the code.
 int expr_error_set (struct expr_error *error, enum expr_code code, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
+
+// Allocate `size` bytes, aligned for any value. NULL: the total would exceed EXPR_MEMORY_MAX.
+void *expr_memory_allocate (struct expr_memory *self, size_t size);

@@ -32,52 +32,73 @@ int64_t flow_find (const struct flow *self, const char *name)
     return index ? json_integer_value (index) : -1;
 }
 
-void flow_add_error (struct flow_reader *self, const char *path, const char *format, ...)
+void flow_errors_add (json_t *errors, const char *path, const char *text)
 {
-    char text[4 * REASON_MAX];
     struct reason reason;
-    va_list arguments;
-    if (json_array_size (self->errors) >= FLOW_ERRORS_MAX)
+    if (json_array_size (errors) >= FLOW_ERRORS_MAX)
         return;
-    va_start (arguments, format);
-    vsnprintf (text, sizeof text, format, arguments);
-    va_end (arguments);
     reason_set (&reason, "%s", text);
     // A path that was cut may end within a character, which is not valid JSON.
     json_t *where = json_string (path);
     if (!where)
         where = json_string (quoted (span_text (path)));
-    json_t *error = json_object ();
-    json_object_set_new (error, "path", where);
-    json_object_set_new (error, "reason", json_string (reason.text));
-    json_array_append_new (self->errors, error);
+    json_array_append_new (
+        errors, json_pack ("{s:o*, s:o*}", "path", where, "reason", json_string (reason.text)));
+}
+
+void flow_add_error (struct flow_reader *self, const char *path, const char *format, ...)
+{
+    char text[4 * REASON_MAX];
+    va_list arguments;
+    va_start (arguments, format);
+    vsnprintf (text, sizeof text, format, arguments);
+    va_end (arguments);
+    flow_errors_add (self->errors, path, text);
+}
+
+void flow_add_warning (json_t *list, const char *format, ...)
+{
+    char text[2 * REASON_MAX];
+    va_list arguments;
+    va_start (arguments, format);
+    vsnprintf (text, sizeof text, format, arguments);
+    va_end (arguments);
+    if (json_array_size (list) < FLOW_ERRORS_MAX)
+        json_array_append_new (list, json_string (text));
+}
+
+struct flow_path flow_path_of (const char *path, const char *name)
+{
+    struct flow_path ret;
+    snprintf (ret.text, sizeof ret.text, "%s%s%.64s", path, *path ? "." : "", name);
+    return ret;
+}
+
+bool flow_is_one_of (const char *name, const char *const *names)
+{
+    while (*names && strcmp (*names, name) != 0)
+        names++;
+    return *names;
 }
 
 int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const char *path,
                            const char *name, int64_t min, int64_t max, int64_t fallback)
 {
-    char where[FLOW_PATH_SIZE];
     const json_t *value = json_object_get (object, name);
     if (!value)
         return fallback;
     if (json_is_integer (value) && json_integer_value (value) >= min &&
         json_integer_value (value) <= max)
         return json_integer_value (value);
-    snprintf (where, sizeof where, "%s%s%s", path, *path ? "." : "", name);
-    flow_add_error (self, where, "must be an integer from %lld to %lld", (long long)min,
-                    (long long)max);
+    flow_add_error (self, flow_path_of (path, name).text, "must be an integer from %lld to %lld",
+                    (long long)min, (long long)max);
     return fallback;
-}
-
-static void add_template_error (void *context, const char *path, const char *reason)
-{
-    flow_add_error (context, path, "%s", reason);
 }
 
 struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
                                           const char *path, enum flow_template_mode mode)
 {
-    return json ? flow_template_new (json, mode, path, add_template_error, self) : NULL;
+    return json ? flow_template_new (json, mode, path, self->errors) : NULL;
 }
 
 static const char *const flow_fields[] = {
@@ -90,10 +111,7 @@ static void check_flow_fields (struct flow_reader *self, const json_t *json)
     json_t *value;
     json_object_foreach ((json_t *)json, name, value)
     {
-        size_t i = 0;
-        while (flow_fields[i] && strcmp (flow_fields[i], name) != 0)
-            i++;
-        if (!flow_fields[i])
+        if (!flow_is_one_of (name, flow_fields))
             flow_add_error (self, quoted (span_text (name)), "no such field of a flow");
     }
     const json_t *title = json_object_get (json, "title"), *props = json_object_get (json, "props");
@@ -103,23 +121,13 @@ static void check_flow_fields (struct flow_reader *self, const json_t *json)
         flow_add_error (self, "props", "must be an object of at most 4096 bytes");
 }
 
-static bool is_param_type (const char *type)
-{
-    static const char *const types[] = {"string", "integer", "decimal", "boolean",
-                                        "list",   "object",  "time",    "any"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (type && strcmp (types[i], type) == 0)
-            return true;
-    return false;
-}
-
 static void read_param (struct flow_reader *self, const char *name, const json_t *json)
 {
-    char path[FLOW_PATH_SIZE];
+    static const char *const names[] = {"type", "default", "required", NULL};
+    const struct flow_path path = flow_path_of ("params", name);
     struct flow_param *param = &self->flow->params[self->flow->param_count];
-    snprintf (path, sizeof path, "params.%.64s", name);
     if (!expr_name_valid (span_text (name))) {
-        flow_add_error (self, path, "%s", FLOW_VARIABLE_RULE);
+        flow_add_error (self, path.text, "%s", FLOW_VARIABLE_RULE);
         return;
     }
     self->flow->param_count++;
@@ -129,25 +137,26 @@ static void read_param (struct flow_reader *self, const char *name, const json_t
     if (json_is_object (json)) {
         const char *field;
         json_t *member;
-        json_object_foreach ((json_t *)json, field, member) if (strcmp (field, "type") != 0 &&
-                                                                strcmp (field, "default") != 0 &&
-                                                                strcmp (field, "required") != 0)
-            flow_add_error (self, path, "%s: only type, default and required",
-                            quoted (span_text (field)));
+        json_object_foreach ((json_t *)json, field, member)
+        {
+            if (!flow_is_one_of (field, names))
+                flow_add_error (self, path.text, "%s: only type, default and required",
+                                quoted (span_text (field)));
+        }
         const json_t *type = json_object_get (json, "type");
-        if (type && !is_param_type (json_string_value (type)))
-            flow_add_error (self, path,
+        if (type && !flow_param_type_valid (json_string_value (type)))
+            flow_add_error (self, path.text,
                             "type must be string, integer, decimal, boolean, list, object, "
                             "time or any");
         else if (type)
             param->type = json_string_value (type);
         const json_t *required = json_object_get (json, "required");
         if (required && !json_is_boolean (required))
-            flow_add_error (self, path, "required must be true or false");
+            flow_add_error (self, path.text, "required must be true or false");
         param->required = json_is_true (required);
         value = json_object_get (json, "default");
     }
-    param->value = flow_read_template (self, value, path, FLOW_TEMPLATE_MARKED);
+    param->value = flow_read_template (self, value, path.text, FLOW_TEMPLATE_MARKED);
 }
 
 static void read_flow_fields (struct flow_reader *self, const json_t *json)
@@ -200,14 +209,13 @@ static bool read_step_names (struct flow_reader *self, const json_t *json)
     json_object_foreach (steps, name, value)
     {
         struct flow_step *step = &flow->steps[flow->step_count];
-        char path[FLOW_PATH_SIZE];
-        snprintf (path, sizeof path, "steps.%.64s", name);
+        const struct flow_path path = flow_path_of ("steps", name);
         if (!flow_step_name_valid (name))
-            flow_add_error (self, path, "a step's name is 1 to 64 of A-Z a-z 0-9 _ -");
+            flow_add_error (self, path.text, "a step's name is 1 to 64 of A-Z a-z 0-9 _ -");
         step->name = name;
         step->json = json_is_object (value) ? json_copy (value) : json_object ();
         if (!json_is_object (value))
-            flow_add_error (self, path, "must be an object");
+            flow_add_error (self, path.text, "must be an object");
         json_object_set_new_nocheck (flow->names, name, json_integer (flow->step_count++));
     }
     return true;
@@ -217,12 +225,10 @@ static void read_finally (struct flow_reader *self, const json_t *json)
 {
     const json_t *final = json_object_get (json, "finally");
     self->flow->final = -1;
-    if (!final)
-        return;
-    if (!json_is_string (final) || flow_find (self->flow, json_string_value (final)) < 0)
-        flow_add_error (self, "finally", "must be the name of a step");
-    else
+    if (json_is_string (final))
         self->flow->final = flow_find (self->flow, json_string_value (final));
+    if (final && self->flow->final < 0)
+        flow_add_error (self, "finally", "must be the name of a step");
 }
 
 struct flow *flow_read (const json_t *json, const struct flow_world *world, json_t **ret_errors)
@@ -263,7 +269,7 @@ struct flow *flow_read (const json_t *json, const struct flow_world *world, json
     return flow;
 }
 
-struct flow *flow_parse (struct span text, const struct flow_world *world, json_t **ret_errors)
+json_t *flow_read_text (struct span text, json_t **ret_errors)
 {
     struct reason reason;
     json_t *json = NULL;
@@ -271,11 +277,15 @@ struct flow *flow_parse (struct span text, const struct flow_world *world, json_
         reason_set (&reason, "a definition has at most %d bytes", FLOW_TEXT_MAX);
     else
         json = expr_read_json (text, &reason);
-    if (!json) {
+    if (!json)
         *ret_errors = json_pack ("[{s:s, s:s}]", "path", "", "reason", reason.text);
-        return NULL;
-    }
-    struct flow *flow = flow_read (json, world, ret_errors);
+    return json;
+}
+
+struct flow *flow_parse (struct span text, const struct flow_world *world, json_t **ret_errors)
+{
+    json_t *json = flow_read_text (text, ret_errors);
+    struct flow *flow = json ? flow_read (json, world, ret_errors) : NULL;
     json_decref (json);
     return flow;
 }
@@ -328,13 +338,10 @@ bool flow_text_equal (struct span one, struct span other)
 json_t *flow_report_json (const struct flow *self)
 {
     const struct flow_report *report = &self->report;
-    json_t *ret = json_pack ("{s:I, s:i, s:b}", "steps_max", (json_int_t)report->steps_max, "depth",
-                             (int)report->depth, "bounded", report->bounded);
-    if (report->bounded)
-        json_object_set_new (ret, "seconds_max", json_integer ((json_int_t)report->seconds_max));
-    if (json_array_size (report->because) > 0)
-        json_object_set (ret, "because", report->because);
-    if (json_array_size (report->warnings) > 0)
-        json_object_set (ret, "warnings", report->warnings);
-    return ret;
+    return json_pack ("{s:I, s:i, s:b, s:o*, s:O*, s:O*}", "steps_max",
+                      (json_int_t)report->steps_max, "depth", (int)report->depth, "bounded",
+                      report->bounded, "seconds_max",
+                      report->bounded ? json_integer ((json_int_t)report->seconds_max) : NULL,
+                      "because", json_array_size (report->because) ? report->because : NULL,
+                      "warnings", json_array_size (report->warnings) ? report->warnings : NULL);
 }

@@ -142,6 +142,9 @@ struct flow_world {
 // is a flow.
 struct flow *flow_parse (struct span text, const struct flow_world *world, json_t **ret_errors);
 
+// Parse the text of a definition to JSON, a new reference. NULL: not valid, with `ret_errors`.
+json_t *flow_read_text (struct span text, json_t **ret_errors);
+
 // Like flow_parse, for a definition that is JSON already; it is not changed.
 struct flow *flow_read (const json_t *json, const struct flow_world *world, json_t **ret_errors);
 void flow_destroy (struct flow **self);

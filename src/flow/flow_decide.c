@@ -45,11 +45,6 @@ static uint16_t *edge_counter (struct flow_node *target, enum flow_edge_kind kin
                                     : &target->broken;
 }
 
-void flow_queue_join (struct flow_turn *turn, uint32_t step)
-{
-    flow_heap_push (turn->run->todo, FLOW_LANE_JOINS, step);
-}
-
 // What the edge counters of a node decide: it stays open, starts, is blocked, or is skipped.
 enum join_verdict { JOIN_OPEN, JOIN_PASS, JOIN_BLOCK, JOIN_SKIP };
 
@@ -88,7 +83,7 @@ static void count_end_at_targets (struct flow_turn *turn, uint32_t index)
         ++*edge_counter (target, flow_edge_kind (turn->flow, turn->run, index, edge->on));
         if (!(target->flags & FLOW_JOINED) && !flow_node_is_decided (target) &&
             verdict_of_edges (&turn->flow->steps[edge->step], target) != JOIN_OPEN)
-            flow_queue_join (turn, edge->step);
+            flow_heap_push (turn->run->todo, FLOW_LANE_JOINS, edge->step);
     }
 }
 

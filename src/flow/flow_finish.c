@@ -103,7 +103,7 @@ void flow_list_undos (const struct flow *flow, struct flow_run *run)
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         const struct flow_node *node = &run->nodes[i];
-        const struct flow_items *items = run->data[i] ? run->data[i]->items : NULL;
+        const struct flow_items *items = flow_items_of (run, i);
         if (!step->has_undo)
             continue;
         if (!items && must_be_undone (step, node->state, node->flags & FLOW_DISPATCHED))
@@ -116,10 +116,15 @@ void flow_list_undos (const struct flow *flow, struct flow_run *run)
         qsort (run->undos, run->undo_count, sizeof *run->undos, compare_ends);
 }
 
+const struct flow_undo *flow_current_undo (const struct flow_run *run)
+{
+    bool left = run->phase == FLOW_UNDOING && run->undo_at < run->undo_count;
+    return left ? &run->undos[run->undo_at] : NULL;
+}
+
 const struct flow_undo *flow_undo_parked (const struct flow_run *run)
 {
-    bool parked = run->phase == FLOW_UNDOING && run->undo_parked && run->undo_at < run->undo_count;
-    return parked ? &run->undos[run->undo_at] : NULL;
+    return run->undo_parked ? flow_current_undo (run) : NULL;
 }
 
 enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow_run *run,
@@ -127,19 +132,18 @@ enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow
 {
     const struct flow_step *step = &flow->steps[index];
     const struct flow_node *node = &run->nodes[index];
-    const struct flow_item *one = item < 0 ? NULL : &run->data[index]->items->item[item];
+    const struct flow_item *one = flow_item_of (run, index, item);
     unsigned state = one ? one->state : node->state;
     uint32_t ended = one ? one->ended : node->ended;
     if (!run->undone || run->forced || !step->has_undo || flow->final == (int64_t)index ||
         !must_be_undone (step, state, one ? one->dispatched : node->flags & FLOW_DISPATCHED))
         return FLOW_UNDO_NONE;
-    if (run->phase != FLOW_UNDOING || run->undo_at == run->undo_count)
+    const struct flow_undo *current = flow_current_undo (run);
+    if (!current || ended > current->ended)
         return FLOW_UNDO_OVER;
-    uint32_t present = run->undos[run->undo_at].ended;
-    return ended > present    ? FLOW_UNDO_OVER
-           : ended < present  ? FLOW_UNDO_WAITS
-           : run->undo_parked ? FLOW_UNDO_PARKED
-                              : FLOW_UNDO_RUNS;
+    return ended < current->ended ? FLOW_UNDO_WAITS
+           : run->undo_parked     ? FLOW_UNDO_PARKED
+                                  : FLOW_UNDO_RUNS;
 }
 
 void flow_undo_run (struct flow_turn *turn)
@@ -160,9 +164,7 @@ void flow_undo_run (struct flow_turn *turn)
 void flow_handle_undo_end (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
-    const struct flow_undo *undo = run->phase == FLOW_UNDOING && run->undo_at < run->undo_count
-                                       ? &run->undos[run->undo_at]
-                                       : NULL;
+    const struct flow_undo *undo = flow_current_undo (run);
     if (!undo || run->undo_parked || run->in_flight == 0 || undo->step != event->step ||
         undo->item != event->item) {
         turn->effects->dropped = true;
@@ -234,13 +236,6 @@ static void set_outcome (struct flow_turn *turn)
     }
 }
 
-// End the run.
-static void end_run (struct flow_turn *turn)
-{
-    turn->run->phase = FLOW_ENDED;
-    turn->effects->run_changed = true;
-}
-
 // Begin `finally`, or end the run if there is none or it is cancelled with force.
 static void begin_finally (struct flow_turn *turn)
 {
@@ -248,7 +243,7 @@ static void begin_finally (struct flow_turn *turn)
     turn->effects->run_changed = true;
     run->undo_parked = false; // a forced cancel abandons the failed undo
     if (turn->flow->final < 0 || run->forced) {
-        end_run (turn);
+        run->phase = FLOW_ENDED;
         return;
     }
     run->phase = FLOW_FINAL;
@@ -262,11 +257,9 @@ static void begin_finally (struct flow_turn *turn)
 static bool has_work_left (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
-    uint64_t key;
     return turn->effects->more || !flow_heap_empty (run->todo) || run->suspended ||
            run->in_flight > 0 || run->waiting > 0 || run->resetting > 0 ||
-           flow_heap_peek (run->ready, FLOW_LANE_FREE, &key) ||
-           flow_heap_peek (run->ready, FLOW_LANE_CALLS, &key);
+           !flow_heap_empty (run->ready);
 }
 
 void flow_advance_phases (struct flow_turn *turn)
@@ -301,7 +294,8 @@ void flow_advance_phases (struct flow_turn *turn)
                 json_array_append_new (run->uncaught,
                                        json_string (turn->flow->steps[turn->flow->final].name));
             }
-            end_run (turn);
+            run->phase = FLOW_ENDED;
+            turn->effects->run_changed = true;
         }
         if (run->phase != FLOW_ENDED && run->phase != FLOW_UNDOING)
             flow_start_ready_steps (turn);

@@ -1,7 +1,6 @@
-#include "flow_heap.h"
-
 #include <stdlib.h>
 
+#include "flow_turn.h"
 #include "memory.h"
 
 struct lane {
@@ -46,19 +45,12 @@ void flow_heap_push (struct flow_heap *self, enum flow_lane lane, uint64_t key)
     heap->keys[at] = key;
 }
 
-bool flow_heap_peek (const struct flow_heap *self, enum flow_lane lane, uint64_t *ret)
-{
-    if (self->lanes[lane].count == 0)
-        return false;
-    *ret = self->lanes[lane].keys[0];
-    return true;
-}
-
 bool flow_heap_pop (struct flow_heap *self, enum flow_lane lane, uint64_t *ret)
 {
     struct lane *heap = &self->lanes[lane];
-    if (!flow_heap_peek (self, lane, ret))
+    if (heap->count == 0)
         return false;
+    *ret = heap->keys[0];
     uint64_t last = heap->keys[--heap->count];
     size_t at = 0, child;
     while ((child = 2 * at + 1) < heap->count) {

@@ -11,28 +11,36 @@ static size_t value_size_max (const struct flow_step *step)
     return step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX;
 }
 
-// Make the value of a step or item that succeeded with this result (NULL: none), a new reference.
-// NULL: its output failed, with the reason.
-static json_t *evaluate_output_value (struct flow_turn *turn, uint32_t index, int64_t item,
-                                      json_t *result, struct reason *reason)
+// Evaluate a template with the lets of a step or item and this result, a new reference. NULL:
+// failed, with the reason.
+static json_t *evaluate_in_step (struct flow_turn *turn, uint32_t index, int64_t item,
+                                 json_t *result, const struct flow_template *template,
+                                 const char *path, struct reason *reason)
 {
-    const struct flow_step *step = &turn->flow->steps[index];
-    if (!step->output)
-        return result ? json_incref (result) : json_null ();
     struct flow_scope scope = flow_scope_of (turn, index, item);
     struct expr_env env = flow_scope_env (&scope);
     json_t *value = NULL;
     scope.result = result;
     if (flow_scope_evaluate_lets (&scope, reason))
-        value =
-            flow_template_evaluate (step->output, "output", &env, value_size_max (step), reason);
+        value = flow_template_evaluate (template, path, &env,
+                                        value_size_max (&turn->flow->steps[index]), reason);
     flow_scope_clear (&scope, turn);
     return value;
 }
 
-// Finish a step with this value, which is taken over; NULL: fail the step with the reason.
-static void end_with_value (struct flow_turn *turn, uint32_t index, json_t *value,
-                            const struct reason *reason)
+// Make the value of a step or item that succeeded with this result (NULL: none), a new reference.
+// NULL: its output failed, with the reason.
+static json_t *evaluate_output_value (struct flow_turn *turn, uint32_t index, int64_t item,
+                                      json_t *result, struct reason *reason)
+{
+    const struct flow_template *output = turn->flow->steps[index].output;
+    if (output)
+        return evaluate_in_step (turn, index, item, result, output, "output", reason);
+    return result ? json_incref (result) : json_null ();
+}
+
+void flow_end_with_value (struct flow_turn *turn, uint32_t index, json_t *value,
+                          const struct reason *reason)
 {
     struct flow_data *data = flow_data_of (turn->run, index);
     if (value)
@@ -42,7 +50,8 @@ static void end_with_value (struct flow_turn *turn, uint32_t index, json_t *valu
     flow_end_step (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason->text);
 }
 
-bool flow_exceeds_tolerance (const struct flow_step *step, const struct flow_items *items)
+// Whether more items have failed than the step tolerates.
+static bool exceeds_tolerance (const struct flow_step *step, const struct flow_items *items)
 {
     return step->tolerate_percent
                ? (uint64_t)items->failed * 100 > (uint64_t)step->tolerate * items->count
@@ -54,7 +63,7 @@ uint32_t flow_next_item (const struct flow_step *step, struct flow_items *items)
     while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
         items->next++;
     uint32_t at = items->next;
-    if (flow_exceeds_tolerance (step, items))
+    if (exceeds_tolerance (step, items))
         while (at < items->count && !(items->item[at].state == FLOW_NONE && items->item[at].named))
             at++;
     return at;
@@ -101,7 +110,7 @@ void flow_continue_for_each (struct flow_turn *turn, uint32_t index)
     struct flow_data *data = run->data[index];
     struct flow_items *items = data->items;
     bool all = items->finished + items->failed == items->count,
-         bad = flow_exceeds_tolerance (step, items);
+         bad = exceeds_tolerance (step, items);
     if (node->flags & FLOW_RESETTING) {
         if (items->in_flight == 0)
             flow_reset_step (turn, index);
@@ -131,9 +140,16 @@ void flow_continue_for_each (struct flow_turn *turn, uint32_t index)
         flow_queue_ready (turn, index);
 }
 
+// Append an effect that removes the call or timer of a step or item.
+static void add_removal (struct flow_turn *turn, enum flow_effect_kind kind, uint32_t index,
+                         int64_t item)
+{
+    flow_add_effect (turn, (struct flow_effect){.kind = kind, .step = index, .item = item});
+}
+
 static uint8_t *call_timer (struct flow_run *run, uint32_t index, int64_t item)
 {
-    return item < 0 ? &run->nodes[index].timer : &run->data[index]->items->item[item].timer;
+    return item < 0 ? &run->nodes[index].timer : &flow_item_of (run, index, item)->timer;
 }
 
 bool flow_release_call_slot (struct flow_turn *turn, uint32_t index, int64_t item)
@@ -142,8 +158,7 @@ bool flow_release_call_slot (struct flow_turn *turn, uint32_t index, int64_t ite
     turn->run->in_flight--;
     *timer = FLOW_TIMER_NONE;
     if (was == FLOW_TIMER_SET)
-        flow_add_effect (
-            turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = index, .item = item});
+        add_removal (turn, FLOW_REMOVE_TIMER, index, item);
     return was == FLOW_TIMER_OVER;
 }
 
@@ -203,7 +218,7 @@ static void end_step_call (struct flow_turn *turn, const struct flow_event *even
                         ? evaluate_output_value (turn, event->step, -1, event->value, &reason)
                         : NULL;
     if (value) {
-        end_with_value (turn, event->step, value, &reason);
+        flow_end_with_value (turn, event->step, value, &reason);
         return;
     }
     bool cancelled = event->status == FLOW_CALL_CANCELLED && !call_timed_out;
@@ -219,12 +234,10 @@ static void end_step_call (struct flow_turn *turn, const struct flow_event *even
 static bool is_about_call_in_flight (const struct flow_run *run, const struct flow_event *event)
 {
     const struct flow_node *node = &run->nodes[event->step];
-    const struct flow_data *data = run->data[event->step];
+    const struct flow_item *item = flow_item_of (run, event->step, event->item);
     if (event->item < 0)
         return node->flags & FLOW_PLACED && node->generation == event->generation;
-    const struct flow_items *items = data ? data->items : NULL;
-    return items && event->item < items->count && items->item[event->item].state == FLOW_NEW &&
-           items->item[event->item].generation == event->generation;
+    return item && item->state == FLOW_NEW && item->generation == event->generation;
 }
 
 void flow_handle_call_end (struct flow_turn *turn, const struct flow_event *event)
@@ -278,22 +291,7 @@ void flow_end_wait (struct flow_turn *turn, uint32_t index)
 {
     struct reason reason;
     json_t *value = evaluate_output_value (turn, index, -1, NULL, &reason);
-    end_with_value (turn, index, value, &reason);
-}
-
-// No signal arrived in time: finish the step with the value of its on_timeout.
-static void end_without_signal (struct flow_turn *turn, uint32_t index)
-{
-    const struct flow_step *step = &turn->flow->steps[index];
-    struct flow_scope scope = flow_scope_of (turn, index, -1);
-    struct expr_env env = flow_scope_env (&scope);
-    struct reason reason;
-    json_t *value = NULL;
-    if (flow_scope_evaluate_lets (&scope, &reason))
-        value = flow_template_evaluate (step->no_signal_value, "signal.on_timeout.value", &env,
-                                        value_size_max (step), &reason);
-    flow_scope_clear (&scope, turn);
-    end_with_value (turn, index, value, &reason);
+    flow_end_with_value (turn, index, value, &reason);
 }
 
 void flow_handle_timer (struct flow_turn *turn, const struct flow_event *event)
@@ -301,13 +299,12 @@ void flow_handle_timer (struct flow_turn *turn, const struct flow_event *event)
     struct flow_run *run = turn->run;
     uint32_t index = event->step;
     const struct flow_step *step = &turn->flow->steps[index];
-    struct flow_node *node = &run->nodes[index];
-    bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
+    struct reason reason;
     if (step->kind == FLOW_CALL) {
         expire_total_timeout (turn, event);
         return;
     }
-    if (!timed || node->state != FLOW_RUNNING || !run->data[index]->at ||
+    if (!flow_step_waits (turn->flow, run, index) || !run->data[index]->at ||
         turn->now < run->data[index]->at) {
         turn->effects->dropped = true;
         return;
@@ -318,7 +315,9 @@ void flow_handle_timer (struct flow_turn *turn, const struct flow_event *event)
     } else if (step->on_timeout == FLOW_NO_SIGNAL_SKIP) {
         flow_end_step (turn, index, FLOW_SKIPPED, NULL);
     } else if (step->on_timeout == FLOW_NO_SIGNAL_VALUE) {
-        end_without_signal (turn, index);
+        json_t *value = evaluate_in_step (turn, index, -1, NULL, step->no_signal_value,
+                                          "signal.on_timeout.value", &reason);
+        flow_end_with_value (turn, index, value, &reason);
     } else {
         flow_end_step (turn, index, FLOW_FAILED, "no signal in time");
     }
@@ -374,52 +373,59 @@ bool flow_end_if_signalled (struct flow_turn *turn, uint32_t index)
     json_t *value = evaluate_output_value (turn, index, -1, sent, &reason);
     json_decref (list);
     run->waiting--;
-    end_with_value (turn, index, value, &reason);
+    flow_end_with_value (turn, index, value, &reason);
     return true;
+}
+
+// Whether a key of the allow-list has signalled the step already.
+static bool has_signalled (const struct flow_step *step, const struct flow_data *data,
+                           const char *key)
+{
+    size_t index;
+    const json_t *signal;
+    json_array_foreach (data->signals, index, signal)
+    {
+        const char *other = json_string_value (json_object_get (signal, "key"));
+        if (step->signal_who && other && strcmp (other, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Whether the step takes the signal or rejection. False: rejected, with the reason.
+static bool check_signal (struct flow_turn *turn, const struct flow_event *event)
+{
+    const struct flow_run *run = turn->run;
+    const struct flow_step *step = &turn->flow->steps[event->step];
+    const struct flow_node *node = &run->nodes[event->step];
+    struct reason *reason = &turn->effects->rejected;
+    if (step->kind != FLOW_SIGNAL)
+        reason_set (reason, "%s waits for no signal", step->name);
+    else if (!key_may_signal (step, event->key, reason))
+        return false;
+    else if (flow_node_is_decided (node) || run->phase == FLOW_UNDOING || run->phase == FLOW_ENDED)
+        reason_set (reason, "late: %s is %s", step->name, flow_state_name (node->state));
+    else if (has_signalled (step, flow_data_of (turn->run, event->step), event->key))
+        reason_set (reason, "key %s has signalled %s already", event->key, step->name);
+    else if (flow_json_size (event->value) > FLOW_VALUE_MAX)
+        reason_set (reason, "value: at most %d bytes", FLOW_VALUE_MAX);
+    else if (run->waiting_signals >= FLOW_SIGNALS_MAX)
+        reason_set (reason, "%d signals wait for their steps already", FLOW_SIGNALS_MAX);
+    else if (run->signals_size > FLOW_DATA_MAX)
+        reason_set (reason, "signals that wait for their steps have 16 MiB already");
+    else
+        return true;
+    return false;
 }
 
 void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
-    const struct flow_step *step = &turn->flow->steps[event->step];
-    struct flow_node *node = &run->nodes[event->step];
-    struct reason *reason = &turn->effects->rejected;
-    size_t index;
-    json_t *signal;
-    if (step->kind != FLOW_SIGNAL) {
-        reason_set (reason, "%s waits for no signal", step->name);
+    if (!check_signal (turn, event))
         return;
-    }
-    if (!key_may_signal (step, event->key, reason))
-        return;
-    if (flow_node_is_decided (node) || run->phase == FLOW_UNDOING || run->phase == FLOW_ENDED) {
-        reason_set (reason, "late: %s is %s", step->name, flow_state_name (node->state));
-        return;
-    }
     struct flow_data *data = flow_data_of (run, event->step);
-    json_array_foreach (data->signals, index, signal)
-    {
-        const char *key = json_string_value (json_object_get (signal, "key"));
-        if (step->signal_who && key && strcmp (key, event->key) == 0) {
-            reason_set (reason, "key %s has signalled %s already", key, step->name);
-            return;
-        }
-    }
-    if (flow_json_size (event->value) > FLOW_VALUE_MAX) {
-        reason_set (reason, "value: at most %d bytes", FLOW_VALUE_MAX);
-        return;
-    }
-    if (run->waiting_signals >= FLOW_SIGNALS_MAX) {
-        reason_set (reason, "%d signals wait for their steps already", FLOW_SIGNALS_MAX);
-        return;
-    }
-    if (run->signals_size > FLOW_DATA_MAX) {
-        reason_set (reason, "signals that wait for their steps have 16 MiB already");
-        return;
-    }
-    signal = json_object ();
-    if (event->key)
-        json_object_set_new (signal, "key", json_string (event->key));
+    json_t *signal = json_object ();
+    json_object_set_new (signal, "key", json_string (event->key)); // NULL: without a key
     if (event->kind == FLOW_REJECTED)
         json_object_set_new (signal, "reason", json_string (event->text ? event->text : ""));
     else
@@ -431,9 +437,9 @@ void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event)
     run->waiting_signals++;
     run->signals_size += flow_json_size (signal);
     flow_mark_row (run, event->step);
-    if (node->state == FLOW_RUNNING && flow_end_if_signalled (turn, event->step) && data->at)
-        flow_add_effect (
-            turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = event->step, .item = -1});
+    if (run->nodes[event->step].state == FLOW_RUNNING &&
+        flow_end_if_signalled (turn, event->step) && data->at)
+        add_removal (turn, FLOW_REMOVE_TIMER, event->step, -1);
 }
 
 // Whether a cancel was requested and need not be repeated. A forced cancel of a sub-flow is
@@ -450,8 +456,7 @@ void flow_stop_item (struct flow_turn *turn, uint32_t index, uint32_t number)
         return;
     item->stopping = true;
     flow_mark_item (turn->run, index, number, FLOW_TOUCHED_STATE);
-    flow_add_effect (turn,
-                     (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = number});
+    add_removal (turn, FLOW_REMOVE, index, number);
 }
 
 void flow_stop_step (struct flow_turn *turn, uint32_t index)
@@ -459,24 +464,21 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[index];
     struct flow_data *data = run->data[index];
-    const struct flow_step *step = &turn->flow->steps[index];
-    bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
+    const struct flow_items *items = flow_items_of (run, index);
     if (node->flags & FLOW_PLACED &&
         !cancel_was_requested (turn, index, node->flags & FLOW_STOPPING))
-        flow_add_effect (turn,
-                         (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
-    if (timed && node->state == FLOW_RUNNING) {
+        add_removal (turn, FLOW_REMOVE, index, -1);
+    if (flow_step_waits (turn->flow, run, index)) {
         run->waiting--;
         if (data->at)
-            flow_add_effect (
-                turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = index, .item = -1});
+            add_removal (turn, FLOW_REMOVE_TIMER, index, -1);
         node->state = FLOW_NONE;
     }
-    for (uint32_t i = 0; data && data->items && i < data->items->count; i++)
+    for (uint32_t i = 0; items && i < items->count; i++)
         flow_stop_item (turn, index, i);
     node->flags &= (uint16_t)~FLOW_READY;
     flow_mark_row (run, index);
-    if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0))
+    if (node->flags & FLOW_PLACED || (items && items->in_flight > 0))
         node->flags |= FLOW_STOPPING;
 }
 

@@ -11,8 +11,7 @@ static void report_kind_fields (struct flow_reader *self, json_t *fields, const 
     struct reason reason;
     json_object_foreach (fields, name, value)
     {
-        json_t *alone = json_object ();
-        json_object_set (alone, name, value);
+        json_t *alone = json_pack ("{s:O}", name, value);
         struct policy *policy = policy_read_kind (alone, &reason);
         if (!policy)
             flow_add_error (self, path, "%s", reason.text);
@@ -44,14 +43,13 @@ void flow_read_kinds (struct flow_reader *self, json_t *kinds)
     }
     json_object_foreach (kinds, name, fields)
     {
-        char path[FLOW_PATH_SIZE];
-        snprintf (path, sizeof path, "kinds.%.64s", name);
+        const struct flow_path path = flow_path_of ("kinds", name);
         if (!flow_name_valid (name))
-            flow_add_error (self, path, "a kind's name is 1 to 64 of A-Z a-z 0-9 _ . -");
+            flow_add_error (self, path.text, "a kind's name is 1 to 64 of A-Z a-z 0-9 _ . -");
         else if (!json_is_object (fields))
-            flow_add_error (self, path, "must be an object");
+            flow_add_error (self, path.text, "must be an object");
         else
-            check_kind_fields (self, fields, path);
+            check_kind_fields (self, fields, path.text);
     }
     self->kinds = kinds;
 }

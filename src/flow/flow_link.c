@@ -22,7 +22,7 @@ static uint8_t read_on_edge (struct flow_reader *self, const json_t *on, const c
     json_t *value;
     if (!on)
         return FLOW_ON_FINISHED;
-    bool ok = json_is_array (on) ? json_array_size (on) > 0 : true;
+    bool ok = true;
     if (!json_is_array (on))
         set = edge_on_of_name (json_string_value (on));
     json_array_foreach (on, index, value)
@@ -43,34 +43,23 @@ static void add_edge (struct flow_reader *self, const char *source, uint32_t tar
 {
     char key[2 * FLOW_NAME_MAX + 2];
     int64_t from = flow_find (self->flow, source);
+    snprintf (key, sizeof key, "%u %u", (unsigned)from, (unsigned)target);
     if (from < 0) {
         flow_add_error (self, path, "no such step: %s", quoted (span_text (source)));
-        return;
-    }
-    if (from == target) {
+    } else if (from == target) {
         flow_add_error (self, path, "%s waits for itself", source);
-        return;
-    }
-    if (from == self->flow->final || target == self->flow->final) {
+    } else if (from == self->flow->final || target == self->flow->final) {
         flow_add_error (self, path, "the step of finally has no edges");
-        return;
-    }
-    snprintf (key, sizeof key, "%u %u", (unsigned)from, (unsigned)target);
-    if (json_object_get (self->seen, key)) {
+    } else if (json_object_get (self->seen, key)) {
         flow_add_error (self, path, "%s twice: one edge for each pair",
                         quoted (span_text (source)));
-        return;
-    }
-    json_object_set_new_nocheck (self->seen, key, json_true ());
-    if (self->in_count >= FLOW_EDGES_MAX) {
+    } else if (self->in_count >= FLOW_EDGES_MAX) {
         flow_add_error (self, path, "a flow has at most %d edges", FLOW_EDGES_MAX);
-        return;
+    } else {
+        json_object_set_new_nocheck (self->seen, key, json_true ());
+        self->ins = memory_grow (self->ins, self->in_count, &self->in_room, sizeof *self->ins);
+        self->ins[self->in_count++] = (struct flow_in){(uint32_t)from, target, on};
     }
-    if (self->in_count == self->in_room) {
-        self->in_room = self->in_room ? 2 * self->in_room : 64;
-        self->ins = memory_resize (self->ins, self->in_room * sizeof *self->ins);
-    }
-    self->ins[self->in_count++] = (struct flow_in){(uint32_t)from, target, on};
 }
 
 // Report unknown fields of an edge.
@@ -81,10 +70,7 @@ static void check_edge_fields (struct flow_reader *self, const json_t *edge, con
     json_t *value;
     json_object_foreach ((json_t *)(uintptr_t)edge, name, value)
     {
-        size_t i = 0;
-        while (names[i] && strcmp (names[i], name) != 0)
-            i++;
-        if (!names[i])
+        if (!flow_is_one_of (name, names))
             flow_add_error (self, path, "no such field: %s", quoted (span_text (name)));
     }
 }
@@ -97,10 +83,9 @@ void flow_read_after (struct flow_reader *self, uint32_t target)
     char path[FLOW_PATH_SIZE];
     size_t index;
     json_t *value;
-    if (after && !json_is_array (after)) {
-        snprintf (path, sizeof path, "steps.%.64s.after", step->name);
-        flow_add_error (self, path, "must be a list");
-    }
+    if (after && !json_is_array (after))
+        flow_add_error (self, flow_path_of (flow_path_of ("steps", step->name).text, "after").text,
+                        "must be a list");
     json_array_foreach (after, index, value)
     {
         snprintf (path, sizeof path, "steps.%.64s.after[%zu]", step->name, index);
@@ -177,12 +162,11 @@ static void make_edge_arrays (struct flow_reader *self)
 // Read the join of a step. A join in `defaults` applies only to steps with edges.
 static void read_join (struct flow_reader *self, struct flow_step *step)
 {
-    char path[FLOW_PATH_SIZE];
     const json_t *own = json_object_get (json_object_get (self->flow->json, "steps"), step->name);
     const json_t *join =
         json_object_get (step->in_count || !self->defaults ? step->json : own, "join");
     const char *how = json_string_value (join);
-    snprintf (path, sizeof path, "steps.%.64s.join", step->name);
+    const struct flow_path path = flow_path_of (flow_path_of ("steps", step->name).text, "join");
     step->join_all = !join || (how && strcmp (how, "all") == 0);
     if (step->join_all)
         return;
@@ -194,10 +178,21 @@ static void read_join (struct flow_reader *self, struct flow_step *step)
              json_integer_value (join) <= FLOW_EDGES_MAX)
         step->need = (uint32_t)json_integer_value (join);
     else
-        flow_add_error (self, path, "must be all, any, majority or a number of edges");
+        flow_add_error (self, path.text, "must be all, any, majority or a number of edges");
     if (step->need > step->in_count)
-        flow_add_error (self, path, "never starts: it waits for %u edge%s and has %u", step->need,
-                        step->need == 1 ? "" : "s", step->in_count);
+        flow_add_error (self, path.text, "never starts: it waits for %u edge%s and has %u",
+                        step->need, step->need == 1 ? "" : "s", step->in_count);
+}
+
+// The first source of a step that has open sources itself; the step: none.
+static uint32_t find_open_source (const struct flow *flow, const uint32_t *open_sources,
+                                  uint32_t at)
+{
+    const struct flow_step *step = &flow->steps[at];
+    for (uint32_t i = 0; i < step->in_count; i++)
+        if (open_sources[flow->in[step->in_first + i].step])
+            return flow->in[step->in_first + i].step;
+    return at;
 }
 
 // Report one cycle, by the names of its steps, among the steps that still have open sources. Then
@@ -214,14 +209,7 @@ static void report_cycle (struct flow_reader *self, uint32_t *open_sources, uint
     // Each of these steps has an open source, so following the sources must reach a cycle.
     while (!seen[at]) {
         seen[at] = ++length;
-        const struct flow_step *step = &flow->steps[at];
-        for (uint32_t i = 0; i < step->in_count; i++) {
-            uint32_t source = flow->in[step->in_first + i].step;
-            if (open_sources[source]) {
-                at = source;
-                break;
-            }
-        }
+        at = find_open_source (flow, open_sources, at);
     }
     uint32_t begin = at, count = length - seen[at] + 1;
     text[0] = '\0';
@@ -229,12 +217,7 @@ static void report_cycle (struct flow_reader *self, uint32_t *open_sources, uint
         int more =
             snprintf (text + used, sizeof text - used, "%s waits for ", flow->steps[at].name);
         used += more > 0 ? (size_t)more : 0;
-        const struct flow_step *step = &flow->steps[at];
-        for (uint32_t i = 0; i < step->in_count; i++)
-            if (open_sources[flow->in[step->in_first + i].step]) {
-                at = flow->in[step->in_first + i].step;
-                break;
-            }
+        at = find_open_source (flow, open_sources, at);
     } while (at != begin && used < sizeof text - 80);
     flow_add_error (self, "steps", "a cycle of %u steps: %s%s", count, text,
                     at == begin ? flow->steps[begin].name : "...");

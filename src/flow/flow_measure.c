@@ -5,15 +5,6 @@
 #include "memory.h"
 #include "saturate.h"
 
-static void add_warning (json_t *list, const char *step, const char *text)
-{
-    char line[2 * REASON_MAX];
-    if (json_array_size (list) >= FLOW_ERRORS_MAX)
-        return;
-    snprintf (line, sizeof line, "%s: %s", step, text);
-    json_array_append_new (list, json_string (line));
-}
-
 uint64_t flow_items_max (const struct flow_step *step)
 {
     const json_t *list = json_object_get (step->json, "for_each");
@@ -39,13 +30,14 @@ static void warn_of_retry (struct flow *flow, const struct flow_step *step)
     json_t *because = flow->report.because;
     const json_t *retry = json_object_get (step->json, "retry");
     if (has_retry (step) && !json_object_get (retry, "max"))
-        add_warning (because, step->name, "a retry without max");
+        flow_add_warning (because, "%s: a retry without max", step->name);
     if (json_is_true (json_object_get (retry, "need_manual")))
-        add_warning (because, step->name, "need_manual waits for an operator");
+        flow_add_warning (because, "%s: need_manual waits for an operator", step->name);
     if (has_retry (step) && step->has_undo && !step->undo_started)
-        add_warning (
-            flow->report.warnings, step->name,
-            "an attempt that failed may have worked, and is not undone: use \"on\": \"started\"");
+        flow_add_warning (flow->report.warnings,
+                          "%s: an attempt that failed may have worked, and is not undone: use "
+                          "\"on\": \"started\"",
+                          step->name);
 }
 
 // Warn of a constant for_each that is longer than max_items.
@@ -54,20 +46,10 @@ static void warn_of_long_list (struct flow *flow, const struct flow_step *step)
     const json_t *list = json_object_get (step->json, "for_each");
     size_t count =
         json_is_integer (list) ? (size_t)json_integer_value (list) : json_array_size (list);
-    char text[REASON_MAX];
-    snprintf (text, sizeof text, "always fails: for_each has %zu items, max_items is %u", count,
-              step->max_items);
     if (step->for_each && count > step->max_items)
-        add_warning (flow->report.warnings, step->name, text);
-}
-
-// Warn of a default of a wrong type: it fails every run that does not override it.
-static void warn_of_params (struct flow *flow)
-{
-    struct reason reason;
-    for (size_t i = 0; i < flow->param_count; i++)
-        if (!flow_default_has_type (&flow->params[i], &reason))
-            add_warning (flow->report.warnings, "params", reason.text);
+        flow_add_warning (flow->report.warnings,
+                          "%s: always fails: for_each has %zu items, max_items is %u", step->name,
+                          count, step->max_items);
 }
 
 // Warn if a step can never get enough signals: each key counts once, except those that end in *.
@@ -76,17 +58,14 @@ static void warn_of_signal (struct flow *flow, const struct flow_step *step)
     size_t index, keys = json_array_size (step->signal_who);
     json_t *name;
     bool many = !step->signal_who;
-    char text[REASON_MAX];
     json_array_foreach (step->signal_who, index, name)
     {
         size_t size = json_string_length (name);
         many = many || json_string_value (name)[size - 1] == '*';
     }
-    if (many || step->signal_count <= keys)
-        return;
-    snprintf (text, sizeof text, "wants %u signals, and who names %zu key%s", step->signal_count,
-              keys, keys == 1 ? "" : "s");
-    add_warning (flow->report.warnings, step->name, text);
+    if (!many && step->signal_count > keys)
+        flow_add_warning (flow->report.warnings, "%s: wants %u signals, and who names %zu key%s",
+                          step->name, step->signal_count, keys, keys == 1 ? "" : "s");
 }
 
 // The maximum seconds of one step. If there is no bound, a reason is added to `because`.
@@ -96,17 +75,17 @@ static uint64_t step_seconds_max (struct flow_reader *self, const struct flow_st
     json_t *because = flow->report.because;
     uint64_t total = (uint64_t)json_integer_value (json_object_get (step->json, "total_timeout"));
     if (step->has_undo)
-        add_warning (because, step->name, "an undo that fails waits for an operator");
+        flow_add_warning (because, "%s: an undo that fails waits for an operator", step->name);
     if (step->kind == FLOW_SIGNAL) {
         warn_of_signal (flow, step);
         if (!step->signal_timeout_s)
-            add_warning (because, step->name, "a signal without a timeout");
+            flow_add_warning (because, "%s: a signal without a timeout", step->name);
         return (uint64_t)step->signal_timeout_s;
     }
     if (step->kind == FLOW_WAIT) {
         const json_t *wait = json_object_get (step->json, "wait");
         if (!json_is_integer (wait))
-            add_warning (because, step->name, "a wait whose end is not known here");
+            flow_add_warning (because, "%s: a wait whose end is not known here", step->name);
         return (uint64_t)json_integer_value (wait);
     }
     if (step->kind == FLOW_COMPUTE)
@@ -116,11 +95,11 @@ static uint64_t step_seconds_max (struct flow_reader *self, const struct flow_st
         return total;
     struct flow_target target = flow_target_of (self, &step->call);
     if (!step->call.is_flow)
-        add_warning (because, step->name, "a target without total_timeout");
+        flow_add_warning (because, "%s: a target without total_timeout", step->name);
     else if (!target.report || !target.report->bounded || target.report->has_tail ||
              has_retry (step))
-        add_warning (because, step->name,
-                     "a flow without total_timeout whose runs are not bounded");
+        flow_add_warning (because, "%s: a flow without total_timeout whose runs are not bounded",
+                          step->name);
     return target.report ? target.report->seconds_max : 0;
 }
 
@@ -161,10 +140,13 @@ void flow_compute_report (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     struct flow_report *report = &flow->report;
+    struct reason reason;
     uint64_t *seconds = memory_new (flow->step_count * sizeof *seconds);
     report->depth = 1;
     report->has_tail = flow->final >= 0;
-    warn_of_params (flow);
+    for (size_t i = 0; i < flow->param_count; i++) // a wrong type fails each run with the default
+        if (!flow_default_has_type (&flow->params[i], &reason))
+            flow_add_warning (report->warnings, "params: %s", reason.text);
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         uint64_t calls = step->kind == FLOW_CALL, items = flow_items_max (step);
@@ -180,12 +162,9 @@ void flow_compute_report (struct flow_reader *self)
         seconds[i] = step_seconds_max (self, step);
         report->has_tail = report->has_tail || step->has_undo;
         warn_of_long_list (flow, step);
-        if (step->parallel > flow->parallel && flow->parallel) {
-            char text[REASON_MAX];
-            snprintf (text, sizeof text, "max_parallel %u is above the flow's %u", step->parallel,
-                      flow->parallel);
-            add_warning (report->warnings, step->name, text);
-        }
+        if (step->parallel > flow->parallel && flow->parallel)
+            flow_add_warning (report->warnings, "%s: max_parallel %u is above the flow's %u",
+                              step->name, step->parallel, flow->parallel);
     }
     if (report->steps_max > FLOW_CALLS_MAX)
         flow_add_error (self, "steps", "a run may make %llu calls, more than %d: set max_items",

@@ -1,6 +1,7 @@
 // The params of a run: defaults of the flow, values of the flow plan, members of the input; later
 // ones override earlier ones. They are evaluated in the order of the definition, those of the flow
 // plan in the order of the plan; a param may use earlier ones.
+#include <limits.h>
 #include <stdlib.h>
 
 #include "flow_private.h"
@@ -62,10 +63,10 @@ static bool read_param_lines (struct plan_params *self, const json_t *text, stru
     self->programs =
         memory_resize (self->programs, (self->program_count + 1) * sizeof *self->programs);
     self->programs[self->program_count++] = program;
-    bool ok = true;
-    for (size_t i = 0; ok && i < program->count; i++)
-        ok = plan_params_add (self, program->lines[i].name, NULL, program->lines[i].expr, reason);
-    return ok;
+    for (size_t i = 0; i < program->count; i++)
+        if (!plan_params_add (self, program->lines[i].name, NULL, program->lines[i].expr, reason))
+            return false;
+    return true;
 }
 
 // Read params from an object, a text of lines, or a list of these; later ones override earlier
@@ -124,59 +125,64 @@ static size_t *evaluation_order_new (const struct plan_params *self)
     return order;
 }
 
+// The types of params, as sets of JSON types. A time is no JSON.
+enum { ANY_TIME = 1 << 8 };
+static const struct param_type {
+    const char *name;
+    unsigned json;
+} param_types[] = {
+    {"string", 1 << JSON_STRING},
+    {"integer", 1 << JSON_INTEGER},
+    {"decimal", 1 << JSON_INTEGER | 1 << JSON_REAL},
+    {"boolean", 1 << JSON_TRUE | 1 << JSON_FALSE},
+    {"list", 1 << JSON_ARRAY},
+    {"object", 1 << JSON_OBJECT},
+    {"time", ANY_TIME},
+    {"any", UINT_MAX},
+};
+
+static const struct param_type *find_param_type (const char *name)
+{
+    for (size_t i = 0; name && i < sizeof param_types / sizeof *param_types; i++)
+        if (strcmp (param_types[i].name, name) == 0)
+            return &param_types[i];
+    return NULL;
+}
+
+bool flow_param_type_valid (const char *type)
+{
+    return find_param_type (type);
+}
+
 // Check that a value has the type of its param. For type time, a text is parsed; an offset is
 // converted to the zone (NULL: UTC).
 static bool check_value_type (const struct flow_param *param, struct flow_value *value,
                               const struct zone *zone, struct reason *reason)
 {
-    const char *type = param->type;
-    const json_t *json = value->json;
-    bool ok = strcmp (type, "any") == 0;
-    if (strcmp (type, "time") == 0) {
-        if (json_is_string (json) &&
-            expr_time_parse (span_text (json_string_value (json)), zone, &value->local)) {
-            json_decref (value->json);
-            value->json = NULL;
-            value->is_time = true;
-        }
-        ok = value->is_time;
-    } else if (strcmp (type, "string") == 0) {
-        ok = json_is_string (json);
-    } else if (strcmp (type, "integer") == 0) {
-        ok = json_is_integer (json);
-    } else if (strcmp (type, "decimal") == 0) {
-        ok = json_is_number (json);
-    } else if (strcmp (type, "boolean") == 0) {
-        ok = json_is_boolean (json);
-    } else if (strcmp (type, "list") == 0) {
-        ok = json_is_array (json);
-    } else if (strcmp (type, "object") == 0) {
-        ok = json_is_object (json);
+    unsigned types = find_param_type (param->type)->json;
+    if (types == ANY_TIME && json_is_string (value->json) &&
+        expr_time_parse (span_text (json_string_value (value->json)), zone, &value->local)) {
+        json_decref (value->json);
+        value->json = NULL;
+        value->is_time = true;
     }
+    bool ok = types & (value->is_time ? ANY_TIME : 1U << json_typeof (value->json));
     if (!ok)
-        reason_set (reason, "param %s: must be of type %s", param->name, type);
+        reason_set (reason, "param %s: must be of type %s", param->name, param->type);
     return ok;
-}
-
-static void keep_first_error (void *context, const char *path, const char *text)
-{
-    struct reason *reason = context;
-    (void)path;
-    if (!reason->text[0])
-        reason_set (reason, "%s", text);
 }
 
 // Make a template of the JSON of a param: strings that begin with = are expressions. NULL with the
 // reason.
 static struct flow_template *new_param_template (const json_t *json, struct reason *reason)
 {
-    struct reason why = {""};
-    struct flow_template *template =
-        flow_template_new (json, FLOW_TEMPLATE_MARKED, "", keep_first_error, &why);
-    if (why.text[0]) {
-        *reason = why;
+    json_t *errors = json_array (), *first;
+    struct flow_template *template = flow_template_new (json, FLOW_TEMPLATE_MARKED, "", errors);
+    if ((first = json_array_get (errors, 0))) {
+        reason_set (reason, "%s", json_string_value (json_object_get (first, "reason")));
         flow_template_destroy (&template);
     }
+    json_decref (errors);
     return template;
 }
 
@@ -186,11 +192,7 @@ static bool evaluate_param_template (struct flow_scope *scope, const struct flow
                                      struct flow_value *value, struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    int rc = template ? flow_template_evaluate_time (template, "", &env, &value->local,
-                                                     &value->json, reason)
-                      : -1;
-    value->is_time = rc == 1;
-    return rc >= 0;
+    return template && flow_template_evaluate_value (template, "", &env, value, reason);
 }
 
 // Evaluate a param from the flow plan, or its default if `own_param` is NULL.
@@ -269,9 +271,8 @@ static void check_param_expr (void *context, const struct expr *expr, const char
     (void)path;
     for (size_t i = 0; i < count && !self->reason->text[0]; i++) {
         const struct expr_ref *ref = &refs[i];
-        bool known = ref->kind == EXPR_REF_IDC || ref->kind == EXPR_REF_INPUT;
-        if (ref->kind == EXPR_REF_RUN)
-            known = strcmp (ref->member, "outcome") != 0 && strcmp (ref->member, "failed") != 0;
+        bool known = ref->kind == EXPR_REF_IDC || ref->kind == EXPR_REF_INPUT ||
+                     (ref->kind == EXPR_REF_RUN && !flow_reads_outcome (ref));
         for (size_t j = 0; ref->kind == EXPR_REF_VARIABLE && j < self->flow->param_count; j++)
             known = known || (self->seen[j] && strcmp (self->flow->params[j].name, ref->name) == 0);
         if (!known)
@@ -280,19 +281,25 @@ static void check_param_expr (void *context, const struct expr *expr, const char
     }
 }
 
+// Check that JSON, which is taken over, has the type of its param.
+static bool check_json_type (const struct flow_param *param, json_t *json, struct reason *reason)
+{
+    struct flow_value value = {.json = json};
+    bool ok = check_value_type (param, &value, NULL, reason);
+    json_decref (value.json);
+    return ok;
+}
+
 // Check that a constant value has the type of its param.
 static bool check_constant (const struct flow_param *param, const struct flow_template *template,
                             struct reason *reason)
 {
     struct expr_env env = {0};
     struct reason why;
-    struct flow_value value = {
-        .json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why)};
-    bool ok = value.json && check_value_type (param, &value, NULL, reason);
-    if (!value.json && !value.is_time)
+    json_t *json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why);
+    if (!json)
         reason_set (reason, "param %s: %s", param->name, why.text);
-    json_decref (value.json);
-    return ok;
+    return json && check_json_type (param, json, reason);
 }
 
 bool flow_default_has_type (const struct flow_param *param, struct reason *reason)
@@ -323,14 +330,6 @@ static bool check_plan_param (struct params_check *self, const struct plan_param
     return ok;
 }
 
-static bool check_input_param (const struct flow_param *param, json_t *input, struct reason *reason)
-{
-    struct flow_value value = {.json = json_incref (input)};
-    bool ok = check_value_type (param, &value, NULL, reason);
-    json_decref (value.json);
-    return ok;
-}
-
 bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
                         struct reason *reason)
 {
@@ -347,7 +346,7 @@ bool flow_check_params (const struct flow *flow, const json_t *params, const jso
         if (own_param)
             ok = check_plan_param (&params_check, own_param);
         if (ok && member) {
-            ok = check_input_param (param, member, reason);
+            ok = check_json_type (param, json_incref (member), reason);
         } else if (ok && !own_param && !param->value && param->required) {
             reason_set (reason, "param %s: is required", param->name);
             ok = false;

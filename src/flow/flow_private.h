@@ -24,7 +24,21 @@ struct flow_in {
 void flow_add_error (struct flow_reader *self, const char *path, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
-enum { FLOW_STEP_PATH_SIZE = 80 };
+// A path of a definition.
+struct flow_path {
+    char text[FLOW_PATH_SIZE];
+};
+// The path of the member `name` below a path; "": of the flow.
+struct flow_path flow_path_of (const char *path, const char *name);
+
+// Add a warning, or a reason why a run is not bounded, to a list; those beyond FLOW_ERRORS_MAX are
+// dropped.
+void flow_add_warning (json_t *list, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+// Whether a name is one of `names`, which end with NULL.
+bool flow_is_one_of (const char *name, const char *const *names);
+
 #define FLOW_VARIABLE_RULE                                                                         \
     "the name of a variable is a letter or _, then letters, digits and _, and not reserved"
 
@@ -60,8 +74,14 @@ void flow_link_edges (struct flow_reader *self);
 // Check what expressions refer to, and find the steps that may be skipped or never start.
 void flow_check_references (struct flow_reader *self);
 
+// Whether a reference is to how the run ends: run.outcome or run.failed.
+bool flow_reads_outcome (const struct expr_ref *ref);
+
 // Compute flow.report: steps_max, bounds and warnings.
 void flow_compute_report (struct flow_reader *self);
+
+// Whether params can have this type.
+bool flow_param_type_valid (const char *type);
 
 // Whether the default of a param has its type; a default with expressions always passes. False: the
 // reason says why.

@@ -42,13 +42,15 @@ static void check_step_reference (struct reference_check *self, const struct exp
         flow->steps[index].read_by_for_each = true;
     if (self->step && flow->steps[index].may_be_skipped && strcmp (ref->member, "value") == 0 &&
         !strstr (text, "default") && !strstr (text, "has") &&
-        json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX &&
-        !(self->ran[index / 64] >> (index % 64) & 1)) {
-        char warning[REASON_MAX];
-        snprintf (warning, sizeof warning, "%s reads %s, which may be skipped: use default()",
-                  self->step->name, ref->name);
-        json_array_append_new (flow->report.warnings, json_string (warning));
-    }
+        !(self->ran[index / 64] >> (index % 64) & 1))
+        flow_add_warning (flow->report.warnings, "%s reads %s, which may be skipped: use default()",
+                          self->step->name, ref->name);
+}
+
+bool flow_reads_outcome (const struct expr_ref *ref)
+{
+    return ref->kind == EXPR_REF_RUN &&
+           (strcmp (ref->member, "outcome") == 0 || strcmp (ref->member, "failed") == 0);
 }
 
 static bool is_known_variable (const struct reference_check *self, const char *name)
@@ -66,28 +68,24 @@ static bool is_known_variable (const struct reference_check *self, const char *n
 static void check_expr_references (void *context, const struct expr *expr, const char *text,
                                    const char *path)
 {
+    static const int needs[EXPR_REF_RESULT + 1] = {[EXPR_REF_STEP] = SEES_STEPS,
+                                                   [EXPR_REF_SELF] = SEES_SELF,
+                                                   [EXPR_REF_ITEM] = SEES_ITEM,
+                                                   [EXPR_REF_INDEX] = SEES_ITEM,
+                                                   [EXPR_REF_RESULT] = SEES_RESULT};
     struct reference_check *self = context;
     self->path = path;
     const struct expr_ref *refs;
     size_t count = expr_refs (expr, &refs);
     for (size_t i = 0; i < count; i++) {
         const struct expr_ref *ref = &refs[i];
-        bool ok = true;
+        bool ok = !needs[ref->kind] || self->sees & needs[ref->kind];
         if (ref->kind == EXPR_REF_VARIABLE)
             ok = is_known_variable (self, ref->name);
-        else if (ref->kind == EXPR_REF_ITEM || ref->kind == EXPR_REF_INDEX)
-            ok = self->sees & SEES_ITEM;
-        else if (ref->kind == EXPR_REF_RESULT)
-            ok = self->sees & SEES_RESULT;
-        else if (ref->kind == EXPR_REF_SELF)
-            ok = self->sees & SEES_SELF;
         else if (ref->kind == EXPR_REF_RUN)
-            ok = self->sees & SEES_OUTCOME ||
-                 (strcmp (ref->member, "outcome") != 0 && strcmp (ref->member, "failed") != 0);
-        else if (ref->kind == EXPR_REF_STEP && self->sees & SEES_STEPS)
+            ok = self->sees & SEES_OUTCOME || !flow_reads_outcome (ref);
+        else if (ref->kind == EXPR_REF_STEP && ok)
             check_step_reference (self, ref, text);
-        else if (ref->kind == EXPR_REF_STEP)
-            ok = false;
         if (!ok)
             flow_add_error (self->reader, self->path, "column %d: %s%s%s is not known here",
                             ref->column, quoted (span_text (ref->name)), ref->member ? "." : "",
@@ -185,14 +183,10 @@ static void find_skippable_steps (struct flow_reader *self)
         bool lacks = step->in_count && sure < (step->join_all ? 1 : step->need);
         step->edges_may_die = lacks;
         step->may_be_skipped = step->condition || step->on_timeout == FLOW_NO_SIGNAL_SKIP || lacks;
-        if (lacks && reached && !step->join_all && step->need > 1 &&
-            json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX) {
-            char warning[REASON_MAX];
-            snprintf (warning, sizeof warning,
-                      "%s: needs %u of %u edges, of which only %u are certain", step->name,
-                      step->need, step->in_count, sure);
-            json_array_append_new (flow->report.warnings, json_string (warning));
-        }
+        if (lacks && reached && !step->join_all && step->need > 1)
+            flow_add_warning (flow->report.warnings,
+                              "%s: needs %u of %u edges, of which only %u are certain", step->name,
+                              step->need, step->in_count, sure);
     }
 }
 
@@ -205,14 +199,11 @@ static void warn_of_else_branches (struct flow_reader *self)
         for (uint32_t j = 0; step->join_all && j < step->in_count; j++) {
             const struct flow_edge *edge = &flow->in[step->in_first + j];
             const struct flow_step *source = &flow->steps[edge->step];
-            char warning[REASON_MAX];
-            if (edge->on != FLOW_ON_SKIPPED || !source->condition || !source->edges_may_die ||
-                json_array_size (flow->report.warnings) >= FLOW_ERRORS_MAX)
-                continue;
-            snprintf (warning, sizeof warning,
-                      "%s also runs when no edge to %s is live, not only when its if is false",
-                      step->name, source->name);
-            json_array_append_new (flow->report.warnings, json_string (warning));
+            if (edge->on == FLOW_ON_SKIPPED && source->condition && source->edges_may_die)
+                flow_add_warning (
+                    flow->report.warnings,
+                    "%s also runs when no edge to %s is live, not only when its if is false",
+                    step->name, source->name);
         }
     }
 }
@@ -249,16 +240,13 @@ static void check_dead_edges (struct flow_reader *self)
             dead += !(edge->on & ~never);
             wrong += !(edge->on & ~(never & ~FLOW_ON_SKIPPED)) && source->kind == FLOW_COMPUTE;
         }
-        char path[FLOW_PATH_SIZE], warning[REASON_MAX];
-        snprintf (path, sizeof path, "steps.%.64s", step->name);
-        snprintf (warning, sizeof warning,
-                  "%s never starts: it waits for what its sources never become", step->name);
         if (join_never_passes (step, wrong))
-            flow_add_error (self, path,
+            flow_add_error (self, flow_path_of ("steps", step->name).text,
                             "never starts: it waits for the failure of a step that cannot fail");
-        else if (join_never_passes (step, dead) &&
-                 json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX)
-            json_array_append_new (flow->report.warnings, json_string (warning));
+        else if (join_never_passes (step, dead))
+            flow_add_warning (flow->report.warnings,
+                              "%s never starts: it waits for what its sources never become",
+                              step->name);
     }
 }
 
@@ -272,12 +260,11 @@ void flow_check_references (struct flow_reader *self)
     find_skippable_steps (self);
     warn_of_else_branches (self);
     for (size_t i = 0; i < flow->param_count; i++) {
-        char path[FLOW_PATH_SIZE];
         struct reference_check reference_check = {.reader = self, .params = i};
-        snprintf (path, sizeof path, "params.%.64s", flow->params[i].name);
         if (flow->params[i].value)
-            flow_template_visit (flow->params[i].value, path, check_expr_references,
-                                 &reference_check);
+            flow_template_visit (flow->params[i].value,
+                                 flow_path_of ("params", flow->params[i].name).text,
+                                 check_expr_references, &reference_check);
     }
     for (uint32_t i = 0; i < flow->step_count; i++) {
         struct reference_check reference_check = {.reader = self,

@@ -79,7 +79,7 @@ void flow_reset_step (struct flow_turn *turn, uint32_t index)
             data->at = 0;
         flow_clear_data (run, index);
     }
-    if (data && data->items)
+    if (flow_items_of (run, index))
         reset_items (run, index);
     else if (node->state == FLOW_FINISHED || node->flags & FLOW_RAISE_GENERATION)
         node->generation++;
@@ -90,7 +90,7 @@ void flow_reset_step (struct flow_turn *turn, uint32_t index)
         (uint16_t)(within ? FLOW_RETRIED : 0) | (node->flags & (FLOW_CHANGED | FLOW_TOUCHED));
     node->ended = 0;
     flow_add_changed_step (turn, index);
-    flow_queue_join (turn, index);
+    flow_heap_push (run->todo, FLOW_LANE_JOINS, index);
 }
 
 // Reset a step now, or once its calls in flight have ended, which are cancelled.
@@ -98,19 +98,19 @@ static void reset_once_idle (struct flow_turn *turn, uint32_t index, unsigned fl
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[index];
-    const struct flow_data *data = run->data[index];
+    const struct flow_items *items = flow_items_of (run, index);
     flow_retract_end (turn, index);
     flow_mark_row (run, index);
     node->flags &=
         (uint16_t) ~(FLOW_RESET_UNFINISHED | FLOW_RESET_EVALUATION | FLOW_RAISE_GENERATION);
     node->flags |= (uint16_t)flags;
-    bool by_name = flags & FLOW_RESET_UNFINISHED && data && data->items && data->items->by_name;
-    for (uint32_t i = 0; by_name && i < data->items->count; i++)
-        if (data->items->item[i].named)
+    bool by_name = flags & FLOW_RESET_UNFINISHED && items && items->by_name;
+    for (uint32_t i = 0; by_name && i < items->count; i++)
+        if (items->item[i].named)
             flow_stop_item (turn, index, i);
     if (!by_name && !flow_node_is_decided (node))
         flow_stop_step (turn, index);
-    if (node->flags & FLOW_PLACED || (data && data->items && data->items->in_flight > 0)) {
+    if (node->flags & FLOW_PLACED || (items && items->in_flight > 0)) {
         if (!(node->flags & FLOW_RESETTING))
             run->resetting++;
         node->flags |= FLOW_RESETTING;
@@ -146,16 +146,15 @@ static bool find_named_root (const struct flow_turn *turn, const char *text, uin
     int64_t step = flow_find (turn->flow, name);
     if (step < 0)
         return false;
-    const struct flow_data *data = turn->run->data[step];
     *ret_step = (uint32_t)step;
     *ret_item = -1;
     if (!dot)
         return true;
     unsigned long item = dot[1] >= '0' && dot[1] <= '9' ? strtoul (dot + 1, &end, 10) : 0;
-    if (dot[1] < '0' || dot[1] > '9' || *end || !data || !data->items || item >= data->items->count)
+    if (dot[1] < '0' || dot[1] > '9' || *end || item > FLOW_ITEMS_MAX)
         return false;
     *ret_item = (int64_t)item;
-    return true;
+    return flow_item_of (turn->run, *ret_step, *ret_item);
 }
 
 // Mark the steps that a retry begins with. False: rejected, with the reason.
@@ -196,7 +195,7 @@ static void mark_named_items (struct flow_turn *turn, const struct flow_event *e
         json_array_foreach (event->steps, index, value)
         {
             find_named_root (turn, json_string_value (value), &step, &item);
-            struct flow_items *items = turn->run->data[step] ? turn->run->data[step]->items : NULL;
+            struct flow_items *items = flow_items_of (turn->run, step);
             if (!items || (item < 0) != whole)
                 continue;
             for (uint32_t i = 0; !whole && !items->by_name && i < items->count; i++)
@@ -248,6 +247,69 @@ static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
     return !reason->text[0];
 }
 
+// -- another version: it must have the same steps in the same order, with the same edges
+
+static bool is_same_step (const struct flow *flow, const struct flow *was, uint32_t index)
+{
+    const struct flow_step *step = &flow->steps[index], *old = &was->steps[index];
+    bool same = strcmp (step->name, old->name) == 0 && step->kind == old->kind &&
+                !step->for_each == !old->for_each && step->in_count == old->in_count;
+    for (uint32_t i = 0; same && i < step->in_count; i++) {
+        const struct flow_edge *edge = &flow->in[step->in_first + i],
+                               *old_edge = &was->in[old->in_first + i];
+        same = edge->step == old_edge->step && edge->on == old_edge->on;
+    }
+    return same;
+}
+
+// Whether the flow of this call has the same steps and edges as the former one. If not, the event
+// is rejected.
+static bool check_same_graph (struct flow_turn *turn, const struct flow *was)
+{
+    const struct flow *flow = turn->flow;
+    bool same = flow->step_count == was->step_count && flow->final == was->final;
+    for (uint32_t i = 0; same && i < flow->step_count; i++)
+        same = is_same_step (flow, was, i);
+    if (!same)
+        reason_set (&turn->effects->rejected,
+                    "the version has other steps, kinds of steps or edges");
+    return same;
+}
+
+// Evaluate the params for a retry. Recorded ones are kept unless the retry is fresh. False: the
+// retry is rejected, and nothing has changed.
+static bool reevaluate_params (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    const struct flow *flow = turn->flow, *was = event->was ? event->was : flow;
+    struct flow_value *old = run->params;
+    run->params = memory_new ((flow->param_count + 1) * sizeof *run->params);
+    for (size_t i = 0; i < flow->param_count && !event->fresh; i++)
+        for (size_t j = 0; j < was->param_count; j++)
+            if (strcmp (flow->params[i].name, was->params[j].name) == 0) {
+                run->params[i] = old[j];
+                json_incref (old[j].json);
+            }
+    const struct flow_event begin = {.value = run->input, .params = event->params};
+    bool ok = flow_evaluate_params (turn, &begin, &turn->effects->rejected);
+    struct flow_value *gone = ok ? old : run->params;
+    size_t count = ok ? was->param_count : flow->param_count;
+    for (size_t i = 0; i < count; i++)
+        json_decref (gone[i].json);
+    free (gone);
+    if (!ok)
+        run->params = old;
+    run->touched_fields |= FLOW_TOUCHED_PARAMS;
+    if (ok && event->was) {
+        run->version = event->version;
+        if (flow->parallel_own || was->parallel_own)
+            run->parallel = flow->parallel;
+    }
+    return ok;
+}
+
+// -- retries
+
 void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -261,14 +323,15 @@ void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
         return;
     }
     uint8_t *marks = memory_new (flow->step_count + 1);
-    bool fits = !event->was || flow_check_same_graph (turn, event->was);
+    bool fits = !event->was || check_same_graph (turn, event->was);
     for (uint32_t i = 0; fits && i < flow->step_count; i++)
-        if (event->restart || (event->was && flow_step_differs (flow, event->was, i)))
+        if (event->restart || // with another version, steps whose text differs restart
+            (event->was && !json_equal (flow->steps[i].json, event->was->steps[i].json)))
             marks[i] = DOWNSTREAM;
     fits = fits && (event->restart || mark_roots (turn, event, marks));
     mark_downstream (flow, marks);
     if (fits && roots_can_start (turn, marks) &&
-        (!(event->was || event->fresh) || flow_reevaluate_params (turn, event))) {
+        (!(event->was || event->fresh) || reevaluate_params (turn, event))) {
         reopen_run (turn);
         if (!event->restart)
             mark_named_items (turn, event);
@@ -329,9 +392,8 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[event->step];
-    struct flow_data *data = run->data[event->step];
-    struct flow_items *items = data ? data->items : NULL;
-    struct flow_item *item = items && event->item < items->count ? &items->item[event->item] : NULL;
+    struct flow_items *items = flow_items_of (run, event->step);
+    struct flow_item *item = flow_item_of (run, event->step, event->item);
     if (!item || item->state == FLOW_FINISHED || item->state == FLOW_SKIPPED ||
         node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED) {
         reason_set (&turn->effects->rejected, "%s",

@@ -12,11 +12,7 @@ const char *flow_state_name (enum flow_state state)
     return names[state];
 }
 
-const char *flow_outcome_name (enum flow_outcome outcome)
-{
-    static const char *const names[] = {"running", "finished", "failed", "cancelled", "timeout"};
-    return names[outcome];
-}
+const char *const flow_outcome_names[] = {"running", "finished", "failed", "cancelled", "timeout"};
 
 struct flow_run *flow_run_new (const struct flow *flow, const char *id)
 {
@@ -65,10 +61,22 @@ bool flow_value_is_collected (const struct flow_run *run, uint32_t step)
     return run->data[step]->items && run->nodes[step].state == FLOW_FINISHED;
 }
 
-struct flow_items *flow_items_new (uint32_t count)
+int64_t flow_item_count (const json_t *list)
 {
+    return json_is_array (list)     ? (int64_t)json_array_size (list)
+           : json_is_integer (list) ? json_integer_value (list)
+                                    : -1;
+}
+
+struct flow_items *flow_items_new (json_t *list)
+{
+    uint32_t count = (uint32_t)flow_item_count (list);
     struct flow_items *items = memory_new (sizeof *items + count * sizeof *items->item);
     items->count = count;
+    if (json_is_array (list))
+        items->list = list;
+    else
+        json_decref (list);
     return items;
 }
 
@@ -191,16 +199,10 @@ void flow_set_run_error (struct flow_run *run, const char *text)
 void flow_add_effect (struct flow_turn *turn, struct flow_effect effect)
 {
     struct flow_effects *effects = turn->effects;
-    if (effects->count == effects->room) {
-        effects->room = effects->room ? 2 * effects->room : 16;
-        effects->items = memory_resize (effects->items, effects->room * sizeof *effects->items);
-    }
-    if (effect.kind != FLOW_PLACE) { // the current generation; FLOW_PLACE has it already, as it may
-                                     // change later in this call
-        const struct flow_data *data = turn->run->data[effect.step];
-        effect.generation = effect.item >= 0 ? data->items->item[effect.item].generation
-                                             : turn->run->nodes[effect.step].generation;
-    }
+    effects->items =
+        memory_grow (effects->items, effects->count, &effects->room, sizeof *effects->items);
+    if (effect.kind != FLOW_PLACE) // FLOW_PLACE has it already, as it may change later in this call
+        effect.generation = flow_generation_of (turn->run, effect.step, effect.item);
     effects->items[effects->count++] = effect;
 }
 
@@ -243,11 +245,8 @@ void flow_add_changed_step (struct flow_turn *turn, uint32_t step)
     if (turn->run->nodes[step].flags & FLOW_CHANGED)
         return;
     turn->run->nodes[step].flags |= FLOW_CHANGED;
-    if (effects->changed_count == effects->changed_room) {
-        effects->changed_room = effects->changed_room ? 2 * effects->changed_room : 16;
-        effects->changed =
-            memory_resize (effects->changed, effects->changed_room * sizeof *effects->changed);
-    }
+    effects->changed = memory_grow (effects->changed, effects->changed_count,
+                                    &effects->changed_room, sizeof *effects->changed);
     effects->changed[effects->changed_count++] = step;
 }
 

@@ -110,11 +110,8 @@ enum flow_phase { FLOW_UNBORN, FLOW_ACTIVE, FLOW_UNDOING, FLOW_FINAL, FLOW_ENDED
 // the timeout of the run expired.
 enum flow_outcome { FLOW_OPEN, FLOW_WELL, FLOW_BADLY, FLOW_STOPPED, FLOW_LATE };
 
-struct flow_value {
-    json_t *json; // NULL: a time, or no value
-    bool is_time;
-    int64_t local;
-};
+// "running", "finished", "failed", "cancelled", "timeout".
+extern const char *const flow_outcome_names[FLOW_LATE + 1];
 
 struct flow_run {
     const char *id; // borrowed
@@ -227,6 +224,35 @@ struct flow_effects {
     size_t decisions, steps; // decisions and expression steps used by this call
 };
 
+// The items of a step; NULL: it has none, or none yet.
+static inline struct flow_items *flow_items_of (const struct flow_run *run, uint32_t step)
+{
+    return run->data[step] ? run->data[step]->items : NULL;
+}
+
+// An item of a step; NULL: there is no such item, as for -1.
+static inline struct flow_item *flow_item_of (const struct flow_run *run, uint32_t step,
+                                              int64_t item)
+{
+    struct flow_items *items = flow_items_of (run, step);
+    return items && item >= 0 && item < items->count ? &items->item[item] : NULL;
+}
+
+// The generation of an item, or else of its step: part of the plan id of its call.
+static inline unsigned flow_generation_of (const struct flow_run *run, uint32_t step, int64_t item)
+{
+    const struct flow_item *one = flow_item_of (run, step, item);
+    return one ? one->generation : run->nodes[step].generation;
+}
+
+// Whether a step is a wait or signal step in progress.
+static inline bool flow_step_waits (const struct flow *flow, const struct flow_run *run,
+                                    uint32_t step)
+{
+    enum flow_kind kind = flow->steps[step].kind;
+    return (kind == FLOW_WAIT || kind == FLOW_SIGNAL) && run->nodes[step].state == FLOW_RUNNING;
+}
+
 // Whether a run can begin with these params (as in an event) and this input: checks names, required
 // params, types of constants, and expressions. False: the reason names the param.
 bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
@@ -238,6 +264,9 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow);
 
 // The number of steps that failed, handled failures included.
 uint32_t flow_run_failures (const struct flow *flow, const struct flow_run *run);
+
+// The undo that is next, in flight or parked; NULL: none, as the run is not being undone.
+const struct flow_undo *flow_current_undo (const struct flow_run *run);
 
 // The undo that has failed permanently, so that the run waits for an operator; NULL: none.
 const struct flow_undo *flow_undo_parked (const struct flow_run *run);

@@ -72,7 +72,7 @@ static int resolve_run_member (struct flow_scope *self, const struct expr_ref *r
     if (strcmp (ref->member, "flow") == 0)
         return resolve_to_text (self->flow->name, ret);
     if (strcmp (ref->member, "outcome") == 0)
-        return resolve_to_text (flow_outcome_name (self->run->outcome), ret);
+        return resolve_to_text (flow_outcome_names[self->run->outcome], ret);
     if (strcmp (ref->member, "failed") == 0 && self->run->uncaught)
         return resolve_to_json (self->run->uncaught, ret);
     *ret = expr_of_integer (self->run->version);
@@ -155,20 +155,8 @@ struct expr_env flow_scope_env (struct flow_scope *self)
 bool flow_scope_evaluate (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
                           struct reason *reason)
 {
-    struct expr_error error = {.code = 0};
-    struct expr_value value;
     struct expr_env env = flow_scope_env (self);
-    struct expr_memory *memory = expr_memory_new ();
-    bool ok = expr_evaluate (expr, &env, memory, &value, &error) == 0;
-    *ret = (struct flow_value){.json = NULL};
-    if (ok && value.type == EXPR_TIME)
-        ret->is_time = true, ret->local = value.time;
-    else if (ok)
-        ok = (ret->json = expr_to_json (&value, FLOW_VALUE_LIST_MAX, &error));
-    if (!ok)
-        reason_set (reason, "%s", error.reason.text);
-    expr_memory_destroy (&memory);
-    return ok;
+    return flow_evaluate (expr, &env, FLOW_VALUE_LIST_MAX, ret, reason);
 }
 
 int flow_scope_test_condition (struct flow_scope *self, const struct expr *expr,

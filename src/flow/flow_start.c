@@ -1,6 +1,4 @@
 // Starts of ready steps: calls while there are free slots, all others at once.
-#include <stdlib.h>
-
 #include "flow_turn.h"
 #include "rfc3339.h"
 
@@ -12,7 +10,7 @@ static enum flow_lane ready_lane (const struct flow *flow, const struct flow_run
                                   uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
-    const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
+    const struct flow_items *items = flow_items_of (run, index);
     if (step->kind != FLOW_CALL || (step->for_each && !items))
         return FLOW_LANE_FREE;
     return items && items->finished + items->failed == items->count ? FLOW_LANE_FREE
@@ -21,8 +19,8 @@ static enum flow_lane ready_lane (const struct flow *flow, const struct flow_run
 
 static uint32_t passes_of_step (const struct flow_run *run, uint32_t index)
 {
-    const struct flow_data *data = run->data[index];
-    return data && data->items ? data->items->passes : 0;
+    const struct flow_items *items = flow_items_of (run, index);
+    return items ? items->passes : 0;
 }
 
 static void push_ready (const struct flow *flow, struct flow_run *run, uint32_t index)
@@ -49,7 +47,7 @@ void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
             push_ready (flow, run, i);
 }
 
-// Convert a JSON scalar to its text. Returns NULL, or the name of a type that has no text.
+// Replace a JSON scalar by its text. NULL, or the name of a type that has no text.
 static const char *convert_to_text (json_t **slot)
 {
     if (json_is_string (*slot))
@@ -69,27 +67,11 @@ static const char *convert_to_text (json_t **slot)
     return bad_type;
 }
 
-static const char *const text_names[] = {"command", "text"};
-
-static bool are_all_texts (const json_t *frames)
-{
-    size_t i;
-    const json_t *arg, *value;
-    json_array_foreach (json_object_get (frames, "args"), i, arg)
-    {
-        if (!json_is_string (arg))
-            return false;
-    }
-    for (i = 0; i < 2; i++)
-        if ((value = json_object_get (frames, text_names[i])) && !json_is_string (value))
-            return false;
-    return true;
-}
-
 // Convert numbers, booleans and times to texts in all frames except JSON. False: a value has no
 // text, with the reason.
 static bool convert_frames (json_t *frames, struct reason *reason)
 {
+    static const char *const names[] = {"command", "text"};
     json_t *args = json_object_get (frames, "args");
     const char *bad_type = NULL;
     for (size_t i = 0; i < json_array_size (args) && !bad_type; i++) {
@@ -99,12 +81,10 @@ static bool convert_frames (json_t *frames, struct reason *reason)
         json_array_set_new (args, i, arg);
     }
     for (size_t i = 0; i < 2 && !bad_type; i++) {
-        json_t *value = json_incref (json_object_get (frames, text_names[i]));
-        if (!value)
-            continue;
-        if ((bad_type = convert_to_text (&value)))
-            reason_set (reason, "%s: no text of %s", text_names[i], bad_type);
-        json_object_set_new (frames, text_names[i], value);
+        json_t *value = json_incref (json_object_get (frames, names[i]));
+        if (value && (bad_type = convert_to_text (&value)))
+            reason_set (reason, "%s: no text of %s", names[i], bad_type);
+        json_object_set_new (frames, names[i], value); // NULL: there is none
     }
     return !bad_type;
 }
@@ -114,19 +94,14 @@ static json_t *evaluate_frames (struct flow_scope *scope, const struct flow_call
                                 struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    json_t *frames = flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
-    if (!frames)
+    json_t *made = flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
+    if (!made)
         return NULL;
-    bool fits = true;
-    if (!are_all_texts (frames)) { // copy before the change: parts without expressions are shared
-                                   // with the definition
-        json_t *made = frames, *args = json_object_get (frames, "args");
-        frames = json_copy (made);
-        if (args)
-            json_object_set_new (frames, "args", json_copy (args));
-        json_decref (made);
-        fits = convert_frames (frames, reason);
-    }
+    // A copy, as parts without expressions are shared with the definition.
+    json_t *frames = json_copy (made);
+    json_object_set_new (frames, "args", json_copy (json_object_get (made, "args")));
+    json_decref (made);
+    bool fits = convert_frames (frames, reason);
     const json_t *input = json_object_get (frames, "json");
     if (fits && call->is_flow && input && !json_is_object (input)) {
         reason_set (reason, "json: must be an object, the input of the flow");
@@ -165,11 +140,10 @@ static void place_step_call (struct flow_turn *turn, uint32_t index, int64_t ite
         flow_end_step (turn, index, FLOW_FAILED, reason.text);
         return;
     }
-    unsigned generation = items ? items->item[item].generation : node->generation;
     flow_add_effect (turn, (struct flow_effect){.kind = FLOW_PLACE,
                                                 .step = index,
                                                 .item = item,
-                                                .generation = generation,
+                                                .generation = flow_generation_of (run, index, item),
                                                 .inner = !!(node->flags & FLOW_RETRIED),
                                                 .call = &step->call,
                                                 .frames = frames});
@@ -206,9 +180,7 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
     json_t *list =
         flow_template_evaluate (step->for_each, "for_each", &env, FLOW_VALUE_LIST_MAX, &reason);
     flow_scope_clear (&scope, turn);
-    int64_t count = json_is_array (list)     ? (int64_t)json_array_size (list)
-                    : json_is_integer (list) ? json_integer_value (list)
-                                             : -1;
+    int64_t count = flow_item_count (list);
     if (list && count < 0)
         reason_set (&reason, "for_each: must be a list or a count");
     else if (count > step->max_items)
@@ -219,14 +191,10 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
         return;
     }
     struct flow_data *data = flow_data_of (turn->run, index);
-    data->items = flow_items_new ((uint32_t)count);
+    data->items = flow_items_new (list);
     flow_mark_data (turn->run, index, FLOW_TOUCHED_LIST);
     for (int64_t i = 0; i < count; i++)
         data->items->item[i].generation = turn->run->nodes[index].generation;
-    if (json_is_array (list))
-        data->items->list = list;
-    else
-        json_decref (list);
     if (count == 0)
         flow_continue_for_each (turn, index);
     else
@@ -236,7 +204,6 @@ static void start_for_each (struct flow_turn *turn, uint32_t index)
 // Run a step without a call: its value is its output, or its lets.
 static void compute_step (struct flow_turn *turn, uint32_t index)
 {
-    struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_scope scope = flow_scope_of (turn, index, -1);
     struct reason reason = {""};
@@ -248,26 +215,16 @@ static void compute_step (struct flow_turn *turn, uint32_t index)
                 flow_template_evaluate (step->output, "output", &env, FLOW_VALUE_LIST_MAX, &reason);
         } else {
             value = json_object ();
-            for (size_t i = 0; i < step->let_count; i++) {
-                struct expr_error error;
-                struct expr_value time = expr_of_time (scope.lets[i].local);
+            for (size_t i = 0; i < step->let_count; i++)
                 json_object_set_new_nocheck (value, step->lets[i].name,
-                                             scope.lets[i].is_time
-                                                 ? expr_to_json (&time, 64, &error)
-                                                 : json_incref (scope.lets[i].json));
-            }
+                                             flow_value_json (&scope.lets[i]));
         }
     }
     flow_scope_clear (&scope, turn);
-    if (!value) {
+    if (value)
+        flow_end_with_value (turn, index, value, NULL);
+    else
         flow_end_step (turn, index, FLOW_FAILED, reason.text);
-        return;
-    }
-    struct flow_data *data = flow_data_of (run, index);
-    data->not_kept = !flow_store_value (
-        run, &data->value, value, step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX);
-    flow_mark_data (run, index, FLOW_TOUCHED_ENTRY);
-    flow_end_step (turn, index, FLOW_FINISHED, NULL);
 }
 
 // The end of a wait, in ms; -1: failed, with the reason.
@@ -276,25 +233,24 @@ static int64_t wait_end_ms (struct flow_turn *turn, uint32_t index, struct reaso
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_scope scope = flow_scope_of (turn, index, -1);
     struct expr_env env = flow_scope_env (&scope);
-    int64_t local = 0, at = -1, instant;
-    json_t *json = NULL;
-    int rc = -1;
-    if (flow_scope_evaluate_lets (&scope, reason))
-        rc = flow_template_evaluate_time (step->wait, "wait", &env, &local, &json, reason);
+    struct flow_value value = {.json = NULL};
+    int64_t at = -1, instant;
+    bool ok = flow_scope_evaluate_lets (&scope, reason) &&
+              flow_template_evaluate_value (step->wait, "wait", &env, &value, reason);
+    double seconds = json_is_number (value.json) ? json_number_value (value.json) : -1;
     flow_scope_clear (&scope, turn);
-    if (rc == 1) {
-        instant = turn->run->zone ? zone_instant (turn->run->zone, local) : local;
+    if (value.is_time) {
+        instant = turn->run->zone ? zone_instant (turn->run->zone, value.local) : value.local;
         at = instant < 0 ? 0 : instant * 1000;
-    } else if (rc == 0 && json_is_number (json) && json_number_value (json) >= 0 &&
-               json_number_value (json) <= WAIT_MAX) {
-        at = turn->now + (int64_t)(json_number_value (json) * 1000);
-    } else if (rc == 0 && json_is_string (json)) {
-        if (rfc3339_parse (span_text (json_string_value (json)), &instant, reason) == 0)
+    } else if (seconds >= 0 && seconds <= WAIT_MAX) {
+        at = turn->now + (int64_t)(seconds * 1000);
+    } else if (json_is_string (value.json)) {
+        if (rfc3339_parse (span_text (json_string_value (value.json)), &instant, reason) == 0)
             at = instant * 1000;
-    } else if (rc == 0) {
+    } else if (ok) {
         reason_set (reason, "wait: must be seconds from 0 to %lld, or a time", (long long)WAIT_MAX);
     }
-    json_decref (json);
+    json_decref (value.json);
     return at;
 }
 
@@ -334,7 +290,7 @@ static void start_without_slot (struct flow_turn *turn, uint32_t index)
 {
     switch (turn->flow->steps[index].kind) {
     case FLOW_CALL: // a for_each: evaluate its list, or end it if no item is left
-        if (turn->run->data[index] && turn->run->data[index]->items)
+        if (flow_items_of (turn->run, index))
             flow_continue_for_each (turn, index);
         else
             start_for_each (turn, index);
@@ -407,15 +363,12 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo)
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[undo->step];
     const struct flow_data *data = run->data[undo->step];
+    const struct flow_item *item = flow_item_of (run, undo->step, undo->item);
     struct flow_scope scope = flow_scope_of (turn, undo->step, undo->item);
     struct reason reason = {""};
     json_t *frames = step->undo_inner ? json_object () : NULL;
-    unsigned generation = run->nodes[undo->step].generation;
-    scope.self = data ? data->value : NULL;
-    if (data && undo->item >= 0) {
-        scope.self = data->items->item[undo->item].value;
-        generation = data->items->item[undo->item].generation;
-    }
+    unsigned generation = flow_generation_of (run, undo->step, undo->item);
+    scope.self = item ? item->value : data ? data->value : NULL;
     if (!frames && flow_scope_evaluate_lets (&scope, &reason))
         frames = evaluate_frames (&scope, &step->undo, &reason);
     flow_scope_clear (&scope, turn);

@@ -66,21 +66,14 @@ static void check_step_fields (struct flow_reader *self, const json_t *json, con
     json_t *value;
     json_object_foreach ((json_t *)json, name, value)
     {
-        char where[FLOW_PATH_SIZE];
         int allowed = field_places (name);
-        if (allowed & on)
-            continue;
-        snprintf (where, sizeof where, "%s.%.64s", path, name);
-        if (!allowed)
-            flow_add_error (self, where, "no such field");
-        else if (on == ON_DEFAULT)
-            flow_add_error (self, where, "not allowed in defaults");
-        else if (on == ON_UNDO)
-            flow_add_error (self, where, "an undo has no such field");
-        else if (allowed & ON_CALL)
-            flow_add_error (self, where, "goes with target only");
-        else
-            flow_add_error (self, where, "does not go with what this step does");
+        if (!(allowed & on))
+            flow_add_error (self, flow_path_of (path, name).text, "%s",
+                            !allowed            ? "no such field"
+                            : on == ON_DEFAULT  ? "not allowed in defaults"
+                            : on == ON_UNDO     ? "an undo has no such field"
+                            : allowed & ON_CALL ? "goes with target only"
+                                                : "does not go with what this step does");
     }
 }
 
@@ -129,18 +122,16 @@ void flow_check_defaults (struct flow_reader *self)
 static void check_text_size (struct flow_reader *self, const json_t *json, const char *path,
                              const char *name, size_t max)
 {
-    char where[FLOW_PATH_SIZE];
     const json_t *text = json_object_get (json, name);
-    snprintf (where, sizeof where, "%s.%s", path, name);
     if (text && (!json_is_string (text) || json_string_length (text) > max))
-        flow_add_error (self, where, "must be a text of at most %zu bytes", max);
+        flow_add_error (self, flow_path_of (path, name).text, "must be a text of at most %zu bytes",
+                        max);
 }
 
 // Copy the fields of a call that are fields of its plan, and check them as those of a plan.
 static void read_plan_fields (struct flow_reader *self, struct flow_call *call, const json_t *json,
                               const char *path)
 {
-    char where[FLOW_PATH_SIZE];
     struct reason reason;
     struct vote_rule vote;
     const char *name;
@@ -154,28 +145,25 @@ static void read_plan_fields (struct flow_reader *self, struct flow_call *call, 
         }
         if (!policy_of)
             continue;
-        json_t *alone = json_object ();
-        json_object_set (alone, name, value);
+        json_t *alone = json_pack ("{s:O}", name, value);
         struct policy *policy = policy_read (alone, &reason);
-        snprintf (where, sizeof where, "%s.%s", path, name);
         size_t size = strlen (name); // drop the name from the reason, as `where` ends with it
         bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
         if (!policy)
-            flow_add_error (self, where, "%s", reason.text + (named ? size + 2 : 0));
+            flow_add_error (self, flow_path_of (path, name).text, "%s",
+                            reason.text + (named ? size + 2 : 0));
         policy_destroy (&policy);
         json_decref (alone);
     }
-    snprintf (where, sizeof where, "%s.vote", path);
     if ((value = json_object_get (json, "vote")) && !vote_rule_read (value, &vote, &reason))
-        flow_add_error (self, where, "%s", reason.text);
+        flow_add_error (self, flow_path_of (path, "vote").text, "%s", reason.text);
     call->total_timeout_s =
         flow_read_integer (self, json, path, "total_timeout", 1, FLOW_SECONDS_MAX, 0);
     check_text_size (self, json, path, "title", 256);
     call->title = json_string_value (json_object_get (json, "title"));
     const char *command = json_string_value (json_object_get (json, "command"));
-    snprintf (where, sizeof where, "%s.command", path);
     if (command && !command[0])
-        flow_add_error (self, where, "must not be empty");
+        flow_add_error (self, flow_path_of (path, "command").text, "must not be empty");
     else if (command && command[0] != '=')
         check_text_size (self, json, path, "command", 256);
 }
@@ -200,37 +188,37 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
                        const char *path)
 {
     static const char *const names[] = {"command", "args", "json", "text"};
-    char where[FLOW_PATH_SIZE];
+    struct flow_path where = flow_path_of (path, "target");
     struct flow_target target = {.is_flow = false};
-    snprintf (where, sizeof where, "%s.target", path);
     call->target = json_string_value (json_object_get (json, "target"));
     if (!call->target || !station_name_valid (span_text (call->target)))
-        flow_add_error (self, where, "must be the name of a target, which is never computed");
+        flow_add_error (self, where.text, "must be the name of a target, which is never computed");
     else if (self->world && !self->world->target (self->world->context, call->target, &target))
-        flow_add_error (self, where, "target %s: not found", quoted (span_text (call->target)));
+        flow_add_error (self, where.text, "target %s: not found",
+                        quoted (span_text (call->target)));
     else if (strcmp (call->target, self->flow->name) == 0)
-        flow_add_error (self, where,
+        flow_add_error (self, where.text,
                         "%s is this flow itself: it cannot be called, and no target may "
                         "have this name",
                         quoted (span_text (call->target)));
     else if (target.reaches)
-        flow_add_error (self, where, "flow %s leads back to this flow",
+        flow_add_error (self, where.text, "flow %s leads back to this flow",
                         quoted (span_text (call->target)));
     else if (target.report && target.report->depth >= FLOW_DEPTH_MAX)
-        flow_add_error (self, where, "sub-flows nest at most %d levels", FLOW_DEPTH_MAX);
+        flow_add_error (self, where.text, "sub-flows nest at most %d levels", FLOW_DEPTH_MAX);
     call->is_flow = target.is_flow;
     json_t *frames = json_object ();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         json_t *value = json_object_get (json, names[i]);
-        snprintf (where, sizeof where, "%s.%s", path, names[i]);
+        where = flow_path_of (path, names[i]);
         if (!value)
             continue;
         if (call->is_flow && strcmp (names[i], "json") != 0)
-            flow_add_error (self, where, "a flow as target takes json only");
+            flow_add_error (self, where.text, "a flow as target takes json only");
         if (i == 1 ? !is_text_list (value) : i != 2 && !json_is_string (value))
-            flow_add_error (self, where, "must be a %s", i == 1 ? "list of texts" : "text");
+            flow_add_error (self, where.text, "must be a %s", i == 1 ? "list of texts" : "text");
         if (call->is_flow && i == 2 && !json_is_object (value) && !json_is_string (value))
-            flow_add_error (self, where, "must be an object, the input of the flow");
+            flow_add_error (self, where.text, "must be an object, the input of the flow");
         json_object_set (frames, names[i], value);
     }
     call->frames = flow_read_template (self, frames, path, FLOW_TEMPLATE_MARKED);
@@ -240,42 +228,40 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
 
 static void read_undo (struct flow_reader *self, struct flow_step *step, const char *path)
 {
-    char where[FLOW_STEP_PATH_SIZE + 8], on_path[FLOW_STEP_PATH_SIZE + 16];
+    const struct flow_path where = flow_path_of (path, "undo");
     json_t *undo = json_object_get (step->json, "undo");
     if (!undo)
         return;
-    snprintf (where, sizeof where, "%s.undo", path);
-    snprintf (on_path, sizeof on_path, "%s.on", where);
     step->has_undo = true;
     if (json_is_string (undo) && strcmp (json_string_value (undo), "inner") == 0) {
         step->undo_inner = true;
         if (!step->call.is_flow)
-            flow_add_error (self, where,
+            flow_add_error (self, where.text,
                             "inner is for a flow as target, and %s is none that is known here",
                             quoted (span_text (step->call.target ? step->call.target : "")));
         return;
     }
     if (!json_is_object (undo)) {
-        flow_add_error (self, where, "must be an object, or inner if the target is a flow");
+        flow_add_error (self, where.text, "must be an object, or inner if the target is a flow");
         return;
     }
     undo = json_copy (undo); // a copy, as the definition must not change
     json_object_set_new (step->json, "undo", undo);
     add_kind_fields (self, undo, ON_UNDO);
-    check_step_fields (self, undo, where, ON_UNDO);
+    check_step_fields (self, undo, where.text, ON_UNDO);
     const char *on = json_string_value (json_object_get (undo, "on"));
     if (json_object_get (undo, "on") &&
         (!on || (strcmp (on, "finished") != 0 && strcmp (on, "started") != 0)))
-        flow_add_error (self, on_path, "must be finished or started");
+        flow_add_error (self, flow_path_of (where.text, "on").text, "must be finished or started");
     step->undo_started = on && strcmp (on, "started") == 0;
-    read_call (self, &step->undo, undo, where);
+    read_call (self, &step->undo, undo, where.text);
     if (step->undo.is_flow)
-        flow_add_error (self, where, "target must not be a flow");
+        flow_add_error (self, where.text, "target must not be a flow");
 }
 
 static void read_tolerate (struct flow_reader *self, struct flow_step *step, const char *path)
 {
-    char where[FLOW_PATH_SIZE], *end = NULL;
+    char *end = NULL;
     const json_t *value = json_object_get (step->json, "tolerate");
     if (!value)
         return;
@@ -290,106 +276,102 @@ static void read_tolerate (struct flow_reader *self, struct flow_step *step, con
         if (strcmp (end, "%") != 0 || number > 100)
             number = -1;
     }
-    snprintf (where, sizeof where, "%s.tolerate", path);
     if (number < 0)
-        flow_add_error (self, where, "must be a number of items or a percentage such as \"20%%\"");
+        flow_add_error (self, flow_path_of (path, "tolerate").text,
+                        "must be a number of items or a percentage such as \"20%%\"");
     step->tolerate = number < 0 ? 0 : (uint32_t)number;
 }
 
 static void read_for_each (struct flow_reader *self, struct flow_step *step, const char *path)
 {
     static const char *const only[] = {"max_parallel", "max_items", "tolerate", "collect"};
-    char where[FLOW_PATH_SIZE];
+    const struct flow_path where = flow_path_of (path, "for_each");
     const json_t *json = step->json, *list = json_object_get (json, "for_each");
-    for (size_t i = 0; !list && i < sizeof only / sizeof *only; i++) {
-        snprintf (where, sizeof where, "%s.%s", path, only[i]);
-        if (json_object_get (json, only[i]) &&
-            !(self->defaults && json_object_get (self->defaults, only[i])))
-            flow_add_error (self, where, "goes with for_each only");
-    }
+    for (size_t i = 0; !list && i < sizeof only / sizeof *only; i++)
+        if (json_object_get (json, only[i]) && !json_object_get (self->defaults, only[i]))
+            flow_add_error (self, flow_path_of (path, only[i]).text, "goes with for_each only");
     if (!list)
         return;
-    snprintf (where, sizeof where, "%s.for_each", path);
     if (!json_is_array (list) && !json_is_integer (list) &&
         !(json_is_string (list) && json_string_value (list)[0] == '='))
-        flow_add_error (self, where, "must be a list, a count or an expression that begins with =");
+        flow_add_error (self, where.text,
+                        "must be a list, a count or an expression that begins with =");
     if (json_is_integer (list))
         flow_read_integer (self, json, path, "for_each", 0, FLOW_ITEMS_MAX, 0);
-    step->for_each = flow_read_template (self, list, where, FLOW_TEMPLATE_MARKED);
+    step->for_each = flow_read_template (self, list, where.text, FLOW_TEMPLATE_MARKED);
     step->parallel = (uint32_t)flow_read_integer (self, json, path, "max_parallel", 1, 10000, 0);
     step->max_items = (uint32_t)flow_read_integer (self, json, path, "max_items", 1, FLOW_ITEMS_MAX,
                                                    FLOW_ITEMS_MAX);
     read_tolerate (self, step, path);
     const json_t *collect = json_object_get (json, "collect");
     const char *how = json_string_value (collect);
-    snprintf (where, sizeof where, "%s.collect", path);
     if (how && strcmp (how, "count") == 0)
         step->collect = FLOW_COLLECT_COUNT;
     else if (how && strcmp (how, "none") == 0)
         step->collect = FLOW_COLLECT_NONE;
     else if (collect && (!how || strcmp (how, "list") != 0))
-        flow_add_error (self, where, "must be list, count or none");
+        flow_add_error (self, flow_path_of (path, "collect").text, "must be list, count or none");
 }
 
 static void read_signal (struct flow_reader *self, struct flow_step *step, const char *path)
 {
-    char where[FLOW_PATH_SIZE];
+    static const char *const names[] = {"count", "who", "timeout", "on_timeout", NULL};
+    const struct flow_path where = flow_path_of (path, "signal"),
+                           late_path = flow_path_of (where.text, "on_timeout");
     const json_t *signal = json_object_get (step->json, "signal"), *late;
     const char *name;
     json_t *value;
     size_t index;
-    snprintf (where, sizeof where, "%s.signal", path);
     if (!json_is_object (signal)) {
-        flow_add_error (self, where, "must be an object");
+        flow_add_error (self, where.text, "must be an object");
         return;
     }
-    json_object_foreach ((json_t *)signal, name, value) if (strcmp (name, "count") != 0 &&
-                                                            strcmp (name, "who") != 0 &&
-                                                            strcmp (name, "timeout") != 0 &&
-                                                            strcmp (name, "on_timeout") != 0)
-        flow_add_error (self, where, "%s: only count, who, timeout and on_timeout",
-                        quoted (span_text (name)));
-    step->signal_count = (uint32_t)flow_read_integer (self, signal, where, "count", 1, 1000, 1);
+    json_object_foreach ((json_t *)signal, name, value)
+    {
+        if (!flow_is_one_of (name, names))
+            flow_add_error (self, where.text, "%s: only count, who, timeout and on_timeout",
+                            quoted (span_text (name)));
+    }
+    step->signal_count =
+        (uint32_t)flow_read_integer (self, signal, where.text, "count", 1, 1000, 1);
     step->signal_timeout_s =
-        flow_read_integer (self, signal, where, "timeout", 1, FLOW_SECONDS_MAX, 0);
+        flow_read_integer (self, signal, where.text, "timeout", 1, FLOW_SECONDS_MAX, 0);
     step->signal_who = json_object_get (signal, "who");
     bool who_ok = !step->signal_who || json_array_size (step->signal_who) > 0;
     json_array_foreach (step->signal_who, index, value) who_ok =
         who_ok && json_string_length (value) > 0;
-    snprintf (where, sizeof where, "%s.signal.who", path);
     if (!who_ok)
-        flow_add_error (self, where, "must be a list of names of keys");
+        flow_add_error (self, flow_path_of (where.text, "who").text,
+                        "must be a list of names of keys");
     late = json_object_get (signal, "on_timeout");
-    snprintf (where, sizeof where, "%s.signal.on_timeout", path);
     const char *how = json_string_value (late);
     if (how && strcmp (how, "skip") == 0)
         step->on_timeout = FLOW_NO_SIGNAL_SKIP;
     else if (json_object_size (late) == 1 && json_object_get (late, "value"))
         step->on_timeout = FLOW_NO_SIGNAL_VALUE;
     else if (late && (!how || strcmp (how, "fail") != 0))
-        flow_add_error (self, where, "must be fail, skip or {\"value\": ...}");
-    snprintf (where, sizeof where, "%s.signal.on_timeout.value", path);
+        flow_add_error (self, late_path.text, "must be fail, skip or {\"value\": ...}");
     if (step->on_timeout == FLOW_NO_SIGNAL_VALUE)
         step->no_signal_value =
-            flow_read_template (self, json_object_get (late, "value"), where, FLOW_TEMPLATE_MARKED);
+            flow_read_template (self, json_object_get (late, "value"),
+                                flow_path_of (late_path.text, "value").text, FLOW_TEMPLATE_MARKED);
 }
 
 static void read_wait (struct flow_reader *self, struct flow_step *step, const char *path)
 {
-    char where[FLOW_PATH_SIZE];
+    const struct flow_path where = flow_path_of (path, "wait");
     int64_t time;
     struct reason reason;
     const json_t *wait = json_object_get (step->json, "wait");
-    snprintf (where, sizeof where, "%s.wait", path);
     const char *text = json_string_value (wait);
     if (json_is_integer (wait))
         flow_read_integer (self, step->json, path, "wait", 0, FLOW_SECONDS_MAX, 0);
     else if (!text)
-        flow_add_error (self, where, "must be seconds, a time or an expression");
-    else if (text && text[0] != '=' &&
+        flow_add_error (self, where.text, "must be seconds, a time or an expression");
+    else if (text[0] != '=' &&
              rfc3339_parse (span_of (text, json_string_length (wait)), &time, &reason) < 0)
-        flow_add_error (self, where, "%s", reason.text);
-    step->wait = flow_read_template (self, wait, where, FLOW_TEMPLATE_MARKED);
+        flow_add_error (self, where.text, "%s", reason.text);
+    step->wait = flow_read_template (self, wait, where.text, FLOW_TEMPLATE_MARKED);
 }
 
 static struct expr *read_expression (struct flow_reader *self, const json_t *json, const char *path)
@@ -408,27 +390,25 @@ static struct expr *read_expression (struct flow_reader *self, const json_t *jso
 
 static void read_let_fields (struct flow_reader *self, struct flow_step *step, const char *path)
 {
-    char where[FLOW_PATH_SIZE];
+    const struct flow_path let_path = flow_path_of (path, "let");
     const json_t *lets = json_object_get (step->json, "let");
     const char *name;
     json_t *value;
-    if (!lets)
-        return;
-    snprintf (where, sizeof where, "%s.let", path);
     if (!json_is_object (lets)) {
-        flow_add_error (self, where, "must be an object");
+        if (lets)
+            flow_add_error (self, let_path.text, "must be an object");
         return;
     }
     step->lets = memory_new ((json_object_size (lets) + 1) * sizeof *step->lets);
     json_object_foreach ((json_t *)lets, name, value)
     {
-        snprintf (where, sizeof where, "%s.let.%.64s", path, name);
+        const struct flow_path where = flow_path_of (let_path.text, name);
         bool hides = false;
         for (size_t i = 0; i < self->flow->param_count; i++)
             hides = hides || strcmp (self->flow->params[i].name, name) == 0;
         if (!expr_name_valid (span_text (name)) || hides)
-            flow_add_error (self, where, "%s", hides ? "hides a param" : FLOW_VARIABLE_RULE);
-        struct expr *expr = read_expression (self, value, where);
+            flow_add_error (self, where.text, "%s", hides ? "hides a param" : FLOW_VARIABLE_RULE);
+        struct expr *expr = read_expression (self, value, where.text);
         if (expr)
             step->lets[step->let_count++] = (struct flow_let){name, expr};
     }
@@ -436,11 +416,10 @@ static void read_let_fields (struct flow_reader *self, struct flow_step *step, c
 
 void flow_read_step (struct flow_reader *self, struct flow_step *step)
 {
-    char path[FLOW_STEP_PATH_SIZE], where[FLOW_PATH_SIZE];
-    snprintf (path, sizeof path, "steps.%.64s", step->name);
-    add_kind_fields (
-        self, step->json,
-        ON_CALL); // the step's own kind precedes the defaults; then they may name a kind
+    const struct flow_path step_path = flow_path_of ("steps", step->name);
+    const char *path = step_path.text;
+    // The step's own kind precedes the defaults; then they may name a kind.
+    add_kind_fields (self, step->json, ON_CALL);
     add_default_fields (self, step);
     add_kind_fields (self, step->json, ON_CALL);
     const json_t *json = step->json;
@@ -452,23 +431,21 @@ void flow_read_step (struct flow_reader *self, struct flow_step *step)
     check_step_fields (self, json, path,
                        ON_ANY | (call ? ON_CALL : 0) | (wait ? ON_WAIT : 0) |
                            (signal ? ON_SIGNAL : 0));
-    snprintf (where, sizeof where, "%s.on_error", path);
     const json_t *on_error = json_object_get (json, "on_error");
     const char *how = json_string_value (on_error);
     step->has_on_error = on_error;
     step->continues_on_error = how && strcmp (how, "continue") == 0;
     if (on_error && !step->continues_on_error && (!how || strcmp (how, "block") != 0))
-        flow_add_error (self, where, "must be block or continue");
+        flow_add_error (self, flow_path_of (path, "on_error").text, "must be block or continue");
     check_text_size (self, json, path, "remark", 512);
     if (!call)
         check_text_size (self, json, path, "title", 256);
-    snprintf (where, sizeof where, "%s.if", path);
     if (json_object_get (json, "if"))
-        step->condition = read_expression (self, json_object_get (json, "if"), where);
+        step->condition =
+            read_expression (self, json_object_get (json, "if"), flow_path_of (path, "if").text);
     read_let_fields (self, step, path);
-    snprintf (where, sizeof where, "%s.output", path);
-    step->output =
-        flow_read_template (self, json_object_get (json, "output"), where, FLOW_TEMPLATE_ALWAYS);
+    step->output = flow_read_template (self, json_object_get (json, "output"),
+                                       flow_path_of (path, "output").text, FLOW_TEMPLATE_ALWAYS);
     if (call) {
         read_call (self, &step->call, json, path);
         read_for_each (self, step, path);

@@ -39,11 +39,6 @@ struct template_path {
     size_t index;
 };
 
-struct template_reader {
-    flow_template_error_fn *report_error;
-    void *context;
-};
-
 static size_t write_template_path (const struct template_path *place, char *out, size_t size)
 {
     size_t used = place->above ? write_template_path (place->above, out, size) : 0;
@@ -118,8 +113,7 @@ static json_t *evaluate_template (const struct flow_template *self,
 }
 
 static void make_string_template (struct flow_template *self, enum flow_template_mode mode,
-                                  const struct template_reader *reader,
-                                  const struct template_path *place)
+                                  json_t *errors, const struct template_path *place)
 {
     struct expr_error error;
     const char *text = json_string_value (self->source);
@@ -138,33 +132,32 @@ static void make_string_template (struct flow_template *self, enum flow_template
     if (expr_compile (span_of (self->text, size - marked), &self->expr, &error) == 0)
         return;
     write_template_path (place, path, sizeof path);
-    reader->report_error (reader->context, path, error.reason.text);
+    flow_errors_add (errors, path, error.reason.text);
     self->literal = json_null ();
 }
 
 // Make a template of the JSON at this place. The recursion is bounded, as the JSON parser limits
 // the depth.
 static struct flow_template *make_template (const json_t *json, enum flow_template_mode mode,
-                                            const struct template_reader *reader,
-                                            const struct template_path *place)
+                                            json_t *errors, const struct template_path *place)
 {
     struct flow_template *self = memory_new (sizeof *self);
     struct template_path part = {.above = place};
     json_t *value;
     self->source = json_incref ((json_t *)json);
     if (json_is_string (json)) {
-        make_string_template (self, mode, reader, place);
+        make_string_template (self, mode, errors, place);
     } else if (json_is_array (json)) {
         self->items = memory_new ((json_array_size (json) + 1) * sizeof *self->items);
         json_array_foreach (json, part.index, value) self->items[self->count++] =
-            make_template (value, FLOW_TEMPLATE_MARKED, reader, &part);
+            make_template (value, FLOW_TEMPLATE_MARKED, errors, &part);
     } else if (json_is_object (json)) {
         self->items = memory_new ((json_object_size (json) + 1) * sizeof *self->items);
         self->names = memory_new ((json_object_size (json) + 1) * sizeof *self->names);
         json_object_foreach ((json_t *)json, part.name, value)
         {
             self->names[self->count] = part.name;
-            self->items[self->count++] = make_template (value, FLOW_TEMPLATE_MARKED, reader, &part);
+            self->items[self->count++] = make_template (value, FLOW_TEMPLATE_MARKED, errors, &part);
         }
     } else {
         self->literal = json_incref ((json_t *)json);
@@ -180,12 +173,10 @@ static struct flow_template *make_template (const json_t *json, enum flow_templa
 }
 
 struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         const char *path, flow_template_error_fn *report_error,
-                                         void *context)
+                                         const char *path, json_t *errors)
 {
-    const struct template_reader reader = {report_error, context};
     const struct template_path place = {.name = path};
-    return make_template (json, mode, &reader, &place);
+    return make_template (json, mode, errors, &place);
 }
 
 void flow_template_visit (const struct flow_template *self, const char *path,
@@ -203,18 +194,12 @@ void flow_template_visit (const struct flow_template *self, const char *path,
     }
 }
 
-static void set_expression_found (void *context, const struct expr *expr, const char *text,
-                                  const char *path)
-{
-    (void)expr, (void)text, (void)path;
-    *(bool *)context = true;
-}
-
 bool flow_template_has_expression (const struct flow_template *self)
 {
-    bool computes = false;
-    flow_template_visit (self, "", set_expression_found, &computes);
-    return computes;
+    bool found = self->expr;
+    for (size_t i = 0; i < self->count && !found; i++)
+        found = flow_template_has_expression (self->items[i]);
+    return found;
 }
 
 json_t *flow_template_evaluate (const struct flow_template *self, const char *path,
@@ -233,32 +218,44 @@ json_t *flow_template_evaluate (const struct flow_template *self, const char *pa
     return ret;
 }
 
-int flow_template_evaluate_time (const struct flow_template *self, const char *path,
-                                 const struct expr_env *env, int64_t *ret_local, json_t **ret,
-                                 struct reason *reason)
+bool flow_evaluate (const struct expr *expr, const struct expr_env *env, size_t max,
+                    struct flow_value *ret, struct reason *reason)
 {
-    const struct template_path place = {.name = path};
     struct expr_error error = {.code = 0};
     struct expr_value value;
-    if (!self->expr) {
-        *ret = evaluate_template (self, &place, env, 0, reason);
-        return *ret ? 0 : -1;
-    }
     struct expr_memory *memory = expr_memory_new ();
-    int rc = -1;
-    if (expr_evaluate (self->expr, env, memory, &value, &error) == 0) {
-        rc = value.type == EXPR_TIME;
-        if (rc)
-            *ret_local = value.time;
-        else
-            *ret = expr_to_json (&value, FLOW_TEMPLATE_SCALAR_MAX, &error);
-        if (!rc && !*ret)
-            rc = -1;
-    }
-    if (rc < 0) {
+    bool ok = expr_evaluate (expr, env, memory, &value, &error) == 0;
+    *ret = (struct flow_value){.is_time = ok && value.type == EXPR_TIME};
+    if (ret->is_time)
+        ret->local = value.time;
+    else if (ok)
+        ok = (ret->json = expr_to_json (&value, max, &error));
+    if (!ok)
         reason_set (reason, "%s", error.reason.text);
-        prefix_with_path (&place, reason);
-    }
     expr_memory_destroy (&memory);
-    return rc;
+    return ok;
+}
+
+json_t *flow_value_json (const struct flow_value *value)
+{
+    enum { TIME_TEXT_MAX = 24 };
+    struct expr_error ignored;
+    if (!value->is_time)
+        return json_incref (value->json);
+    const struct expr_value time = expr_of_time (value->local);
+    return expr_to_json (&time, TIME_TEXT_MAX, &ignored);
+}
+
+bool flow_template_evaluate_value (const struct flow_template *self, const char *path,
+                                   const struct expr_env *env, struct flow_value *ret,
+                                   struct reason *reason)
+{
+    const struct template_path place = {.name = path};
+    *ret = (struct flow_value){.is_time = false};
+    if (!self->expr)
+        return (ret->json = evaluate_template (self, &place, env, 0, reason));
+    bool ok = flow_evaluate (self->expr, env, FLOW_TEMPLATE_SCALAR_MAX, ret, reason);
+    if (!ok)
+        prefix_with_path (&place, reason);
+    return ok;
 }

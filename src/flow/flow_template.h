@@ -11,14 +11,13 @@ struct flow_template;
 // FLOW_TEMPLATE_ALWAYS: if the whole template is a string, it is an expression with or without =.
 enum flow_template_mode { FLOW_TEMPLATE_MARKED, FLOW_TEMPLATE_ALWAYS };
 
-// Called for an expression that is not valid, with its JSON path.
-typedef void flow_template_error_fn (void *context, const char *path, const char *reason);
+// Append an error, {"path", "reason"}, to a list; those beyond FLOW_ERRORS_MAX are dropped.
+void flow_errors_add (json_t *errors, const char *path, const char *reason);
 
 // Make a template of the JSON at this path, and keep a reference to the JSON. An expression that is
-// not valid is passed to the callback, and is null in the template.
+// not valid is added to the errors, and is null in the template.
 struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         const char *path, flow_template_error_fn *wrong,
-                                         void *context);
+                                         const char *path, json_t *errors);
 void flow_template_destroy (struct flow_template **self);
 
 // Call `visit` for every expression of the template, with its JSON path below `path`.
@@ -35,9 +34,23 @@ bool flow_template_has_expression (const struct flow_template *self);
 json_t *flow_template_evaluate (const struct flow_template *self, const char *path,
                                 const struct expr_env *env, size_t max, struct reason *reason);
 
-// Like flow_template_evaluate, but a template that is one expression may return a time. Returns 1:
-// `ret_local` is a time, in seconds on the wall clock; 0: `ret` is JSON, a new reference; -1:
-// failed, with the reason.
-int flow_template_evaluate_time (const struct flow_template *self, const char *path,
-                                 const struct expr_env *env, int64_t *ret_local, json_t **ret,
-                                 struct reason *reason);
+// A value that may be a time, which is not JSON.
+struct flow_value {
+    json_t *json; // NULL: a time, or no value
+    bool is_time;
+    int64_t local; // seconds on the wall clock
+};
+
+// Evaluate an expression. `ret` has a new reference to JSON of at most `max` bytes, or a time.
+// False: failed, with the reason.
+bool flow_evaluate (const struct expr *expr, const struct expr_env *env, size_t max,
+                    struct flow_value *ret, struct reason *reason);
+
+// The value as JSON, a new reference: a time as text; NULL: no value.
+json_t *flow_value_json (const struct flow_value *value);
+
+// Like flow_template_evaluate, but a template that is one expression may return a time, and other
+// values of it have at most FLOW_TEMPLATE_SCALAR_MAX bytes.
+bool flow_template_evaluate_value (const struct flow_template *self, const char *path,
+                                   const struct expr_env *env, struct flow_value *ret,
+                                   struct reason *reason);

@@ -1,7 +1,6 @@
 // The state of one call of flow_step, and the internals that the engine's files share.
 #pragma once
 
-#include "flow_heap.h"
 #include "flow_run.h"
 
 struct flow_turn {
@@ -10,6 +9,23 @@ struct flow_turn {
     struct flow_effects *effects;
     int64_t now; // ms
 };
+
+// -- queues: flow_heap.c
+
+// Priority queues of steps that are ready and of decisions that are due. The smallest key is first,
+// so that a run continues in the same order after it is read from Redis.
+// Two heaps. For ready steps: those that need no free slot, and those that need one. For decisions:
+// ends that the targets must count, and joins that must be decided.
+struct flow_heap;
+struct flow_heap *flow_heap_new (void);
+void flow_heap_destroy (struct flow_heap **self);
+void flow_heap_clear (struct flow_heap *self);
+enum flow_lane { FLOW_LANE_FREE, FLOW_LANE_CALLS, FLOW_LANE_ENDS = 0, FLOW_LANE_JOINS = 1 };
+void flow_heap_push (struct flow_heap *self, enum flow_lane lane, uint64_t key);
+// Remove the smallest key. False: the lane is empty.
+bool flow_heap_pop (struct flow_heap *self, enum flow_lane lane, uint64_t *ret);
+// Whether both lanes are empty.
+bool flow_heap_empty (const struct flow_heap *self);
 
 // -- state
 
@@ -36,8 +52,10 @@ void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t item, co
 void flow_clear_data (struct flow_run *run, uint32_t step);
 // Drop the signals of a step.
 void flow_clear_signals (struct flow_run *run, uint32_t step);
-// Make the items of a for_each.
-struct flow_items *flow_items_new (uint32_t count);
+// The number of items of a for_each, given its list or count; -1: it is neither.
+int64_t flow_item_count (const json_t *list);
+// Make the items of a for_each from its list or count, which is taken over.
+struct flow_items *flow_items_new (json_t *list);
 // Free the items of a step, and mark their rows to be deleted.
 void flow_items_free (struct flow_run *run, uint32_t step);
 
@@ -76,9 +94,6 @@ void flow_end_step (struct flow_turn *turn, uint32_t step, enum flow_state state
 // Remove the end of a step from the edge counters of its targets.
 void flow_retract_end (struct flow_turn *turn, uint32_t step);
 
-// Queue the decision about the join of a step.
-void flow_queue_join (struct flow_turn *turn, uint32_t step);
-
 // Make all decisions that are due, within the limits of one call.
 void flow_make_decisions (struct flow_turn *turn);
 
@@ -106,8 +121,6 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo);
 
 // Handle FLOW_CALL_ENDED: end the step, item or undo of the call.
 void flow_handle_call_end (struct flow_turn *turn, const struct flow_event *event);
-// Whether more items have failed than the step tolerates.
-bool flow_exceeds_tolerance (const struct flow_step *step, const struct flow_items *items);
 // Continue a for_each: make it ready for its next item, or end it.
 void flow_continue_for_each (struct flow_turn *turn, uint32_t step);
 // The value of a for_each that has finished, a new reference.
@@ -119,6 +132,9 @@ void flow_handle_signal (struct flow_turn *turn, const struct flow_event *event)
 // End the step if a signal rejects it, or enough signals have arrived. Returns whether it has
 // ended.
 bool flow_end_if_signalled (struct flow_turn *turn, uint32_t step);
+// Finish a step with this value, which is taken over; NULL: fail the step with the reason.
+void flow_end_with_value (struct flow_turn *turn, uint32_t step, json_t *value,
+                          const struct reason *reason);
 // End a wait with its value.
 void flow_end_wait (struct flow_turn *turn, uint32_t step);
 // Handle FLOW_TIMER_DUE: a wait, a signal's timeout or a call's total_timeout has expired.
@@ -162,18 +178,6 @@ void flow_skip_step (struct flow_turn *turn, const struct flow_event *event);
 // counted at its targets.
 void flow_reset_step (struct flow_turn *turn, uint32_t step);
 
-// -- another version: flow_version.c
-
-// Whether the flow of this call has the same steps and edges as the former one. If not, the event
-// is rejected.
-bool flow_check_same_graph (struct flow_turn *turn, const struct flow *was);
-// Whether a step differs from that of the former version.
-bool flow_step_differs (const struct flow *flow, const struct flow *was, uint32_t step);
-
-// Evaluate the params for a retry. Recorded ones are kept unless the retry is fresh. False: the
-// retry is rejected, and nothing has changed.
-bool flow_reevaluate_params (struct flow_turn *turn, const struct flow_event *event);
-
 // -- values: flow_scope.c
 
 struct flow_scope {
@@ -207,9 +211,6 @@ bool flow_evaluate_params (struct flow_turn *turn, const struct flow_event *even
 // Evaluate a condition. Returns 1: true, 0: false, -1: failed, with the reason.
 int flow_scope_test_condition (struct flow_scope *self, const struct expr *expr,
                                struct reason *reason);
-
-// The name of an outcome: "running", "finished", "failed", "cancelled", "timeout".
-const char *flow_outcome_name (enum flow_outcome outcome);
 
 // Append an effect; it takes over the frames.
 void flow_add_effect (struct flow_turn *turn, struct flow_effect effect);

@@ -9,11 +9,6 @@
 #include "flow_why.h"
 #include "memory.h"
 
-static struct sim_call *call_of_timer (const struct sim_timer *timer, size_t offset)
-{
-    return (struct sim_call *)((uintptr_t)timer - offset);
-}
-
 const struct flow_guess *sim_guess_of (const struct sim_run *self, uint32_t step)
 {
     const struct flow_guesses *guesses = self->simulation->guesses;
@@ -42,8 +37,9 @@ void sim_call_destroy (struct sim_call *call)
 }
 
 // End a call: remove it, and apply its end to the run.
-static void end_sim_call (struct sim_call *call)
+static void end_sim_call (void *owner)
 {
+    struct sim_call *call = owner;
     struct sim_run *run = call->run;
     json_t *value = json_incref (call->value);
     const struct flow_event event = {.kind = FLOW_CALL_ENDED,
@@ -58,11 +54,6 @@ static void end_sim_call (struct sim_call *call)
     sim_call_destroy (call);
     sim_run_apply (run, &event);
     json_decref (value);
-}
-
-static void on_end_timer (struct sim_timer *timer)
-{
-    end_sim_call (call_of_timer (timer, offsetof (struct sim_call, end)));
 }
 
 // Add the time for which the plan of a call has waited, if it waits. Returns that time, in ms.
@@ -88,12 +79,7 @@ static void schedule_call_end (struct sim_call *call, enum flow_status status, c
     sim_timer_stop (call->station, &call->total);
     call->status = status;
     call->text = text;
-    sim_timer_set (call->station, &call->end, call->station->now, on_end_timer);
-}
-
-static bool inner_run_is_open (const struct sim_call *call)
-{
-    return call->inner && call->inner->run->phase != FLOW_ENDED;
+    sim_timer_set (call->station, &call->end, call->station->now, end_sim_call, call);
 }
 
 static uint64_t hash_of_call (uint32_t step, int64_t item)
@@ -121,15 +107,15 @@ void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect)
         return;
     sim_timer_stop (call->station, &call->start);
     call->status = FLOW_CALL_CANCELLED;
-    if (inner_run_is_open (call))
+    if (call->inner && call->inner->run->phase != FLOW_ENDED)
         sim_run_apply (call->inner, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
     else
         schedule_call_end (call, FLOW_CALL_CANCELLED, NULL);
 }
 
-static void on_total_timeout (struct sim_timer *timer)
+static void on_total_timeout (void *owner)
 {
-    const struct sim_call *call = call_of_timer (timer, offsetof (struct sim_call, total));
+    const struct sim_call *call = owner;
     sim_run_apply (call->run, &(struct flow_event){.kind = FLOW_TIMER_DUE,
                                                    .step = call->step,
                                                    .item = call->item,
@@ -140,7 +126,7 @@ void sim_call_start_total_timeout (struct sim_run *run, const struct flow_effect
 {
     struct sim_call *call = find_effect_call (run, effect);
     if (call)
-        sim_timer_set (call->station, &call->total, effect->at, on_total_timeout);
+        sim_timer_set (call->station, &call->total, effect->at, on_total_timeout, call);
 }
 
 void sim_call_end_inner (struct sim_call *call)
@@ -166,11 +152,6 @@ void sim_call_end_inner (struct sim_call *call)
 
 // -- its plan
 
-static void on_start_timer (struct sim_timer *timer)
-{
-    sim_run_start (call_of_timer (timer, offsetof (struct sim_call, start)));
-}
-
 static void add_wait_over_event (struct sim_call *call)
 {
     static const char *const reasons[SIM_BLOCKS] = {"", "for its target", "for a limit",
@@ -186,28 +167,21 @@ static void add_wait_over_event (struct sim_call *call)
 // Count one more attempt of this call in its run. Returns the number of attempts.
 static uint32_t count_attempt (const struct sim_call *call)
 {
-    struct sim_attempts *tries = &call->run->tries[call->step];
-    size_t place = (size_t)(call->item + 1);
-    if (place >= tries->room) {
-        tries->counts = memory_resize (tries->counts, 2 * (place + 1) * sizeof *tries->counts);
-        memset (tries->counts + tries->room, 0,
-                (2 * (place + 1) - tries->room) * sizeof *tries->counts);
-        tries->room = 2 * (place + 1);
-    }
-    return ++tries->counts[place];
+    uint32_t **counts = &call->run->tries[call->step];
+    if (!*counts)
+        *counts = memory_new ((FLOW_ITEMS_MAX + 1) * sizeof **counts);
+    return ++(*counts)[call->item + 1];
 }
 
-// An attempt begins: return its guessed duration and outcome.
-static struct sim_result on_attempt_sent (struct sim_plan *plan)
+struct sim_result sim_call_sent (struct sim_call *call)
 {
-    struct sim_call *call = plan->owner;
     struct sim_result result = {SIM_NEVER, true, false};
     if (call->run)
         add_wait_over_event (call);
     else
         sim_occurrence_begins (call);
     if (call->flow) {
-        sim_timer_set (call->station, &call->start, call->station->now, on_start_timer);
+        sim_timer_set (call->station, &call->start, call->station->now, sim_run_start, call);
         return result;
     }
     const struct flow_guess *guess = sim_guess_of (call->run, call->step);
@@ -223,50 +197,45 @@ static struct sim_result on_attempt_sent (struct sim_plan *plan)
     return result;
 }
 
-static void on_plan_waits (struct sim_plan *plan, const char *why)
+void sim_call_waits (struct sim_call *call, const char *why)
 {
-    const struct sim_call *call = plan->owner;
     if (call->run)
         sim_add_event (call->run, call->step, call->item, "wait", why);
 }
 
-static void on_plan_retries (struct sim_plan *plan, int64_t delay_ms)
+void sim_call_retries (struct sim_call *call, int64_t delay_ms)
 {
-    const struct sim_call *call = plan->owner;
     char why[96];
     snprintf (why, sizeof why, "attempt %lld failed, the next in %lld ms",
-              (long long)plan->plan->error_count, (long long)delay_ms);
+              (long long)call->plan->plan->error_count, (long long)delay_ms);
     if (call->run)
         sim_add_event (call->run, call->step, call->item, "retry", why);
     else
         sim_add_event (call->inner, -1, -1, "retry", why);
 }
 
-static void on_occurrence_over (struct sim_plan *plan, const struct decision *decision)
+void sim_call_over (struct sim_call *call, const struct decision *decision)
 {
-    struct sim_call *call = plan->owner;
+    const struct plan *plan = call->plan->plan;
     if (!call->run) {
         sim_occurrence_ends (call, decision);
         return;
     }
-    if (plan->plan->verdict == VERDICT_PENDING) {
+    if (plan->verdict == VERDICT_PENDING) {
         sim_add_event (call->run, call->step, call->item, "wait", "for an operator (need_manual)");
         return;
     }
     call->status = decision->succeeded ? FLOW_OK : FLOW_NOT_OK;
     if (decision->succeeded)
         call->text = NULL;
-    else if (plan->plan->last_state == ZERO_STATUS_TIMEOUT_ID)
+    else if (plan->last_state == ZERO_STATUS_TIMEOUT_ID)
         call->text = "timed out";
-    else if (plan->plan->last_state == ZERO_STATUS_MISSED_ID)
+    else if (plan->last_state == ZERO_STATUS_MISSED_ID)
         call->text = "missed";
     else if (!call->inner)
         call->text = "failed";
     end_sim_call (call);
 }
-
-const struct sim_plan_events sim_call_events = {on_attempt_sent, on_plan_waits, on_plan_retries,
-                                                on_occurrence_over};
 
 // -- its begin
 
@@ -350,8 +319,7 @@ void sim_call_begin (struct sim_run *run, const struct flow_effect *effect)
     }
     call->timeout_s = json_integer_value (json_object_get (effect->call->plan, "timeout"));
     json_t *fields = call_plan_fields (call, effect->call);
-    call->plan =
-        sim_plan_new (run->station, effect->call->target, fields, &sim_call_events, call, &reason);
+    call->plan = sim_plan_new (run->station, effect->call->target, fields, call, &reason);
     json_decref (fields);
     if (!call->plan)
         schedule_call_end (call, FLOW_NOT_OK, "its plan is rejected");

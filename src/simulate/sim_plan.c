@@ -18,14 +18,10 @@ struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id)
     return (struct sim_plan *)node;
 }
 
-static struct sim_plan *plan_of_due_timer (struct sim_timer *timer)
-{
-    return (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, due));
-}
-
 // Queue a plan for the report of why it waits.
-static void queue_examination (struct sim_plan *self)
+static void queue_examination (void *owner)
 {
+    struct sim_plan *self = owner;
     if (self->to_examine)
         return;
     self->to_examine = true;
@@ -47,11 +43,6 @@ static void unqueue_examination (struct sim_plan *self)
         }
 }
 
-static void on_due_timer (struct sim_timer *timer)
-{
-    queue_examination (plan_of_due_timer (timer));
-}
-
 // Queue the plan for this time.
 static void queue_sim_plan (struct sim_plan *self, int64_t due_us)
 {
@@ -60,7 +51,8 @@ static void queue_sim_plan (struct sim_plan *self, int64_t due_us)
     self->due_us = due_us;
     self->block = SIM_NOT_BLOCKED;
     sim_timer_set (self->station, &self->due,
-                   due_ms > self->station->now ? due_ms : self->station->now, on_due_timer);
+                   due_ms > self->station->now ? due_ms : self->station->now, queue_examination,
+                   self);
 }
 
 // -- submission
@@ -89,8 +81,7 @@ static struct plan *make_plan (struct sim_station *station, const char *target, 
 }
 
 struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, json_t *fields,
-                               const struct sim_plan_events *events, void *owner,
-                               struct reason *reason)
+                               struct sim_call *call, struct reason *reason)
 {
     struct plan *plan = make_plan (station, target, fields, reason);
     struct core_refusal refusal;
@@ -99,7 +90,7 @@ struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, 
         return NULL;
     struct sim_plan *self = memory_new (sizeof *self);
     *self = (struct sim_plan){
-        .station = station, .events = events, .owner = owner, .target = target, .plan = plan};
+        .station = station, .call = call, .target = target, .plan = plan, .team = json_object ()};
     char *text = plan_stored_text (plan, &size);
     int64_t due_us =
         plan->schedule.type == SCHEDULE_NONE ? station->now * 1000 : plan_due_time (plan) * 1000000;
@@ -144,7 +135,7 @@ void sim_plan_destroy (struct sim_plan **plan)
     remove_from_core (self);
     unqueue_examination (self);
     table_remove (&self->station->plans, &self->node);
-    sim_team_clear (self);
+    json_decref (self->team);
     plan_destroy (&self->plan);
     free (self);
     *plan = NULL;
@@ -199,11 +190,11 @@ static void end_plan_run (struct sim_plan *self, const struct decision *decision
 {
     commit_decision (self, decision);
     if (decision->commit != COMMIT_RETRY)
-        self->events->over (self, decision);
+        sim_call_over (self->call, decision);
     else if (fails_forever (self))
         remove_from_core (self);
     else
-        self->events->retries (self, decision->delay_ms);
+        sim_call_retries (self->call, decision->delay_ms);
 }
 
 void sim_plan_end_run (struct sim_plan *self, uint8_t status)
@@ -222,35 +213,30 @@ static void time_out_run (struct sim_plan *self)
     end_plan_run (self, &decision);
 }
 
-static void on_deadline (struct sim_timer *timer)
+static void on_deadline (void *owner)
 {
-    struct sim_plan *self =
-        (struct sim_plan *)((uint8_t *)timer - offsetof (struct sim_plan, deadline));
+    struct sim_plan *self = owner;
     if (self->begun && !self->offered && self->station->now >= self->end_ms)
         sim_plan_end_run (self, self->result.ok ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID);
     else
         time_out_run (self);
 }
 
+int64_t sim_plan_end_ms (const struct sim_plan *self)
+{
+    int64_t now = self->station->now, after_ms = self->result.after_ms;
+    return after_ms > SIM_NEVER - now ? SIM_NEVER : now + after_ms;
+}
+
 void sim_plan_begin_run (struct sim_plan *self)
 {
-    struct sim_station *station = self->station;
     self->begun = true;
-    self->result = self->events->sent (self);
+    self->result = sim_call_sent (self->call);
     self->block = SIM_NOT_BLOCKED;
-    self->end_ms = self->result.after_ms > SIM_NEVER - station->now
-                       ? SIM_NEVER
-                       : station->now + self->result.after_ms;
+    self->end_ms = sim_plan_end_ms (self);
 }
 
 // -- a run
-
-// The timeout of a run begins with its claim, in whole milliseconds of the virtual clock.
-static int64_t run_end_ms (const struct sim_plan *self)
-{
-    int64_t timeout_s = self->plan->policy ? self->plan->policy->timeout_s : 0;
-    return timeout_s ? self->station->now + timeout_s * 1000 : SIM_NEVER;
-}
 
 // Offer a run to workers. False: the run has timed out.
 static bool offer_run (struct sim_plan *self, const struct core_taken *taken, bool already_offered)
@@ -298,8 +284,10 @@ void sim_plan_claimed (struct sim_plan *self, const struct core_taken *taken)
         time_out_run (self);
     if (already_offered)
         return;
-    int64_t end_ms = run_end_ms (self);
+    // The timeout of a run begins with its claim, in whole milliseconds of the virtual clock.
+    int64_t timeout_s = self->plan->policy ? self->plan->policy->timeout_s : 0;
+    int64_t end_ms = timeout_s ? station->now + timeout_s * 1000 : SIM_NEVER;
     if (!pull && self->end_ms < end_ms)
         end_ms = self->end_ms;
-    sim_timer_set (station, &self->deadline, end_ms, on_deadline);
+    sim_timer_set (station, &self->deadline, end_ms, on_deadline, self);
 }

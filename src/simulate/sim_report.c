@@ -14,13 +14,11 @@ void sim_add_event (const struct sim_run *self, int64_t step, int64_t item, cons
         return;
     snprintf (name, sizeof name, "%s%s", self->path,
               step < 0 ? self->flow->name : self->flow->steps[step].name);
-    json_t *row = json_pack ("{s:I, s:s, s:s}", "at", (json_int_t)self->station->now, "step", name,
-                             "what", what);
-    if (item >= 0)
-        json_object_set_new (row, "item", json_integer (item));
-    if (why && *why)
-        json_object_set_new (row, "why", json_string (why));
-    json_array_append_new (events, row);
+    json_array_append_new (events,
+                           json_pack ("{s:I, s:o*, s:s, s:o*, s:o*}", "at",
+                                      (json_int_t)self->station->now, "step", json_string (name),
+                                      "what", what, "item", item >= 0 ? json_integer (item) : NULL,
+                                      "why", why && *why ? json_string (why) : NULL));
 }
 
 void sim_span_clear (struct sim_span *span)
@@ -153,30 +151,24 @@ static void add_run_waits (const struct sim_run *self, json_t *waits)
 
 json_t *sim_run_report (const struct sim_run *self)
 {
-    static const char *const outcomes[] = {"waiting", "finished", "failed", "cancelled", "timeout"};
     const struct flow_run *run = self->run;
     const struct simulation *simulation = self->simulation;
     bool ended = run->phase == FLOW_ENDED, stopped = !ended && simulation->stopped;
-    char text[64];
-    json_t *ret = json_pack ("{s:s, s:I, s:I, s:s, s:o}", "flow", self->flow->name, "nominal",
-                             (json_int_t)simulation->fire, "began", (json_int_t)self->began,
-                             "outcome", stopped ? "stopped" : outcomes[ended ? run->outcome : 0],
-                             "critical", critical_path (self));
-    json_object_set_new (ret, ended ? "ended" : "until", json_integer (simulation->last_event_ms));
-    json_object_set_new (ret, "failures", json_integer (flow_run_failures (self->flow, run)));
-    if (run->output)
-        json_object_set (ret, "output", run->output);
-    if (run->error)
-        json_object_set_new (ret, "error", json_string (run->error));
-    snprintf (text, sizeof text, "a simulated run has at most %d events", FLOW_SIMULATED_MAX);
-    if (stopped)
-        json_object_set_new (ret, "error", json_string (text));
-    if (run->uncaught)
-        json_object_set (ret, "uncaught", run->uncaught);
+    json_t *error = stopped
+                        ? json_sprintf ("a simulated run has at most %d events", FLOW_SIMULATED_MAX)
+                        : json_string (run->error);
     json_t *waits = json_array ();
     if (!ended && !stopped)
         add_run_waits (self, waits);
-    json_object_set_new (ret, "waits", waits);
-    json_object_set (ret, "events", simulation->events);
-    return ret;
+    return json_pack ("{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:O*, s:o*, s:O*, s:o, s:O*}", "flow",
+                      self->flow->name, "nominal", (json_int_t)simulation->fire, "began",
+                      (json_int_t)self->began, "outcome",
+                      stopped ? "stopped"
+                      : ended ? flow_outcome_names[run->outcome]
+                              : "waiting",
+                      "critical", critical_path (self), ended ? "ended" : "until",
+                      (json_int_t)simulation->last_event_ms, "failures",
+                      (json_int_t)flow_run_failures (self->flow, run), "output", run->output,
+                      "error", error, "uncaught", run->uncaught, "waits", waits, "events",
+                      simulation->events);
 }

@@ -11,28 +11,12 @@ static int64_t local_seconds_at (const struct sim_run *self, int64_t ms)
     return ms / 1000 + zone_offset (self->station->zone, ms / 1000);
 }
 
-static struct sim_run *run_of_timer (const struct sim_timer *timer, size_t offset)
-{
-    return (struct sim_run *)((uintptr_t)timer - offset);
-}
-
 // -- waits and signals
 
-static void destroy_wait (struct sim_run *self, struct sim_wait **at)
+static void stop_step_waits (struct sim_run *self, uint32_t step)
 {
-    struct sim_wait *wait = *at;
-    sim_timer_stop (self->station, &wait->timer);
-    *at = wait->next;
-    free (wait);
-}
-
-static void destroy_step_waits (struct sim_run *self, uint32_t step)
-{
-    for (struct sim_wait **at = &self->waits; *at;)
-        if ((*at)->step == step)
-            destroy_wait (self, at);
-        else
-            at = &(*at)->next;
+    sim_timer_stop (self->station, &self->waits[2 * step].timer);
+    sim_timer_stop (self->station, &self->waits[2 * step + 1].timer);
 }
 
 // Send as many signals as the step needs, each by another allowed sender.
@@ -63,30 +47,23 @@ static void send_step_signals (struct sim_run *self, uint32_t step)
     }
 }
 
-static void on_wait_timer (struct sim_timer *timer)
+static void on_wait_timer (void *owner)
 {
-    struct sim_wait *wait = (struct sim_wait *)timer;
-    struct sim_run *self = wait->run;
-    uint32_t step = wait->step;
-    bool signal = wait->signal;
-    for (struct sim_wait **at = &self->waits; *at; at = &(*at)->next)
-        if (*at == wait) {
-            destroy_wait (self, at);
-            break;
-        }
-    if (signal)
-        send_step_signals (self, step);
+    const struct sim_wait *wait = owner;
+    if (wait->signal)
+        send_step_signals (wait->run, wait->step);
     else
-        sim_run_apply (self,
-                       &(struct flow_event){.kind = FLOW_TIMER_DUE, .step = step, .item = -1});
+        sim_run_apply (wait->run, &(struct flow_event){
+                                      .kind = FLOW_TIMER_DUE, .step = wait->step, .item = -1});
 }
 
-static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool signal)
+static void set_wait (struct sim_run *self, uint32_t step, int64_t at, bool signal)
 {
-    struct sim_wait *wait = memory_new (sizeof *wait);
-    *wait = (struct sim_wait){.run = self, .step = step, .signal = signal, .next = self->waits};
-    self->waits = wait;
-    sim_timer_set (self->station, &wait->timer, at, on_wait_timer);
+    struct sim_wait *wait = &self->waits[2 * step + signal];
+    wait->run = self;
+    wait->step = step;
+    wait->signal = signal;
+    sim_timer_set (self->station, &wait->timer, at, on_wait_timer, wait);
 }
 
 // Let a signal arrive when its step has waited for the guessed time.
@@ -98,21 +75,21 @@ static void schedule_signal (struct sim_run *self, uint32_t step)
         return;
     int64_t last =
         guess && guess->last_ms >= 0 ? guess->last_ms : self->simulation->guesses->last_ms;
-    destroy_step_waits (self, step);
-    add_wait (self, step, self->station->now + last, true);
+    stop_step_waits (self, step);
+    set_wait (self, step, self->station->now + last, true);
 }
 
 // -- events
 
-static void on_run_done (struct sim_timer *timer)
+static void on_run_done (void *owner)
 {
-    sim_call_end_inner (run_of_timer (timer, offsetof (struct sim_run, done))->caller);
+    const struct sim_run *self = owner;
+    sim_call_end_inner (self->caller);
 }
 
-static void on_run_timeout (struct sim_timer *timer)
+static void on_run_timeout (void *owner)
 {
-    sim_run_apply (run_of_timer (timer, offsetof (struct sim_run, limit)),
-                   &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
+    sim_run_apply (owner, &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
 }
 
 // Carry out effects. A retry resets steps, and may start them in the same call.
@@ -124,7 +101,7 @@ static void apply_effects (struct sim_run *self, const struct flow_event *event,
             sim_span_clear (&self->spans[effects->changed[i]]);
         sim_add_change_events (self, effects->changed[i]);
         if (self->run->nodes[effects->changed[i]].state >= FLOW_FINISHED)
-            destroy_step_waits (self, effects->changed[i]);
+            stop_step_waits (self, effects->changed[i]);
         schedule_signal (self, effects->changed[i]);
     }
     for (size_t i = 0; i < effects->count; i++) {
@@ -138,9 +115,9 @@ static void apply_effects (struct sim_run *self, const struct flow_event *event,
                 sim_call_start_total_timeout (
                     self, effect); // the timer of a total_timeout is removed with its call
         } else if (effect->kind == FLOW_TIMER) {
-            add_wait (self, effect->step, effect->at, false);
+            set_wait (self, effect->step, effect->at, false);
         } else {
-            destroy_step_waits (self, effect->step);
+            stop_step_waits (self, effect->step);
         }
     }
 }
@@ -164,7 +141,7 @@ bool sim_run_apply (struct sim_run *self, const struct flow_event *event)
     if (self->run->phase != FLOW_ACTIVE)
         sim_timer_stop (self->station, &self->limit);
     if (done && !was_over && self->run->phase == FLOW_ENDED)
-        sim_timer_set (self->station, &self->done, self->station->now, on_run_done);
+        sim_timer_set (self->station, &self->done, self->station->now, on_run_done, self);
     return done;
 }
 
@@ -192,6 +169,7 @@ static struct sim_run *new_sim_run (struct sim_call *call)
         outer->subs = self;
     }
     self->spans = memory_new ((call->flow->step_count + 1) * sizeof *self->spans);
+    self->waits = memory_new ((2 * (size_t)call->flow->step_count + 1) * sizeof *self->waits);
     self->tries = memory_new ((call->flow->step_count + 1) * sizeof *self->tries);
     for (uint32_t i = 0; i < call->flow->step_count; i++)
         sim_span_clear (&self->spans[i]);
@@ -203,21 +181,17 @@ static struct sim_run *new_sim_run (struct sim_call *call)
     return self;
 }
 
-static void destroy_table_call (struct table_node *node, void *owner)
-{
-    struct sim_run *self = owner;
-    table_remove (&self->calls, node);
-    sim_call_destroy ((struct sim_call *)node);
-}
-
 void sim_run_destroy (struct sim_run **run)
 {
     struct sim_run *self = *run;
     if (!self)
         return;
-    while (self->waits)
-        destroy_wait (self, &self->waits);
-    table_each (&self->calls, destroy_table_call, self);
+    for (uint32_t i = 0; i < self->flow->step_count; i++)
+        stop_step_waits (self, i);
+    for (struct table_node *node; (node = table_any (&self->calls));) {
+        table_remove (&self->calls, node);
+        sim_call_destroy ((struct sim_call *)node);
+    }
     table_free (&self->calls);
     for (struct sim_run *sub; (sub = self->subs);) {
         self->subs = sub->next;
@@ -227,9 +201,10 @@ void sim_run_destroy (struct sim_run **run)
     sim_timer_stop (self->station, &self->done);
     flow_run_destroy (&self->run, self->flow);
     for (uint32_t i = 0; i < self->flow->step_count; i++)
-        free (self->tries[i].counts);
+        free (self->tries[i]);
     free (self->tries);
     free (self->spans);
+    free (self->waits);
     free (self->path);
     free (self);
     *run = NULL;
@@ -254,16 +229,9 @@ static void unlink_run (struct sim_run *self)
         }
 }
 
-// Retry a run under the same id: reset what failed, or everything if the run was undone. False:
-// nothing can be retried, as when its params failed.
-static bool retry_run (struct sim_run *self)
+void sim_run_start (void *owner)
 {
-    return sim_run_apply (
-        self, &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = self->run->undone});
-}
-
-void sim_run_start (struct sim_call *call)
-{
+    struct sim_call *call = owner;
     bool has_inner = call->inner;
     if (has_inner)
         call->inner->caller = call;
@@ -272,10 +240,14 @@ void sim_run_start (struct sim_call *call)
     int64_t limit_s = call->timeout_s ? call->timeout_s : call->flow->timeout_s;
     if (limit_s)
         sim_timer_set (call->station, &call->inner->limit, call->station->now + limit_s * 1000,
-                       on_run_timeout);
-    if (has_inner && retry_run (call->inner))
+                       on_run_timeout, call->inner);
+    // Retry a run under the same id: reset what failed, or everything if the run was undone.
+    if (has_inner &&
+        sim_run_apply (call->inner, &(struct flow_event){.kind = FLOW_RETRY,
+                                                         .item = -1,
+                                                         .restart = call->inner->run->undone}))
         return;
-    if (has_inner) {
+    if (has_inner) { // nothing can be retried, as when its params failed
         unlink_run (call->inner);
         sim_run_destroy (&call->inner);
         sim_run_start (call);

@@ -29,23 +29,16 @@ struct sim_call {
 
 // The timer of a step, or of a signal that will arrive.
 struct sim_wait {
-    struct sim_timer timer; // first member
+    struct sim_timer timer;
     struct sim_run *run;
     uint32_t step;
     bool signal; // a signal arrives; false: the timer of the step rings
-    struct sim_wait *next;
 };
 
 // The times of a step, for the critical path.
 struct sim_span {
     int64_t ready, begin, end;      // times in ms; -1: not yet
     int64_t blocked_ms[SIM_BLOCKS]; // by cause, the longest time that one call was blocked
-};
-
-// Numbers of attempts of a step, by item; the first is that of item -1.
-struct sim_attempts {
-    uint32_t *counts;
-    size_t room;
 };
 
 struct sim_run {
@@ -58,9 +51,9 @@ struct sim_run {
     unsigned depth;
     int64_t began;
     struct sim_span *spans;
-    struct sim_attempts *tries;
+    uint32_t **tries;   // numbers of attempts by step and item, that of item -1 first; NULL: none
     struct table calls; // in flight
-    struct sim_wait *waits;
+    struct sim_wait *waits;       // two for each step: its timer, and the signal for it
     struct sim_timer limit, done; // timeout of the run; its end, to be handled by the caller
     struct sim_run *subs, *next;  // runs of its sub-flows, kept for retries; next sibling
     uint32_t sub_step;            // the step of the outer run that calls it
@@ -85,7 +78,7 @@ struct simulation {
 // -- runs: sim_run.c
 
 // Start an attempt of a call of a flow: the first attempt begins a run, a later one continues it.
-void sim_run_start (struct sim_call *call);
+void sim_run_start (void *call);
 // Apply an event to a run and its effects to the station. Returns whether the event was accepted.
 bool sim_run_apply (struct sim_run *self, const struct flow_event *event);
 void sim_run_destroy (struct sim_run **self);
@@ -97,7 +90,6 @@ struct sim_run *sim_run_find_sub (const struct sim_run *self, uint32_t step, int
 
 // The guess for a step of a run; NULL: none.
 const struct flow_guess *sim_guess_of (const struct sim_run *self, uint32_t step);
-extern const struct sim_plan_events sim_call_events;
 // Begin the call that an effect places.
 void sim_call_begin (struct sim_run *run, const struct flow_effect *effect);
 

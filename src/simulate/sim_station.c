@@ -14,9 +14,10 @@ enum { OUTAGES_MAX = 1000, CHOICES = 64, TARGETS_MAX = 64 };
 // -- the clock
 
 void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t at,
-                    void (*ring) (struct sim_timer *self))
+                    void (*ring) (void *owner), void *owner)
 {
     timer->ring = ring;
+    timer->owner = owner;
     if (at != SIM_NEVER)
         heap_set (&self->timers, &timer->node, at);
 }
@@ -254,13 +255,13 @@ static void report_waits (struct sim_station *self)
         if (!plan->queued && !lacks_workers (self, plan))
             continue;
         if (plan->begun) {
-            plan->events->waits (plan, "more workers");
+            sim_call_waits (plan->call, "more workers");
             continue;
         }
         plan->block = find_block (self, plan, why, sizeof why);
         plan->blocked_since_ms = self->now;
         if (plan->block != SIM_NOT_BLOCKED)
-            plan->events->waits (plan, why);
+            sim_call_waits (plan->call, why);
     }
 }
 
@@ -306,7 +307,7 @@ bool sim_station_step (struct sim_station *self)
     struct sim_timer *timer = (struct sim_timer *)node;
     self->now = node->at;
     heap_remove (&self->timers, node);
-    timer->ring (timer);
+    timer->ring (timer->owner);
     return true;
 }
 

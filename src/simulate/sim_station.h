@@ -12,12 +12,13 @@
 #define SIM_LEASE_US (INT64_C (100) * 365 * 86400 * 1000000) // never expires: all answers arrive
 
 struct sim_station;
-struct sim_plan;
+struct sim_call;
 
 // A timer on the virtual clock. Timers of equal times ring in the order in which they were set.
 struct sim_timer {
     struct heap_node node; // first
-    void (*ring) (struct sim_timer *self);
+    void (*ring) (void *owner);
+    void *owner;
 };
 
 // Why a plan that is due does not run: its target is away, a limit, or no free worker.
@@ -30,24 +31,11 @@ struct sim_result {
     bool same; // all later runs of the plan end the same way
 };
 
-// Callbacks to the submitter of a plan. Only `over` may destroy the plan.
-struct sim_plan_events {
-    // A run begins now. Returns when and how it ends.
-    struct sim_result (*sent) (struct sim_plan *plan);
-    // The plan is due, but cannot run yet.
-    void (*waits) (struct sim_plan *plan, const char *why);
-    // A run failed, and another follows.
-    void (*retries) (struct sim_plan *plan, int64_t delay_ms);
-    // The occurrence is over: the plan waits for the next, is parked, or has ended.
-    void (*over) (struct sim_plan *plan, const struct decision *decision);
-};
-
 struct sim_plan {
     struct table_node node; // first
     struct sim_station *station;
-    const struct sim_plan_events *events;
-    void *owner;
-    const char *target; // borrowed
+    struct sim_call *call; // the call that submitted it, as sim_call.c knows it
+    const char *target;    // borrowed
     struct plan *plan;
     struct run run;
     struct sim_result result; // result of the run in flight
@@ -62,7 +50,7 @@ struct sim_plan {
     struct sim_timer due, deadline; // the due time; the end or timeout of the run
     struct sim_plan *next_to_examine;
     bool to_examine;
-    struct sim_field *team; // fields of its team of workers, as in Redis
+    json_t *team; // fields of its team of workers, as in Redis: name -> value
 };
 
 // A worker that fetches plans of a target.
@@ -109,9 +97,9 @@ void sim_station_end (struct sim_station *self);
 // Start what is due, and advance to the next event. False: there is none.
 bool sim_station_step (struct sim_station *self);
 
-// Set a timer to ring at `at`, in ms; SIM_NEVER: it is not set.
+// Set a timer to call `ring` at `at`, in ms; SIM_NEVER: it is not set.
 void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t at,
-                    void (*ring) (struct sim_timer *self));
+                    void (*ring) (void *owner), void *owner);
 void sim_timer_stop (struct sim_station *self, struct sim_timer *timer);
 
 // The first time from `at` on at which the target takes calls; SIM_NEVER: its outages never end.
@@ -126,8 +114,7 @@ struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id);
 // Submit a plan with these fields of a PLAN frame; the target is borrowed. NULL: not valid, with
 // the reason.
 struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, json_t *fields,
-                               const struct sim_plan_events *events, void *owner,
-                               struct reason *reason);
+                               struct sim_call *call, struct reason *reason);
 void sim_plan_destroy (struct sim_plan **self);
 
 // Start the run of a plan that the core has claimed.
@@ -136,8 +123,22 @@ void sim_plan_claimed (struct sim_plan *self, const struct core_taken *taken);
 // Begin the run of a plan at its target, or with its first worker.
 void sim_plan_begin_run (struct sim_plan *self);
 
+// When work on the run that begins now ends; SIM_NEVER: it does not.
+int64_t sim_plan_end_ms (const struct sim_plan *self);
+
 // End the run in flight with this status.
 void sim_plan_end_run (struct sim_plan *self, uint8_t status);
+
+// -- what becomes of the plan of a call: sim_call.c. Only sim_call_over may destroy the plan.
+
+// A run begins now. Returns when and how it ends.
+struct sim_result sim_call_sent (struct sim_call *call);
+// The plan is due, but cannot run yet.
+void sim_call_waits (struct sim_call *call, const char *why);
+// A run failed, and another follows.
+void sim_call_retries (struct sim_call *call, int64_t delay_ms);
+// The occurrence is over: the plan waits for the next, is parked, or has ended.
+void sim_call_over (struct sim_call *call, const struct decision *decision);
 
 // -- workers: sim_workers.c
 
@@ -154,8 +155,6 @@ void sim_workers_release (struct sim_station *self, const struct sim_plan *plan)
 
 // Apply the rows of the core to the teams of plans.
 void sim_teams_write (struct sim_station *self, const struct rows *rows);
-// Free the fields of a plan's team.
-void sim_team_clear (struct sim_plan *plan);
 
 // Call core_pull_offer, with the team as Redis would have it.
 enum core_result sim_team_offer (struct sim_plan *plan, struct core_offer *offer,

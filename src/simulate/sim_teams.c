@@ -7,42 +7,6 @@
 #include "redis_keys.h"
 #include "sim_station.h"
 
-struct sim_field {
-    struct sim_field *next;
-    struct span name, value; // views of `bytes`
-    uint8_t bytes[];
-};
-
-static struct sim_field *field_new (struct span name, struct span value)
-{
-    struct sim_field *self = memory_new (sizeof *self + name.size + value.size);
-    memcpy (self->bytes, name.data, name.size);
-    if (value.size)
-        memcpy (self->bytes + name.size, value.data, value.size);
-    self->name = span_of (self->bytes, name.size);
-    self->value = span_of (self->bytes + name.size, value.size);
-    return self;
-}
-
-static void field_remove (struct sim_plan *plan, struct span name)
-{
-    for (struct sim_field **at = &plan->team; *at; at = &(*at)->next)
-        if (span_equal ((*at)->name, name)) {
-            struct sim_field *field = *at;
-            *at = field->next;
-            free (field);
-            return;
-        }
-}
-
-void sim_team_clear (struct sim_plan *plan)
-{
-    for (struct sim_field *field; (field = plan->team);) {
-        plan->team = field->next;
-        free (field);
-    }
-}
-
 static struct sim_plan *plan_of_team_key (const struct sim_station *self, struct span key)
 {
     static const char prefix[] = KEY_TEAM;
@@ -55,6 +19,11 @@ static struct sim_plan *plan_of_team_key (const struct sim_station *self, struct
                : NULL;
 }
 
+static json_t *copy_value (struct span value)
+{
+    return json_stringn_nocheck (value.size ? (const char *)value.data : "", value.size);
+}
+
 void sim_teams_write (struct sim_station *self, const struct rows *rows)
 {
     const struct span *word = rows->words.at;
@@ -62,14 +31,13 @@ void sim_teams_write (struct sim_station *self, const struct rows *rows)
         struct sim_plan *plan = plan_of_team_key (self, word[1]);
         bool sets = span_is (word[0], "HSET");
         if (plan && span_is (word[0], "DEL"))
-            sim_team_clear (plan);
+            json_object_clear (plan->team);
         for (size_t k = 2; plan && k < rows->commands[i]; k += 1U + sets) {
-            field_remove (plan, word[k]);
-            if (!sets)
-                continue;
-            struct sim_field *field = field_new (word[k], word[k + 1]);
-            field->next = plan->team;
-            plan->team = field;
+            const char *name = (const char *)word[k].data;
+            json_object_deln (plan->team, name, word[k].size);
+            if (sets)
+                json_object_setn_new_nocheck (plan->team, name, word[k].size,
+                                              copy_value (word[k + 1]));
         }
     }
 }
@@ -81,14 +49,15 @@ enum core_result sim_team_offer (struct sim_plan *plan, struct core_offer *offer
     enum core_result result = core_pull_offer (station->core, offer, station->now * 1000, ret);
     if (result != CORE_UNREAD)
         return result;
-    size_t count = 0;
-    for (const struct sim_field *field = plan->team; field; field = field->next)
-        count += 2;
+    size_t count = 2 * json_object_size (plan->team), at = count;
     struct span *fields = memory_new ((count + 1) * sizeof *fields);
-    count = 0;
-    for (const struct sim_field *field = plan->team; field; field = field->next) {
-        fields[count++] = field->name;
-        fields[count++] = field->value;
+    const char *name;
+    json_t *value;
+    json_object_foreach (plan->team, name, value) // the newest field first
+    {
+        at -= 2;
+        fields[at] = span_text (name);
+        fields[at + 1] = span_of (json_string_value (value), json_string_length (value));
     }
     const struct core_found found = {.target = span_text (plan->target),
                                      .score_us = -1, // the core has claimed the plan

@@ -41,7 +41,7 @@ static void make_worker_idle (struct sim_worker *self)
     sim_timer_stop (self->station, &self->timer);
 }
 
-static void on_worker_timer (struct sim_timer *timer);
+static void on_worker_timer (void *owner);
 
 // Set the timer to the end of the work or the next heartbeat.
 static void set_worker_timer (struct sim_worker *self)
@@ -50,7 +50,7 @@ static void set_worker_timer (struct sim_worker *self)
     self->beats = self->end_ms == SIM_NEVER;
     self->station->beats += self->beats;
     sim_timer_set (self->station, &self->timer, beat < self->end_ms ? beat : self->end_ms,
-                   on_worker_timer);
+                   on_worker_timer, self);
 }
 
 // Report the result of a worker, which becomes idle.
@@ -67,9 +67,9 @@ static void report_result (struct sim_worker *self)
                           reported.outcome.failed ? ZERO_STATUS_FAILED_ID : ZERO_STATUS_OK_ID);
 }
 
-static void on_worker_timer (struct sim_timer *timer)
+static void on_worker_timer (void *owner)
 {
-    struct sim_worker *self = (struct sim_worker *)timer;
+    struct sim_worker *self = owner;
     self->station->beats -= self->beats;
     self->beats = false;
     if (self->station->now >= self->end_ms) {
@@ -84,9 +84,9 @@ static void on_worker_timer (struct sim_timer *timer)
 }
 
 // Do nothing: the timer only makes the station look at the offers.
-static void on_poll (struct sim_timer *timer)
+static void on_poll (void *owner)
 {
-    (void)timer;
+    (void)owner;
 }
 
 // Whether no other worker of the team has asked for ALONE_MS. Idle workers ask all the time.
@@ -109,7 +109,7 @@ static void schedule_poll (struct sim_station *self, struct sim_team *team, int6
     if (!wait_ms && !team->poll.node.position)
         wait_ms = polls_ms[team->polls++];
     if (wait_ms)
-        sim_timer_set (self, &team->poll, self->now + wait_ms, on_poll);
+        sim_timer_set (self, &team->poll, self->now + wait_ms, on_poll, NULL);
 }
 
 // Let a worker fetch a plan, if the core gives it one.
@@ -136,9 +136,7 @@ static void fetch_plan (struct sim_station *self, struct sim_worker *worker)
     worker->taken_ms = self->now;
     if (!worker->plan->begun)
         sim_plan_begin_run (worker->plan);
-    worker->end_ms = worker->plan->result.after_ms > SIM_NEVER - self->now
-                         ? SIM_NEVER
-                         : self->now + worker->plan->result.after_ms;
+    worker->end_ms = sim_plan_end_ms (worker->plan);
     set_worker_timer (worker);
 }
 

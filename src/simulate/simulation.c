@@ -66,12 +66,9 @@ static bool submit_flow_plan (struct simulation *self, struct reason *reason)
         self->guesses->plan ? json_copy ((json_t *)self->guesses->plan) : json_object ();
     self->root.timeout_s = json_integer_value (json_object_get (fields, "timeout"));
     json_object_del (fields, "timeout");
-    if (!json_object_get (fields, "plan_type"))
-        json_object_set_new (fields, "plan_type", json_string ("none"));
-    if (!json_object_get (fields, "retry"))
-        json_object_set_new (fields, "retry", json_pack ("{s:s}", "strategy", "none"));
-    self->root.plan = sim_plan_new (&self->station, self->flow->name, fields, &sim_call_events,
-                                    &self->root, reason);
+    json_object_update_missing_new (
+        fields, json_pack ("{s:s, s:{s:s}}", "plan_type", "none", "retry", "strategy", "none"));
+    self->root.plan = sim_plan_new (&self->station, self->flow->name, fields, &self->root, reason);
     json_decref (fields);
     return self->root.plan;
 }

@@ -59,6 +59,21 @@ static void copy_whole_characters (const char *text, char out[NODE_TEXT_SIZE])
     out[span_put (out, 0, utf8_cut (span_text (text), NODE_TEXT_SIZE - 1))] = '\0';
 }
 
+// Write the texts of a list after `first`, separated by `between`, as far as there is room.
+static void join_words (const json_t *list, const char *first, const char *between, char *out,
+                        size_t room)
+{
+    size_t i, size = 0;
+    const json_t *word;
+    *out = '\0';
+    json_array_foreach (list, i, word)
+    {
+        if (json_is_string (word) && size < NODE_TEXT_SIZE)
+            size += (size_t)snprintf (out + size, room - size, "%s%s", i ? between : first,
+                                      json_string_value (word));
+    }
+}
+
 static void describe_wait (const json_t *wait, char out[NODE_TEXT_SIZE])
 {
     int64_t seconds = json_integer_value (wait);
@@ -74,15 +89,8 @@ static void describe_wait (const json_t *wait, char out[NODE_TEXT_SIZE])
 
 static void describe_signal (const json_t *signal, char out[NODE_TEXT_SIZE])
 {
-    const json_t *who = json_object_get (signal, "who"), *name;
-    char text[2 * NODE_TEXT_SIZE] = "";
-    size_t i, size = 0;
-    json_array_foreach (who, i, name)
-    {
-        if (json_is_string (name) && size < NODE_TEXT_SIZE)
-            size += (size_t)snprintf (text + size, sizeof text - size, "%s%s", i ? ", " : "of ",
-                                      json_string_value (name));
-    }
+    char text[2 * NODE_TEXT_SIZE];
+    join_words (json_object_get (signal, "who"), "of ", ", ", text, sizeof text);
     copy_whole_characters (text, out);
 }
 
@@ -134,17 +142,9 @@ static bool reject_definition (struct flow_graph *self, const char *rule, const 
 // Write the `on` of an edge as "failed,ended". NULL: it is the default, finished.
 static const char *describe_on_edge (const json_t *on, char out[NODE_TEXT_SIZE])
 {
-    size_t i, size = 0;
-    const json_t *word;
-    *out = '\0';
+    join_words (on, "", ",", out, NODE_TEXT_SIZE);
     if (json_is_string (on))
         snprintf (out, NODE_TEXT_SIZE, "%s", json_string_value (on));
-    json_array_foreach (on, i, word)
-    {
-        if (json_is_string (word) && size < NODE_TEXT_SIZE)
-            size += (size_t)snprintf (out + size, NODE_TEXT_SIZE - size, "%s%s", i ? "," : "",
-                                      json_string_value (word));
-    }
     return *out && strcmp (out, "finished") != 0 ? out : NULL;
 }
 
@@ -291,14 +291,13 @@ void flow_graph_destroy (struct flow_graph **self)
 void flow_graph_set_state (struct flow_graph *self, size_t index, const char *name,
                            const char *state)
 {
-    bool is_it =
-        name && index < self->graph.node_count && strcmp (self->nodes[index].name, name) == 0;
-    for (size_t i = 0; name && !is_it && i < self->graph.node_count; i++)
-        if (strcmp (self->nodes[i].name, name) == 0) {
+    size_t count = name ? self->graph.node_count : 0;
+    if (index < count && strcmp (self->nodes[index].name, name) != 0)
+        index = count;
+    for (size_t i = 0; index >= count && i < count; i++)
+        if (strcmp (self->nodes[i].name, name) == 0)
             index = i;
-            is_it = true;
-        }
-    if (is_it)
+    if (index < count)
         self->nodes[index].state = state;
 }
 

@@ -209,13 +209,6 @@ static void write_sources (struct json_text *out, const struct graph *graph,
     }
 }
 
-// Remove blanks at the end of the text.
-static void trim_blanks (struct json_text *out)
-{
-    while (out->size && out->bytes[out->size - 1] == ' ')
-        out->size--;
-}
-
 char *graph_layers (const struct graph *graph, size_t *ret_size)
 {
     struct json_text out;
@@ -246,7 +239,8 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
                                  : '?');
         write_formatted (&out, "%-*s  %-*s", name, graph->nodes[node].name, what, text);
         write_sources (&out, graph, &into, node);
-        trim_blanks (&out);
+        while (out.bytes[out.size - 1] == ' ')
+            out.size--;
         write_formatted (&out, "\n");
     }
     write_legend (&out, graph);

@@ -30,18 +30,14 @@ struct rows_writer {
     struct json_text *text; // buffer for the value that is being written
 };
 
+// Set a field, or delete it if the value has no data.
 static void put_field (const struct rows_writer *self, enum flow_key key, const char *field,
                        struct span value)
 {
-    self->put (self->owner,
-               &(struct flow_row){
-                   .key = key, .kind = FLOW_ROW_SET, .field = span_text (field), .value = value});
-}
-
-static void put_deletion (const struct rows_writer *self, enum flow_key key, const char *field)
-{
-    self->put (self->owner,
-               &(struct flow_row){.key = key, .kind = FLOW_ROW_DEL, .field = span_text (field)});
+    self->put (self->owner, &(struct flow_row){.key = key,
+                                               .kind = value.data ? FLOW_ROW_SET : FLOW_ROW_DEL,
+                                               .field = span_text (field),
+                                               .value = value});
 }
 
 static void put_range (const struct rows_writer *self, enum flow_key key, uint32_t step,
@@ -57,22 +53,16 @@ static void put_range (const struct rows_writer *self, enum flow_key key, uint32
 static void put_text_field (const struct rows_writer *self, enum flow_key key, const char *field,
                             const char *text)
 {
-    if (text)
-        put_field (self, key, field, span_text (text));
-    else
-        put_deletion (self, key, field);
+    put_field (self, key, field, text ? span_text (text) : (struct span){0});
 }
 
 static void put_json_field (const struct rows_writer *self, enum flow_key key, const char *field,
                             const json_t *json)
 {
-    if (!json) {
-        put_deletion (self, key, field);
-        return;
-    }
     json_text_clear (self->text);
-    json_text_value (self->text, json);
-    put_field (self, key, field, span_of (self->text->bytes, self->text->size));
+    if (json)
+        json_text_value (self->text, json);
+    put_field (self, key, field, span_of (json ? self->text->bytes : NULL, self->text->size));
 }
 
 // Begin an entry: an object of the members that have a value. An entry without members is deleted.
@@ -95,10 +85,8 @@ static void entry_end (const struct rows_writer *self, const char *field)
 {
     bool empty = self->text->size == 1;
     json_text_raw (self->text, span_text ("}"));
-    if (empty)
-        put_deletion (self, FLOW_KEY_DATA, field);
-    else
-        put_field (self, FLOW_KEY_DATA, field, span_of (self->text->bytes, self->text->size));
+    put_field (self, FLOW_KEY_DATA, field,
+               empty ? (struct span){0} : span_of (self->text->bytes, self->text->size));
 }
 
 // -- the run
@@ -122,7 +110,7 @@ void flow_rows_state_text (struct flow_run *run, char text[sizeof run->state])
     bool undoing = run->phase == FLOW_UNDOING;
     size_t size = span_put (text, 0, span_text (flow_phase_names[run->phase]));
     text[size++] = ' ';
-    size = span_put (text, size, span_text (flow_outcome_name (run->outcome)));
+    size = span_put (text, size, span_text (flow_outcome_names[run->outcome]));
     text[size++] = ' ';
     size += decimal_text (run->sequence, text + size);
     text[size++] = ' ';
@@ -213,7 +201,7 @@ static void put_u32 (uint8_t *out, uint32_t value)
 static void encode_node (const struct flow_run *run, uint32_t step, uint8_t out[FLOW_NODE_SIZE])
 {
     const struct flow_node *node = &run->nodes[step];
-    const struct flow_items *items = run->data[step] ? run->data[step]->items : NULL;
+    const struct flow_items *items = flow_items_of (run, step);
     memset (out, 0, FLOW_NODE_SIZE);
     out[0] = node->state;
     out[1] = (uint8_t)((items && items->by_name ? FLOW_MARK_BY_NAME : 0) |
@@ -317,7 +305,7 @@ static void put_list (const struct rows_writer *self, uint32_t step)
                    &(struct flow_row){.key = FLOW_KEY_MAP, .kind = FLOW_ROW_DROP, .step = step});
     for (uint32_t i = 0; i < data->items_to_delete; i++) {
         snprintf (field, sizeof field, "%u.%u", step, i);
-        put_deletion (self, FLOW_KEY_DATA, field);
+        put_text_field (self, FLOW_KEY_DATA, field, NULL);
     }
     data->items_to_delete = 0;
     snprintf (field, sizeof field, "%u.list", step);
@@ -337,7 +325,7 @@ static void put_signals (const struct rows_writer *self, uint32_t step)
     char field[32];
     for (uint32_t i = count; i < data->signals_to_delete; i++) {
         snprintf (field, sizeof field, "%u.signal.%u", step, i);
-        put_deletion (self, FLOW_KEY_DATA, field);
+        put_text_field (self, FLOW_KEY_DATA, field, NULL);
     }
     for (uint32_t i = data->signals_written; i < count; i++) {
         snprintf (field, sizeof field, "%u.signal.%u", step, i);

@@ -118,12 +118,11 @@ static bool read_run_flags (struct rows_reader *self, struct span text)
 // Read the field run.state.
 static bool read_run_state (struct rows_reader *self, struct span text)
 {
-    static const char *const outcomes[] = {"running", "finished", "failed", "cancelled", "timeout"};
     struct flow_run *run = self->run;
     int phase, outcome;
     uint32_t undo_at = 0;
     if (!read_enum (next_word (&text), flow_phase_names, FLOW_ENDED + 1, &phase) ||
-        !read_enum (next_word (&text), outcomes, FLOW_LATE + 1, &outcome) ||
+        !read_enum (next_word (&text), flow_outcome_names, FLOW_LATE + 1, &outcome) ||
         !read_u32 (next_word (&text), &run->sequence) || !read_u32 (next_word (&text), &undo_at)) {
         reason_set (self->reason, "run.state: is not a phase, an outcome and two numbers");
         return false;
@@ -167,12 +166,6 @@ static bool read_params (struct rows_reader *self, struct span field, struct spa
     return ok;
 }
 
-static char *copy_field_text (struct span text)
-{
-    char *copy = memory_copy (text.data, text.size);
-    return copy;
-}
-
 // Read a JSON field. A former value is released, though a hash has each field only once.
 static bool read_json_field (struct rows_reader *self, struct span field, struct span text,
                              json_t **slot)
@@ -185,24 +178,27 @@ static bool read_run_fields (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;
     struct flow_run *run = self->run;
+    const struct {
+        const char *name;
+        json_t **json;
+    } values[] = {{"run.input", &run->input}, // runs of older stations have the input here
+                  {"run.output", &run->output},
+                  {"run.uncaught", &run->uncaught}};
     bool head = false, state = false, ok = true;
     for (size_t i = 0; ok && i + 1 < stored->run_count; i += 2) {
         struct span field = stored->run[i], text = stored->run[i + 1];
+        for (size_t j = 0; j < 3; j++)
+            if (span_is (field, values[j].name))
+                ok = read_json_field (self, field, text, values[j].json);
         if (span_is (field, "run.head")) {
             ok = head = read_run_head (self, text);
         } else if (span_is (field, "run.state")) {
             ok = state = read_run_state (self, text);
         } else if (span_is (field, "run.params")) {
             ok = read_params (self, field, text);
-        } else if (span_is (field, "run.input")) { // runs of older stations have the input here
-            ok = read_json_field (self, field, text, &run->input);
-        } else if (span_is (field, "run.output")) {
-            ok = read_json_field (self, field, text, &run->output);
-        } else if (span_is (field, "run.uncaught")) {
-            ok = read_json_field (self, field, text, &run->uncaught);
         } else if (span_is (field, "run.error")) {
             free (run->error);
-            run->error = copy_field_text (text);
+            run->error = memory_copy (text.data, text.size);
         }
     }
     if (ok && stored->input.size)
@@ -323,9 +319,7 @@ static bool read_list (struct rows_reader *self, uint32_t step, struct span fiel
     struct span map = find_map (self->stored, step);
     struct flow_data *data = flow_data_of (self->run, step);
     json_t *list = read_json (self, field, text);
-    json_int_t count = json_is_array (list)     ? (json_int_t)json_array_size (list)
-                       : json_is_integer (list) ? json_integer_value (list)
-                                                : -1;
+    int64_t count = flow_item_count (list);
     if (!list)
         return false;
     if (count < 0 || (uint64_t)count != map.size || map.size > UINT32_MAX || data->items ||
@@ -335,13 +329,9 @@ static bool read_list (struct rows_reader *self, uint32_t step, struct span fiel
         json_decref (list);
         return false;
     }
-    data->items = flow_items_new ((uint32_t)count);
+    data->items = flow_items_new (list);
     data->items->passes = get_u32 (node + 6);
     data->items->by_name = node[1] & FLOW_MARK_BY_NAME;
-    if (json_is_array (list))
-        data->items->list = list;
-    else
-        json_decref (list);
     return read_map (self, step, map);
 }
 
@@ -372,12 +362,9 @@ static bool read_entry (struct rows_reader *self, uint32_t step, const json_t *e
 static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
                        const json_t *entry)
 {
-    const struct flow_data *data = self->run->data[step];
-    if (!data || !data->items || number >= data->items->count)
-        return false;
-    struct flow_item *item = &data->items->item[number];
-    json_int_t ended = 0, generation = item->generation;
-    if (!read_entry_integer (entry, "ended", UINT32_MAX, &ended) ||
+    struct flow_item *item = flow_item_of (self->run, step, number);
+    json_int_t ended = 0, generation = item ? item->generation : 0;
+    if (!item || !read_entry_integer (entry, "ended", UINT32_MAX, &ended) ||
         !read_entry_integer (entry, "generation", UINT16_MAX, &generation))
         return false;
     json_decref (item->value);
@@ -413,19 +400,16 @@ static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t
     if (kind == KIND_ERROR) {
         struct flow_data *data = flow_data_of (self->run, step);
         free (data->error);
-        data->error = copy_field_text (text);
+        data->error = memory_copy (text.data, text.size);
         return true;
     }
     json_t *entry = read_json (self, field, text);
     if (!entry)
         return false;
-    bool ok = json_is_object (entry);
-    if (ok && kind == KIND_ENTRY)
-        ok = read_entry (self, step, entry);
-    else if (ok && kind == KIND_ITEM)
-        ok = read_item (self, step, number, entry);
-    else if (ok)
-        ok = read_signal (self, step, number, entry);
+    bool ok =
+        json_is_object (entry) && (kind == KIND_ENTRY  ? read_entry (self, step, entry)
+                                   : kind == KIND_ITEM ? read_item (self, step, number, entry)
+                                                       : read_signal (self, step, number, entry));
     if (!ok)
         reason_set (self->reason, "%s: step %s: no such item, or it does not match the stored item",
                     quoted (field), self->flow->steps[step].name);

@@ -5,8 +5,7 @@
 #include "flow_turn.h"
 
 // Return why a node is not valid; NULL: it is valid.
-static const char *node_fault (const struct flow_run *run, const struct flow_step *step,
-                               uint32_t index)
+static const char *node_fault (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     enum {
         KNOWN = FLOW_BLOCKED | FLOW_BY_PERSON | FLOW_JOINED | FLOW_PLACED | FLOW_END_COUNTED |
@@ -14,12 +13,12 @@ static const char *node_fault (const struct flow_run *run, const struct flow_ste
                 FLOW_DISPATCHED | FLOW_RETRIED | FLOW_RESET_EVALUATION | FLOW_STARTED |
                 FLOW_RAISE_GENERATION
     };
+    const struct flow_step *step = &flow->steps[index];
     const struct flow_node *node = &run->nodes[index];
-    const struct flow_items *items = run->data[index] ? run->data[index]->items : NULL;
+    const struct flow_items *items = flow_items_of (run, index);
     bool ready = node->flags & FLOW_READY, decided = flow_node_is_decided (node),
          placed = node->flags & FLOW_PLACED || (items && items->in_flight > 0),
-         waits =
-             (step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL) && node->state == FLOW_RUNNING;
+         waits = flow_step_waits (flow, run, index);
     if (node->state > FLOW_CANCELLED || node->timer > FLOW_TIMER_OVER || node->flags & ~KNOWN)
         return "unknown state or flags";
     if (node->timer && !(node->flags & FLOW_PLACED))
@@ -50,11 +49,11 @@ static bool complete_step (const struct flow *flow, struct flow_run *run, uint32
 {
     const struct flow_step *step = &flow->steps[index];
     const struct flow_node *node = &run->nodes[index];
-    const char *fault = node_fault (run, step, index);
+    const char *fault = node_fault (flow, run, index);
     if (!fault && node->state == FLOW_RUNNING && step->kind != FLOW_CALL)
         flow_data_of (run, index);
     struct flow_data *data = run->data[index];
-    struct flow_items *items = data ? data->items : NULL;
+    struct flow_items *items = flow_items_of (run, index);
     for (uint32_t i = 0; items && i < items->count; i++)
         if (items->item[i].ended > run->sequence)
             fault = "an item ended after the last end";

@@ -9,7 +9,7 @@
 #include "flow_book.h"
 #include "manage_flow_plan.h"
 #include "manage_private.h"
-#include "manage_flow_undo.h"
+#include "manage_flow_step.h"
 #include "missed.h"
 #include "failure_plan.h"
 #include "callback_book.h"

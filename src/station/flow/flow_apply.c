@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "failpoint.h"
+#include "flow_book.h"
 #include "flow_live.h"
 #include "flow_runs_private.h"
 #include "memory.h"
@@ -16,31 +17,17 @@ enum {
 
 // Events that the effects of an event cause at once, mostly ends of calls.
 struct follow_ups {
-    struct flow_event *at;
-    char **texts;
+    struct flow_event *at; // their texts are owned
     size_t count, room;
 };
 
 static void follow_ups_add (struct follow_ups *follow_ups, struct flow_event event,
                             const char *text)
 {
-    if (follow_ups->count == follow_ups->room) {
-        follow_ups->room = follow_ups->room ? 2 * follow_ups->room : 16;
-        follow_ups->at = memory_resize (follow_ups->at, follow_ups->room * sizeof *follow_ups->at);
-        follow_ups->texts =
-            memory_resize (follow_ups->texts, follow_ups->room * sizeof *follow_ups->texts);
-    }
-    follow_ups->texts[follow_ups->count] = text ? memory_text (text) : NULL;
-    event.text = follow_ups->texts[follow_ups->count];
+    follow_ups->at =
+        memory_grow (follow_ups->at, follow_ups->count, &follow_ups->room, sizeof *follow_ups->at);
+    event.text = text ? memory_text (text) : NULL;
     follow_ups->at[follow_ups->count++] = event;
-}
-
-static void follow_ups_clear (struct follow_ups *follow_ups)
-{
-    for (size_t i = 0; i < follow_ups->count; i++)
-        free (follow_ups->texts[i]);
-    free (follow_ups->texts);
-    free (follow_ups->at);
 }
 
 static void apply_effect (struct flow_live *live, const struct flow_effect *effect,
@@ -177,7 +164,9 @@ bool flow_live_apply (struct flow_live *live, const struct flow_event *event, st
         if (next.kind == FLOW_CALL_ENDED)
             apply_event (live, &next, &follow_ups, &ignored);
     }
-    follow_ups_clear (&follow_ups);
+    for (size_t i = 0; i < follow_ups.count; i++)
+        free ((char *)(uintptr_t)follow_ups.at[i].text);
+    free (follow_ups.at);
     if (has_check)
         flow_live_due (live, store_now_us (live->station->store));
     flow_events_publish (live);
@@ -198,7 +187,7 @@ void flow_runs_ended (struct station *self, const struct flow_call_end *end)
     const struct plan_step *step = &end->step;
     bool timer = step->kind == STEP_TIMER;
     if (!live || step->step >= live->flow->step_count ||
-        (timer && step->generation != flow_call_generation (live, step->step, step->item))) {
+        (timer && step->generation != flow_generation_of (live->run, step->step, step->item))) {
         self->counters.dropped_steps++;
         return;
     }
@@ -215,4 +204,50 @@ void flow_runs_ended (struct station *self, const struct flow_call_end *end)
                                           .value = end->value,
                                           .text = end->text},
                      &ignored);
+}
+
+// -- a retry with another version of the definition
+
+// Whether the steps keep their targets, if calls are in flight: the plans of these calls stay with
+// the old target.
+static bool check_same_targets (const struct flow_live *live, const struct flow *flow,
+                                struct reason *reason)
+{
+    for (uint32_t i = 0; live->run->in_flight && i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[i];
+        const char *was = i < live->flow->step_count && step->kind == FLOW_CALL
+                              ? flow_call_target (&live->flow->steps[i], false)
+                              : NULL;
+        if (was && strcmp (was, flow_call_target (step, false)) != 0) {
+            reason_set (reason,
+                        "step %s has another target in this version: retry when no call is in "
+                        "flight",
+                        quoted (span_text (step->name)));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool flow_live_apply_version (struct flow_live *live, const struct flow_event *event,
+                              const struct flow *flow, int version, struct reason *reason)
+{
+    const struct flow *was = live->flow;
+    int was_version = live->version;
+    struct flow_event retry = *event;
+    if (!check_same_targets (live, flow, reason))
+        return false;
+    retry.was = was;
+    retry.version = version;
+    live->flow = flow_book_hold (live->station, flow);
+    live->version = version;
+    bool taken = flow_live_apply (live, &retry, reason);
+    if (taken) {
+        flow_live_write_version (live);
+    } else {
+        live->flow = was;
+        live->version = was_version;
+    }
+    flow_book_release (live->station, taken ? was : flow);
+    return taken;
 }

@@ -78,9 +78,8 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
         memcpy (live->parent, plan->step.data, plan->step.size);
     if (plan->policy)
         memcpy (live->timezone, plan->policy->timezone, sizeof live->timezone);
-    if (plan->caller.size) {
+    if (plan->caller.size)
         live->caller = memory_copy (plan->caller.data, plan->caller.size);
-    }
     live->inherit = plan->policy ? json_deep_copy (plan->policy->fields) : json_object ();
     merge_run_values (live, plan);
     live->subs = json_object ();

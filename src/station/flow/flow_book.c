@@ -63,19 +63,12 @@ int flow_book_version (const struct station *self, struct span name)
     return entry ? entry->use : 0;
 }
 
-static int compare_target_names (const void *one, const void *other)
-{
-    return strcmp (one, other);
-}
-
 void flow_book_copy_names (const struct station *self, struct flow_known *ret)
 {
-    *ret = (struct flow_known){.target_count = self->target_count};
+    *ret = (struct flow_known){.targets = json_object ()};
     flow_names_copy (&ret->flows, &self->flows->names);
-    ret->targets = memory_new ((self->target_count + 1) * sizeof *ret->targets);
     for (size_t i = 0; i < self->target_count; i++)
-        snprintf (ret->targets[i], sizeof *ret->targets, "%s", target_name (self->targets[i]));
-    qsort (ret->targets, self->target_count, sizeof *ret->targets, compare_target_names);
+        json_object_set_new (ret->targets, target_name (self->targets[i]), json_true ());
 }
 
 // -- the names, as Redis has them
@@ -114,8 +107,6 @@ static void repair_flows (struct station *self)
     }
 }
 
-static void read_flow_names (struct station *self);
-
 // The names and versions of all flows have arrived.
 static void on_flow_names (void *owner, const struct store_flow_heads *answer)
 {
@@ -137,15 +128,14 @@ static void on_flow_names (void *owner, const struct store_flow_heads *answer)
         return; // the station is stopping, or will reload the names
     void (*then) (struct station *) = book->load_again ? NULL : book->then;
     if (book->load_again)
-        read_flow_names (self);
+        flow_book_reload (self);
     if (then) {
         book->then = NULL;
         then (self);
     }
 }
 
-// Read the names and versions of all flows, unless that is in progress.
-static void read_flow_names (struct station *self)
+void flow_book_reload (struct station *self)
 {
     struct flow_book *book = self->flows;
     book->load_again = book->loading;
@@ -159,12 +149,7 @@ static void read_flow_names (struct station *self)
 void flow_book_load (struct station *self, void (*then) (struct station *self))
 {
     self->flows->then = then;
-    read_flow_names (self);
-}
-
-void flow_book_reload (struct station *self)
-{
-    read_flow_names (self);
+    flow_book_reload (self);
 }
 
 // -- definitions that are not in memory
@@ -376,11 +361,6 @@ void flow_book_remove (struct station *self, const char *name)
     flow_names_remove (&self->flows->names, span_text (name));
     flow_names_recompute (&self->flows->names);
     flow_cache_forget (&self->flows->cache, span_text (name), 0);
-}
-
-void flow_book_forget (struct station *self, const char *name, int version)
-{
-    flow_cache_forget (&self->flows->cache, span_text (name), version);
 }
 
 // -- life

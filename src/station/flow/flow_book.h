@@ -20,7 +20,7 @@ void flow_book_stop (struct station *self);
 // Read the names from Redis, then call `then`.
 void flow_book_load (struct station *self, void (*then) (struct station *self));
 
-// Read the names once more, after a write whose outcome is unknown.
+// Read the names and versions of all flows, once more if that is in progress.
 void flow_book_reload (struct station *self);
 
 // Whether plans for this name are flow plans: it is a flow, and no target has this name, which
@@ -74,7 +74,7 @@ struct flow_book {
     struct task change;                // begins the first change
 };
 
-// Copy the names that a definition may refer to now; free them with flow_known_clear.
+// Copy the names that a definition may refer to now, for flow_parser_ask.
 void flow_book_copy_names (const struct station *self, struct flow_known *ret);
 
 // Enter or replace the flow that `entry` describes. Takes over the facts of `entry`, and `flow`,
@@ -84,6 +84,3 @@ void flow_book_put (struct station *self, struct flow_entry *entry, struct flow 
 
 // Remove a flow from the names and the cache.
 void flow_book_remove (struct station *self, const char *name);
-
-// Remove a version that Redis no longer stores from the cache.
-void flow_book_forget (struct station *self, const char *name, int version);

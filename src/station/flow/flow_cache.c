@@ -46,23 +46,14 @@ static void unused_list_add (struct flow_cache *self, struct flow_cache_entry *e
 {
     entry->older = self->newest;
     entry->newer = NULL;
-    if (self->newest)
-        self->newest->newer = entry;
-    else
-        self->oldest = entry;
+    *(entry->older ? &entry->older->newer : &self->oldest) = entry;
     self->newest = entry;
 }
 
 static void unused_list_remove (struct flow_cache *self, struct flow_cache_entry *entry)
 {
-    if (entry->older)
-        entry->older->newer = entry->newer;
-    else
-        self->oldest = entry->newer;
-    if (entry->newer)
-        entry->newer->older = entry->older;
-    else
-        self->newest = entry->older;
+    *(entry->older ? &entry->older->newer : &self->oldest) = entry->newer;
+    *(entry->newer ? &entry->newer->older : &self->newest) = entry->older;
 }
 
 static void cache_drop_entry (struct flow_cache *self, struct flow_cache_entry *entry)

@@ -1,6 +1,5 @@
 // Calls of steps as plans of the station: places them and takes them back. The plan id is a digest
 // of run, step, item and generation, so that it need not be stored.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "codes.h"
@@ -41,23 +40,11 @@ static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned 
 
 // -- the plan of a call
 
-static void copy_members (json_t *to, const json_t *from, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        json_t *value = json_object_get (from, names[i]);
-        if (value && !json_object_get (to, names[i]))
-            json_object_set (to, names[i], value);
-    }
-}
-
 // Make the PLAN frame of a plan that runs once, at once.
 static json_t *plan_frame_once (const char *description)
 {
-    json_t *frame = json_object ();
-    json_object_set_new (frame, "description", json_string (description));
-    json_object_set_new (frame, "plan_type", json_integer (SCHEDULE_NONE));
-    json_object_set_new (frame, "plan_repet", json_integer (1));
-    return frame;
+    return json_pack ("{s:s, s:i, s:i}", "description", description, "plan_type", SCHEDULE_NONE,
+                      "plan_repet", 1);
 }
 
 static json_t *call_plan_frame (const struct flow_live *live, const struct flow_effect *effect)
@@ -74,7 +61,9 @@ static json_t *call_plan_frame (const struct flow_live *live, const struct flow_
     if (retry && !effect->undo && !json_object_get (frame, "retry"))
         json_object_set (frame, "retry", retry);
     json_decref (retry);
-    copy_members (frame, live->inherit, inherited, sizeof inherited / sizeof *inherited);
+    for (size_t i = 0; i < sizeof inherited / sizeof *inherited; i++)
+        if (!json_object_get (frame, inherited[i])) // what the flow plan does not have is not set
+            json_object_set (frame, inherited[i], json_object_get (live->inherit, inherited[i]));
     if (effect->undo && !json_object_get (frame, "retry"))
         json_object_set_new (
             frame, "retry",
@@ -126,11 +115,9 @@ static void make_call_frames (struct call_frames *self, const struct flow_live *
     message_start (message, ZERO_BYTE_COMMAND_PLAN);
     message_add (message, ZERO_FRAME_PLAN, span_text (self->plan));
     message_add (message, ZERO_FRAME_STATION_ID, station);
-    if ((value = json_object_get (frames, "command")))
-        add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND, value);
-    else // a pub target gets the description as its title
-        add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
-                  json_object_get (fields, "description"));
+    if (!(value = json_object_get (frames, "command")))
+        value = json_object_get (fields, "description"); // also the title at a pub target
+    add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND, value);
     enum { OTHERS = 8 }; // frames that are not arguments: those above and below
     json_array_foreach (json_object_get (frames, "args"), index, arg)
     {
@@ -145,14 +132,6 @@ static void make_call_frames (struct call_frames *self, const struct flow_live *
         add_text (self, ZERO_FRAME_CONTENT, value);
     message_layout (message, self->desc, self->spans);
     message->desc_bytes = self->spans[0];
-}
-
-static void call_frames_clear (struct call_frames *self)
-{
-    for (size_t i = 0; i < self->made_count; i++)
-        free (self->made[i]);
-    free (self->plan);
-    free (self->json);
 }
 
 static enum part part_of_plan_step (const struct flow_live *live, const struct plan_step *step)
@@ -190,7 +169,10 @@ static struct plan *make_call_plan (const struct flow_live *live, const struct f
     plan->revision = station_revision ();
     if (engine_submit (plan, zones_of (self, plan), station_now (self), &misses, reason))
         plan_destroy (&plan);
-    call_frames_clear (&frames);
+    for (size_t i = 0; i < frames.made_count; i++)
+        free (frames.made[i]);
+    free (frames.plan);
+    free (frames.json);
     plan_fields_clear (&read);
     return plan;
 }
@@ -253,9 +235,9 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
     struct plan_step step = plan_step_of_effect (live, effect);
     struct reason reason;
     step.kind = STEP_TIMER;
-    json_t *fields = json_pack ("{s:s, s:s, s:I}", "description", "flow timer", "plan_type", "time",
-                                "plan_time", (json_int_t)((effect->at + 999) / 1000));
-    json_object_set_new (fields, "misfire", json_string ("all"));
+    json_t *fields =
+        json_pack ("{s:s, s:s, s:I, s:s}", "description", "flow timer", "plan_type", "time",
+                   "plan_time", (json_int_t)((effect->at + 999) / 1000), "misfire", "all");
     struct plan *plan =
         make_call_plan (live, effect, &step, span_text (live->flow_name), fields, &reason);
     json_decref (fields);
@@ -309,36 +291,29 @@ void flow_live_reopen (struct flow_live *live)
 
 // -- taking back
 
-unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item)
-{
-    const struct flow_data *data = live->run->data[step];
-    bool known = item >= 0 && data && data->items && item < data->items->count;
-    return known ? data->items->item[item].generation : live->run->nodes[step].generation;
-}
-
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item)
 {
     bool undo = live->run->phase == FLOW_UNDOING;
-    return id_of_call (live->id, step, item, flow_call_generation (live, step, item),
+    return id_of_call (live->id, step, item, flow_generation_of (live->run, step, item),
                        undo ? PART_UNDO : PART_CALL);
+}
+
+// Whether the call of a step or item is in flight, not its undo.
+static bool call_is_placed (const struct flow_run *run, uint32_t step, int64_t item)
+{
+    const struct flow_item *one = flow_item_of (run, step, item);
+    return item < 0 ? run->nodes[step].flags & FLOW_PLACED : one && one->state == FLOW_NEW;
 }
 
 bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item)
 {
     const struct flow_run *run = live->run;
-    const struct flow_data *data = run->data[step];
     if (run->phase == FLOW_UNDOING) {
-        const struct flow_undo *undo =
-            run->undo_at < run->undo_count ? &run->undos[run->undo_at] : NULL;
+        const struct flow_undo *undo = flow_current_undo (run);
         return undo && undo->step == step && undo->item == item &&
                (run->in_flight || run->undo_parked);
     }
-    if (live->flow->steps[step].kind != FLOW_CALL)
-        return false;
-    if (item < 0)
-        return run->nodes[step].flags & FLOW_PLACED;
-    return data && data->items && item < data->items->count &&
-           data->items->item[item].state == FLOW_NEW;
+    return live->flow->steps[step].kind == FLOW_CALL && call_is_placed (run, step, item);
 }
 
 const char *flow_call_target (const struct flow_step *step, bool undo)
@@ -382,14 +357,11 @@ struct call_check {
 static bool is_current_call (const struct flow_live *live, const struct call_check *check)
 {
     const struct plan_step *step = &check->step;
-    const struct flow_data *data = live->run->data[step->step];
     if (flow_call_id (live, step->step, step->item) != check->plan_id)
         return false;
     if (live->run->phase == FLOW_UNDOING)
         return flow_call_in_flight (live, step->step, step->item) && live->run->in_flight;
-    bool item = step->item >= 0 && data && data->items && step->item < data->items->count;
-    return item ? data->items->item[step->item].state == FLOW_NEW
-                : live->run->nodes[step->step].flags & FLOW_PLACED;
+    return call_is_placed (live->run, step->step, step->item);
 }
 
 static void on_plan_existence (void *owner, const struct store_loaded *answer)
@@ -441,7 +413,7 @@ static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item
                                  .step = {.run = live->id,
                                           .step = step,
                                           .item = item,
-                                          .generation = flow_call_generation (live, step, item)},
+                                          .generation = flow_generation_of (live->run, step, item)},
                                  .stopping = stopping};
     const char *target =
         flow_call_target (&live->flow->steps[step], live->run->phase == FLOW_UNDOING);
@@ -450,14 +422,11 @@ static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item
 
 bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
 {
-    const struct flow_node *node = &live->run->nodes[step];
-    const struct flow_data *data = live->run->data[step];
-    const struct flow_item *one = item < 0 || !data || !data->items || item >= data->items->count
-                                      ? NULL
-                                      : &data->items->item[item];
-    bool placed = item < 0 ? node->flags & FLOW_PLACED : one && one->state == FLOW_NEW;
+    const struct flow_item *one = flow_item_of (live->run, step, item);
+    bool placed = call_is_placed (live->run, step, item);
     if (placed)
-        check_call_plan (live, step, item, item < 0 ? node->flags & FLOW_STOPPING : one->stopping);
+        check_call_plan (live, step, item,
+                         one ? one->stopping : live->run->nodes[step].flags & FLOW_STOPPING);
     return placed;
 }
 
@@ -468,9 +437,7 @@ static void end_overdue_wait (struct flow_live *live, uint32_t step)
     const struct flow_data *data = live->run->data[step];
     int64_t now_ms = store_now_us (live->station->store) / 1000;
     struct reason ignored;
-    bool overdue = live->run->nodes[step].state == FLOW_RUNNING && data && data->at &&
-                   now_ms > data->at + LATE_MS;
-    if (overdue)
+    if (data && data->at && now_ms > data->at + LATE_MS)
         flow_live_apply (
             live, &(struct flow_event){.kind = FLOW_TIMER_DUE, .step = step, .item = -1}, &ignored);
 }
@@ -479,21 +446,18 @@ void flow_calls_check (struct flow_live *live)
 {
     enum { CHECKS_MAX = 1000 };
     size_t checks = 0;
-    const struct flow_run *run = live->run;
-    if (run->phase == FLOW_UNDOING && run->in_flight && run->undo_at < run->undo_count)
-        check_call_plan (live, run->undos[run->undo_at].step, run->undos[run->undo_at].item, false);
+    const struct flow_undo *undo = live->run->in_flight ? flow_current_undo (live->run) : NULL;
+    if (undo)
+        check_call_plan (live, undo->step, undo->item, false);
     for (uint32_t i = 0; i < live->flow->step_count && checks < CHECKS_MAX; i++) {
-        const struct flow_data *data = live->run->data[i];
-        if (live->flow->steps[i].kind == FLOW_WAIT || live->flow->steps[i].kind == FLOW_SIGNAL)
+        const struct flow_items *items = flow_items_of (live->run, i);
+        if (flow_step_waits (live->flow, live->run, i))
             end_overdue_wait (live, i);
         if (live->flow->steps[i].kind != FLOW_CALL)
             continue;
-        if (flow_call_check (live, i, -1))
-            checks++;
-        for (uint32_t k = 0; data && data->items && data->items->in_flight &&
-                             k < data->items->count && checks < CHECKS_MAX;
+        checks += flow_call_check (live, i, -1);
+        for (uint32_t k = 0; items && items->in_flight && k < items->count && checks < CHECKS_MAX;
              k++)
-            if (flow_call_check (live, i, k))
-                checks++;
+            checks += flow_call_check (live, i, k);
     }
 }

@@ -1,6 +1,7 @@
 #include "flow_change.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "codes.h"
@@ -59,9 +60,18 @@ static void end_change (struct flow_change *self)
     station_resume (station);
 }
 
-static void reject_change (struct flow_change *self, enum wire_error error, const char *reason)
+__attribute__ ((format (printf, 3, 4))) static void reject_change (struct flow_change *self,
+                                                                   enum wire_error error,
+                                                                   const char *format, ...)
 {
-    reply_refuse (self->station, self->peer, error, reason);
+    char text[2 * REASON_MAX];
+    struct reason reason;
+    va_list arguments;
+    va_start (arguments, format);
+    vsnprintf (text, sizeof text, format, arguments);
+    va_end (arguments);
+    reason_set (&reason, "%s", text);
+    reply_refuse (self->station, self->peer, error, reason.text);
     end_change (self);
 }
 
@@ -76,35 +86,35 @@ static void reject_store (struct flow_change *self, enum store_result result, co
     end_change (self);
 }
 
+// Reply with an object, which is taken over, and end the change.
+static void reply_with_json (struct flow_change *self, uint8_t status, const char *reason,
+                             json_t *object)
+{
+    char *json = json_write (object);
+    reply_send (self->station, self->peer,
+                &(struct reply){.status = status, .reason = reason, .json = json});
+    free (json);
+    json_decref (object);
+    end_change (self);
+}
+
 // Reject the change with all errors and their paths; takes over `errors`.
 static void reject_with_errors (struct flow_change *self, json_t *errors, enum wire_error class)
 {
     struct reason reason;
     flow_errors_summarize (errors, &reason);
-    json_t *object = json_pack ("{s:O}", "errors", errors);
-    char *json = json_write (object);
     self->station->counters.refused++;
     self->station->counters.denied += class == ZPLAN_EDENY;
-    reply_send (
-        self->station, self->peer,
-        &(struct reply){.status = status_of_error (class), .reason = reason.text, .json = json});
-    free (json);
-    json_decref (object);
-    json_decref (errors);
-    end_change (self);
+    reply_with_json (self, status_of_error (class), reason.text,
+                     json_pack ("{s:o}", "errors", errors));
 }
 
 static void reply_with_version (struct flow_change *self)
 {
-    json_t *object =
-        json_pack ("{s:s, s:i, s:i, s:b, s:O}", "name", self->name, "version", self->version, "use",
-                   self->entry.use, "unchanged", self->unchanged, "check", self->check);
-    char *json = json_write (object);
-    reply_send (self->station, self->peer,
-                &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = "", .json = json});
-    free (json);
-    json_decref (object);
-    end_change (self);
+    reply_with_json (self, ZERO_STATUS_OK_ID, "",
+                     json_pack ("{s:s, s:i, s:i, s:b, s:O}", "name", self->name, "version",
+                                self->version, "use", self->entry.use, "unchanged", self->unchanged,
+                                "check", self->check));
 }
 
 // -- checks against the station, and the rights of the key
@@ -131,8 +141,7 @@ static bool check_change (struct flow_change *self)
     json_decref (errors);
     if (self->kind == FLOW_CHANGE_USE || entry || station->flows->names.count < FLOW_NAMES_MAX)
         return true;
-    reason_set (&reason, "flow: quota exceeded: %d flows", FLOW_NAMES_MAX);
-    reject_change (self, ZPLAN_EBUSY, reason.text);
+    reject_change (self, ZPLAN_EBUSY, "flow: quota exceeded: %d flows", FLOW_NAMES_MAX);
     return false;
 }
 
@@ -157,7 +166,7 @@ static void on_written (void *owner, enum store_result result, const char *error
         self->flow = NULL;
     }
     for (size_t i = 0; i < self->dropped_count; i++)
-        flow_book_forget (station, self->name, self->dropped[i]);
+        flow_cache_forget (&station->flows->cache, span_text (self->name), self->dropped[i]);
     if (result == STORE_UNSURE) {
         reject_store (self, result, error);
     } else if (self->kind == FLOW_CHANGE_REMOVE) {
@@ -233,10 +242,8 @@ static void choose_new_version (struct flow_change *self, const struct store_flo
     bool pinned = entry && entry->use && entry->use < entry->last;
     bool has_text = answer->text.size && entry && entry->use;
     if (self->version != FLOW_VERSION_ANY && self->version != last) {
-        struct reason reason;
-        reason_set (&reason, "version: the last version of %s is %d, not %d", self->name, last,
-                    self->version);
-        reject_change (self, ZPLAN_EARGUMENT, reason.text);
+        reject_change (self, ZPLAN_EARGUMENT, "version: the last version of %s is %d, not %d",
+                       self->name, last, self->version);
         return;
     }
     if (last == INT32_MAX) {
@@ -324,10 +331,8 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
         return;
     }
     if (self->kind == FLOW_CHANGE_USE && strcmp (flow->name, self->name) != 0) {
-        struct reason reason;
-        reason_set (&reason, "flow: version %d of %s is of flow %s", self->version, self->name,
-                    flow->name);
-        reject_change (self, ZPLAN_EARGUMENT, reason.text);
+        reject_change (self, ZPLAN_EARGUMENT, "flow: version %d of %s is of flow %s", self->version,
+                       self->name, flow->name);
         return;
     }
     memcpy (self->name, flow->name, strlen (flow->name) + 1);
@@ -355,12 +360,11 @@ static void parse_change (struct flow_change *self)
 static void on_version (void *owner, const struct store_flow *answer)
 {
     struct flow_change *self = owner;
-    struct reason reason;
     if (answer->result != STORE_DONE && answer->result != STORE_NONE) {
         reject_store (self, answer->result, answer->error);
     } else if (answer->result == STORE_NONE || !answer->text.size) {
-        reason_set (&reason, "flow: %s has no version %d", self->name, self->version);
-        reject_change (self, ZPLAN_ENOTFIND, reason.text);
+        reject_change (self, ZPLAN_ENOTFIND, "flow: %s has no version %d", self->name,
+                       self->version);
     } else {
         int last = answer->last > self->version ? answer->last : self->version;
         const struct flow_entry *entry = current_entry (self);
@@ -378,13 +382,11 @@ static void on_version (void *owner, const struct store_flow *answer)
 static void on_plan_count (void *owner, const struct store_flow *answer)
 {
     struct flow_change *self = owner;
-    struct reason reason;
     if (answer->result != STORE_DONE && answer->result != STORE_NONE) {
         reject_store (self, answer->result, answer->error);
     } else if (answer->plans > 0) {
-        reason_set (&reason, "flow: %s has %" PRId64 " plan%s; remove them first", self->name,
-                    answer->plans, answer->plans == 1 ? "" : "s");
-        reject_change (self, ZPLAN_EBUSY, reason.text);
+        reject_change (self, ZPLAN_EBUSY, "flow: %s has %" PRId64 " plan%s; remove them first",
+                       self->name, answer->plans, answer->plans == 1 ? "" : "s");
     } else {
         store_flow_remove (self->station->store, self->name, on_written, self);
         link_flush (store_link (self->station->store));
@@ -407,12 +409,11 @@ static void on_plans_written (void *owner, enum store_result result, const char 
 static void begin_removal (struct flow_change *self)
 {
     struct station *station = self->station;
-    struct reason reason;
     const struct flow_entry *caller =
         flow_names_caller (&station->flows->names, span_text (self->name));
     if (caller) {
-        reason_set (&reason, "flow: %s is called by flow %s", self->name, caller->name);
-        reject_change (self, ZPLAN_EBUSY, reason.text);
+        reject_change (self, ZPLAN_EBUSY, "flow: %s is called by flow %s", self->name,
+                       caller->name);
         return;
     }
     memcpy (station->flows->removing, self->name, sizeof self->name);
@@ -425,13 +426,12 @@ static void begin_removal (struct flow_change *self)
 static void begin_change (struct flow_change *self)
 {
     struct station *station = self->station;
-    struct reason reason;
     bool named = self->kind == FLOW_CHANGE_USE || self->kind == FLOW_CHANGE_REMOVE;
     if (!station_store_up (station)) {
         reject_store (self, STORE_LOST, "");
     } else if (named && !current_entry (self)) {
-        reason_set (&reason, "flow: no flow %s is known", quoted (span_text (self->name)));
-        reject_change (self, ZPLAN_ENOTFIND, reason.text);
+        reject_change (self, ZPLAN_ENOTFIND, "flow: no flow %s is known",
+                       quoted (span_text (self->name)));
     } else if (self->kind == FLOW_CHANGE_REMOVE) {
         begin_removal (self);
     } else if (self->kind == FLOW_CHANGE_USE) {

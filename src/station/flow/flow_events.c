@@ -105,11 +105,10 @@ static void queue_flow_event (struct flow_live *live, const char *event, const c
     queued_event->plan_id = live->plan_id;
     snprintf (queued_event->station, sizeof queued_event->station, "%s", live->flow_name);
     if (publish_has_event_subscribers (live->station)) {
-        json_t *object = json_pack ("{s:I, s:s, s:s, s:i, s:s}", "plan_id",
-                                    (json_int_t)live->plan_id, "flow", live->flow_name, "run",
-                                    live->name, "version", live->version, "event", event);
-        if (step)
-            json_object_set_new (object, "step", json_string (step));
+        json_t *object =
+            json_pack ("{s:I, s:s, s:s, s:i, s:s, s:s*}", "plan_id", (json_int_t)live->plan_id,
+                       "flow", live->flow_name, "run", live->name, "version", live->version,
+                       "event", event, "step", step);
         json_object_update (object, members);
         queued_event->json = json_write (object);
         json_decref (object);
@@ -117,20 +116,18 @@ static void queue_flow_event (struct flow_live *live, const char *event, const c
     json_decref (members);
 }
 
-static void set_text_member (json_t *object, const char *name, const char *text)
+// A text as a member of an object; NULL: there is none.
+static json_t *text_json (const char *text)
 {
-    if (text && *text)
-        json_object_set_new (object, name, json_string (text));
+    return text && *text ? json_string (text) : NULL;
 }
 
 static void queue_end_event (struct flow_live *live)
 {
-    json_t *members = json_object ();
-    set_text_member (members, "state", flow_live_state (live));
-    set_text_member (members, "error", live->run->error);
-    if (json_array_size (live->run->uncaught))
-        json_object_set (members, "failed", live->run->uncaught);
-    queue_flow_event (live, "end", NULL, members);
+    json_t *failed = json_array_size (live->run->uncaught) ? live->run->uncaught : NULL;
+    queue_flow_event (live, "end", NULL,
+                      json_pack ("{s:s, s:o*, s:O*}", "state", flow_live_state (live), "error",
+                                 text_json (live->run->error), "failed", failed));
 }
 
 // Queue the event of a skipped or blocked step, which has no plan to report it. `skip`: the command
@@ -140,18 +137,15 @@ static void queue_step_event (struct flow_live *live, uint32_t step, const struc
     const struct flow_node *node = &live->run->nodes[step];
     const char *name = live->flow->steps[step].name;
     char why[REASON_MAX] = "";
-    json_t *members;
     if (node->flags & FLOW_BLOCKED) {
-        members = json_object ();
         flow_why_blocked (live->flow, live->run, step, why, sizeof why);
-        set_text_member (members, "why", why);
-        queue_flow_event (live, "blocked", name, members);
+        queue_flow_event (live, "blocked", name, json_pack ("{s:o*}", "why", text_json (why)));
     } else if (node->state == FLOW_SKIPPED) {
-        members = json_object ();
-        set_text_member (members, "by", node->flags & FLOW_BY_PERSON ? "person" : "rule");
-        set_text_member (members, "key", skip ? skip->key : NULL);
-        set_text_member (members, "why", skip ? skip->text : NULL);
-        queue_flow_event (live, "skipped", name, members);
+        const char *by = node->flags & FLOW_BY_PERSON ? "person" : "rule";
+        queue_flow_event (live, "skipped", name,
+                          json_pack ("{s:s, s:o*, s:o*}", "by", by, "key",
+                                     text_json (skip ? skip->key : NULL), "why",
+                                     text_json (skip ? skip->text : NULL)));
     }
 }
 
@@ -187,15 +181,12 @@ static void queue_command_event (struct flow_live *live, const struct flow_event
 {
     bool skip = event->kind == FLOW_SKIP,
          has_step = flow_command_has_step (event->kind) || event->kind == FLOW_CALL_ENDED;
-    json_t *members = json_object ();
-    if (event->item >= 0)
-        json_object_set_new (members, "item", json_integer (event->item));
-    set_text_member (members, "by", skip ? "person" : event->key);
-    set_text_member (members, "key", skip ? event->key : NULL);
-    if (event->steps)
-        json_object_set_new (members, "steps", json_deep_copy (event->steps));
-    if (event->kind != FLOW_CALL_ENDED)
-        set_text_member (members, "why", event->text);
+    json_t *members =
+        json_pack ("{s:o*, s:o*, s:o*, s:o*, s:o*}", "item",
+                   event->item >= 0 ? json_integer (event->item) : NULL, "by",
+                   text_json (skip ? "person" : event->key), "key",
+                   text_json (skip ? event->key : NULL), "steps", json_deep_copy (event->steps),
+                   "why", text_json (event->kind != FLOW_CALL_ENDED ? event->text : NULL));
     queue_flow_event (live, published_as, has_step ? live->flow->steps[event->step].name : NULL,
                       members);
 }

@@ -68,8 +68,7 @@ void flow_live_update_size (struct flow_live *live)
     live->bytes = bytes;
 }
 
-// Free a run that is not in memory's lists.
-static void free_live (struct flow_live *live)
+void flow_live_free (struct flow_live *live)
 {
     flow_run_destroy (&live->run, live->flow);
     flow_book_release (live->station, live->flow);
@@ -85,7 +84,7 @@ void flow_live_forget (struct flow_live *live)
     table_remove (&runs->lives, &live->node);
     unlink_from_used (runs, live);
     runs->bytes -= live->bytes;
-    free_live (live);
+    flow_live_free (live);
 }
 
 static void forget_all_runs (struct flow_runs *runs)
@@ -190,7 +189,7 @@ static void on_live_read (struct station *self, uint64_t run, struct flow_live *
     if (live && !present)
         flow_live_add (self, live);
     else if (live) // the run was restarted meanwhile: keep the new one
-        free_live (live);
+        flow_live_free (live);
     table_remove (&runs->loads, &load->node);
     for (struct run_waiter *one = load->first, *next; one; one = next) {
         next = one->next;
@@ -259,10 +258,8 @@ void flow_queue_cancel (const struct flow_live *live, uint64_t plan_id, uint64_t
     struct station *self = live->station;
     struct flow_runs *runs = self->flow_runs;
     FAILPOINT ("flow_cancel");
-    if (runs->cancel_count == runs->cancel_room) {
-        runs->cancel_room = runs->cancel_room ? 2 * runs->cancel_room : 16;
-        runs->cancels = memory_resize (runs->cancels, runs->cancel_room * sizeof *runs->cancels);
-    }
+    runs->cancels =
+        memory_grow (runs->cancels, runs->cancel_count, &runs->cancel_room, sizeof *runs->cancels);
     runs->cancels[runs->cancel_count++] = (struct flow_cancel){plan_id, exec_id, live->run->forced};
     task_set (&runs->task, self->reactor);
 }
@@ -276,17 +273,14 @@ const char *flow_live_state (const struct flow_live *live)
         return "undoing";
     if (run->phase != FLOW_ENDED)
         return run->suspended ? "suspended" : "running";
-    return run->outcome == FLOW_WELL      ? "finished"
-           : run->outcome == FLOW_STOPPED ? "cancelled"
-           : run->outcome == FLOW_LATE    ? "timeout"
-                                          : "failed";
+    // An ended run has an outcome, unless its row was edited by hand.
+    return flow_outcome_names[run->outcome == FLOW_OPEN ? FLOW_BADLY : run->outcome];
 }
 
 const char *flow_live_step_state (const struct flow_live *live, uint32_t step, int64_t item)
 {
-    const struct flow_node *node = &live->run->nodes[step];
-    const struct flow_item *one = item < 0 ? NULL : &live->run->data[step]->items->item[item];
-    unsigned state = one ? one->state : node->state;
+    const struct flow_item *one = flow_item_of (live->run, step, item);
+    unsigned state = one ? one->state : live->run->nodes[step].state;
     bool in_flight = live->run->phase != FLOW_UNDOING && flow_call_in_flight (live, step, item);
     uint64_t id = in_flight ? flow_call_id (live, step, item) : 0;
     if (!id || !store_exec_id (live->station->store, id))

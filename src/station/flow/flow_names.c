@@ -47,10 +47,7 @@ struct flow_entry *flow_names_add (struct flow_names *self, struct span name)
     size_t at = name_position (self, name);
     if (at < self->count && span_is (name, self->entries[at].name))
         return &self->entries[at];
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 16;
-        self->entries = memory_resize (self->entries, self->room * sizeof *self->entries);
-    }
+    self->entries = memory_grow (self->entries, self->count, &self->room, sizeof *self->entries);
     memmove (&self->entries[at + 1], &self->entries[at],
              (self->count - at) * sizeof *self->entries);
     self->count++;
@@ -160,13 +157,12 @@ char *flow_facts_text (const struct flow_facts *self)
     for (size_t i = 0; i < self->call_count; i++)
         json_object_set_new (calls, self->calls[i].name,
                              json_integer ((json_int_t)self->calls[i].times));
-    json_t *json = json_pack ("{s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o}", "steps",
+    json_t *json = json_pack ("{s:I, s:I, s:i, s:b, s:b, s:I, s:I, s:o, s:O*}", "steps",
                               (json_int_t)self->steps, "steps_max", (json_int_t)report->steps_max,
                               "depth", (int)report->depth, "bounded", report->bounded, "has_tail",
                               report->has_tail, "seconds_max", (json_int_t)report->seconds_max,
-                              "calls", (json_int_t)self->own_calls, "flows", calls);
-    if (json_array_size (report->because) > 0)
-        json_object_set (json, "because", report->because);
+                              "calls", (json_int_t)self->own_calls, "flows", calls, "because",
+                              json_array_size (report->because) ? report->because : NULL);
     char *text = json_write (json);
     json_decref (json);
     return text;
@@ -240,18 +236,13 @@ struct summation {
     struct call_sum *sums;
 };
 
-static const struct flow_facts *facts_of_entry (const struct summation *self, size_t at)
-{
-    const struct flow_entry *entry = &self->names->entries[at];
-    bool other = self->changed.size && span_is (self->changed, entry->name);
-    return other ? self->facts : entry->facts;
-}
-
 // Compute the maximum calls and the depth of an entry and of all flows that it calls.
 static const struct call_sum *sum_entry (struct summation *self, size_t at, unsigned level)
 {
     struct call_sum *call_sum = &self->sums[at];
-    const struct flow_facts *facts = facts_of_entry (self, at);
+    const struct flow_entry *entry = &self->names->entries[at];
+    bool changed = self->changed.size && span_is (self->changed, entry->name);
+    const struct flow_facts *facts = changed ? self->facts : entry->facts;
     if (call_sum->state != SUM_NEW)
         return call_sum;
     call_sum->state = SUM_BEGUN;

@@ -6,7 +6,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "expr.h"
 #include "memory.h"
 
 struct parse {
@@ -33,18 +32,6 @@ struct flow_parser {
 
 // -- the names that a definition refers to
 
-void flow_known_clear (struct flow_known *self)
-{
-    flow_names_clear (&self->flows);
-    free (self->targets);
-    *self = (struct flow_known){.was_accepted = false};
-}
-
-static int compare_known_targets (const void *one, const void *other)
-{
-    return strcmp (one, other);
-}
-
 // Whether a name is a target; `ret`: what is known of it.
 static bool look_up_target (void *context, const char *name, struct flow_target *ret)
 {
@@ -54,8 +41,7 @@ static bool look_up_target (void *context, const char *name, struct flow_target 
     bool own = parse->name && strcmp (name, parse->name) == 0;
     *ret = (struct flow_target){.is_flow = entry != NULL};
     if (!entry && !own)
-        return known->any_target || bsearch (name, known->targets, known->target_count,
-                                             sizeof *known->targets, compare_known_targets);
+        return known->any_target || json_object_get (known->targets, name);
     if (entry && entry->facts)
         ret->report = &entry->facts->report;
     if (entry && !known->was_accepted && parse->name)
@@ -69,21 +55,14 @@ static bool look_up_target (void *context, const char *name, struct flow_target 
 // Parse the text, or destroy the flow of a reap. It may run on the thread.
 static void run_parse (struct parse *self)
 {
-    struct reason reason;
     struct flow_world world = {look_up_target, self};
-    json_t *json = NULL;
     if (!self->parsed) {
         flow_destroy (&self->flow);
         return;
     }
-    if (self->size > FLOW_TEXT_MAX)
-        reason_set (&reason, "a definition has at most %d bytes", FLOW_TEXT_MAX);
-    else
-        json = expr_read_json (span_of (self->text, self->size), &reason);
-    if (!json) {
-        self->errors = json_pack ("[{s:s, s:s}]", "path", "", "reason", reason.text);
+    json_t *json = flow_read_text (span_of (self->text, self->size), &self->errors);
+    if (!json)
         return;
-    }
     self->name = json_string_value (json_object_get (json, "flow"));
     if (self->known.only_json)
         self->errors = json_array ();
@@ -107,7 +86,8 @@ static void *run_on_thread (void *context)
 static void end_parse (struct parse *self)
 {
     struct parse parse = *self;
-    flow_known_clear (&parse.known);
+    flow_names_clear (&parse.known.flows);
+    json_decref (parse.known.targets);
     free (parse.text);
     free (self);
     if (parse.parsed)

@@ -10,14 +10,11 @@ enum { FLOW_PARSE_HERE = 65536 }; // bytes; larger texts are parsed on the threa
 // The names that a definition may use. A parse owns its copy, which the thread reads.
 struct flow_known {
     struct flow_names flows;
-    char (*targets)[FLOW_NAME_MAX + 1]; // targets that are not flows, sorted
-    size_t target_count;
+    json_t *targets;   // set of the targets that are not flows
     bool any_target;   // accept any other name as a target, too
     bool was_accepted; // the definition is stored already: do not report cycles
     bool only_json;    // only check that the text is valid JSON
 };
-
-void flow_known_clear (struct flow_known *self);
 
 // Receives the flow, or NULL and `errors` as from flow_parse; both NULL: the parse was abandoned.
 // The callee owns both.

@@ -68,8 +68,7 @@ static bool has_failed (unsigned state)
 // Log items that have just failed, if they are among the first failures of their step.
 static void log_items (struct log_writer *self, uint32_t step)
 {
-    const struct flow_data *data = self->live->run->data[step];
-    const struct flow_items *items = data ? data->items : NULL;
+    const struct flow_items *items = flow_items_of (self->live->run, step);
     uint32_t now = 0;
     for (uint32_t i = 0; items && i < items->touched_count; i++) {
         const struct flow_item *item = &items->item[items->touched[i]];

@@ -65,6 +65,8 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
 struct flow_live *flow_live_find (struct station *self, uint64_t run);
 // Keep the run in memory; this may evict others.
 void flow_live_add (struct station *self, struct flow_live *live);
+// Free a run that flow_live_add has not kept, perhaps without its parts.
+void flow_live_free (struct flow_live *live);
 // Remove a run from memory, and free it.
 void flow_live_forget (struct flow_live *live);
 void flow_live_update_size (struct flow_live *live); // Update the size of a run after a change.
@@ -146,8 +148,6 @@ bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t i
 const char *flow_call_target (const struct flow_step *step, bool undo);
 // Whether the undo of a step or item has failed permanently and needs an operator.
 bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item);
-// The generation of a step or item, which is part of the plan id of its call.
-unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item);
 
 // The run of the sub-flow that the call started; 0 = none.
 uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item);

@@ -160,6 +160,9 @@ void flow_live_await_plan (struct flow_live *live, uint64_t plan_id)
 
 // -- reading
 
+// What is read of a run besides its maps, in this order.
+enum { PART_RUN, PART_NODE, PART_INPUT, PART_DATA, PARTS };
+
 struct run_read {
     struct station *station;
     uint64_t id;
@@ -167,9 +170,9 @@ struct run_read {
     char name[IDENT_SIZE];
     flow_read_fn *call;
     struct flow_live *live;      // the run, as far as it is read
-    struct frames *run, *data;   // hashes: fields and values
-    struct frames *node, *input; // strings: one span each; NULL: none
-    struct frames **map_bytes;   // the bytes of the maps, one span each
+    struct frames *parts[PARTS]; // hashes: fields and values; strings: one span; NULL: none
+    size_t part_count;
+    struct frames **map_bytes; // the bytes of the maps, one span each
     struct flow_stored_map *maps;
     size_t map_count, maps_left;
 };
@@ -180,25 +183,16 @@ static void run_read_destroy (struct run_read *self)
         free (self->map_bytes[i]);
     free (self->map_bytes);
     free (self->maps);
-    free (self->run);
-    free (self->data);
-    free (self->node);
-    free (self->input);
+    for (size_t i = 0; i < PARTS; i++)
+        free (self->parts[i]);
     free (self);
 }
 
 // End the read: there is no run, or it cannot be read now.
 static void end_without_run (struct run_read *self, bool lost, const char *damage)
 {
-    struct flow_live *live = self->live;
-    if (live) {
-        if (live->flow)
-            flow_book_release (self->station, live->flow);
-        free (live->caller);
-        json_decref (live->inherit);
-        json_decref (live->subs);
-        free (live);
-    }
+    if (self->live)
+        flow_live_free (self->live);
     self->call (self->station, self->id, NULL, lost, damage);
     run_read_destroy (self);
 }
@@ -211,28 +205,29 @@ static void end_damaged (struct run_read *self, const char *reason)
     end_without_run (self, false, reason);
 }
 
-// Copy a string reply; NULL: it is not a string.
-static struct frames *copy_string_reply (const redisReply *reply)
+// Copy a reply that is a string or an array of strings; NULL: it is neither.
+static struct frames *copy_reply (const redisReply *reply)
 {
-    if (!reply || reply->type != REDIS_REPLY_STRING)
+    if (!reply || (reply->type != REDIS_REPLY_STRING && reply->type != REDIS_REPLY_ARRAY))
         return NULL;
-    const struct span text = span_of (reply->str, reply->len);
-    return frames_copy (&text, 1);
-}
-
-// Copy a reply that is an array of strings; NULL: it is not an array.
-static struct frames *copy_array_reply (const redisReply *reply)
-{
-    if (!reply || reply->type != REDIS_REPLY_ARRAY)
-        return NULL;
-    struct span *spans = memory_new ((reply->elements + 1) * sizeof *spans);
-    for (size_t i = 0; i < reply->elements; i++)
-        spans[i] = reply->element[i]->type == REDIS_REPLY_STRING
-                       ? span_of (reply->element[i]->str, reply->element[i]->len)
-                       : (struct span){0};
-    struct frames *copy = frames_copy (spans, reply->elements);
+    const redisReply *const *items = (const redisReply *const *)reply->element;
+    size_t count = reply->elements;
+    if (reply->type == REDIS_REPLY_STRING) {
+        items = &reply;
+        count = 1;
+    }
+    struct span *spans = memory_new ((count + 1) * sizeof *spans);
+    for (size_t i = 0; i < count; i++)
+        if (items[i]->type == REDIS_REPLY_STRING)
+            spans[i] = span_of (items[i]->str, items[i]->len);
+    struct frames *copy = frames_copy (spans, count);
     free (spans);
     return copy;
+}
+
+static struct span string_of (const struct frames *part)
+{
+    return part ? part->at[0] : (struct span){0};
 }
 
 static struct span find_hash_field (const struct frames *fields, const char *name)
@@ -243,13 +238,19 @@ static struct span find_hash_field (const struct frames *fields, const char *nam
     return (struct span){0};
 }
 
+// Copy a field as text; "": it is absent. False: it is too long.
+static bool copy_hash_field (const struct frames *fields, const char *name, char *out, size_t room)
+{
+    struct span value = find_hash_field (fields, name);
+    if (value.size < room)
+        out[span_put (out, 0, value)] = '\0';
+    return value.size < room;
+}
+
 static int64_t hash_field_number (const struct frames *fields, const char *name)
 {
-    char text[24] = "";
-    struct span value = find_hash_field (fields, name);
-    if (value.size && value.size < sizeof text)
-        memcpy (text, value.data, value.size);
-    return strtoll (text, NULL, 10);
+    char text[24];
+    return copy_hash_field (fields, name, text, sizeof text) ? strtoll (text, NULL, 10) : 0;
 }
 
 // Make the run of the replies and its definition, and pass it to the caller.
@@ -269,12 +270,12 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
         return;
     }
     live->flow = flow_book_hold (self->station, flow);
-    const struct flow_stored stored = {.run = self->run->at,
-                                       .run_count = self->run->count,
-                                       .data = self->data->at,
-                                       .data_count = self->data->count,
-                                       .nodes = self->node ? self->node->at[0] : (struct span){0},
-                                       .input = self->input ? self->input->at[0] : (struct span){0},
+    const struct flow_stored stored = {.run = self->parts[PART_RUN]->at,
+                                       .run_count = self->parts[PART_RUN]->count,
+                                       .data = self->parts[PART_DATA]->at,
+                                       .data_count = self->parts[PART_DATA]->count,
+                                       .nodes = string_of (self->parts[PART_NODE]),
+                                       .input = string_of (self->parts[PART_INPUT]),
                                        .maps = self->maps,
                                        .map_count = self->map_count};
     live->run = flow_rows_read (flow, live->name, &stored, &reason);
@@ -298,9 +299,8 @@ static void on_map (void *owner, const redisReply *reply)
 {
     struct run_read *self = owner;
     size_t at = self->map_count - self->maps_left--;
-    self->map_bytes[at] = copy_string_reply (reply);
-    if (self->map_bytes[at])
-        self->maps[at].bytes = self->map_bytes[at]->at[0];
+    self->map_bytes[at] = copy_reply (reply);
+    self->maps[at].bytes = string_of (self->map_bytes[at]);
     if (self->maps_left)
         return;
     if (reply)
@@ -312,12 +312,13 @@ static void on_map (void *owner, const redisReply *reply)
 // Read the maps of all steps with a list.
 static void read_maps (struct run_read *self)
 {
+    const struct frames *data = self->parts[PART_DATA];
     char key[FLOW_KEY_SIZE];
-    self->maps = memory_new ((self->data->count + 1) * sizeof *self->maps);
-    self->map_bytes = memory_new ((self->data->count + 1) * sizeof *self->map_bytes);
-    for (size_t i = 0; i + 1 < self->data->count; i += 2) {
+    self->maps = memory_new ((data->count + 1) * sizeof *self->maps);
+    self->map_bytes = memory_new ((data->count + 1) * sizeof *self->map_bytes);
+    for (size_t i = 0; i + 1 < data->count; i += 2) {
         uint32_t step;
-        if (flow_rows_has_map (self->data->at[i], &step))
+        if (flow_rows_has_map (data->at[i], &step))
             self->maps[self->map_count++].step = step;
     }
     self->maps_left = self->map_count;
@@ -335,46 +336,38 @@ static void read_maps (struct run_read *self)
 // Read the fields that flow_rows_read does not read. False: not those of a run.
 static bool read_station_fields (struct run_read *self)
 {
+    const struct frames *fields = self->parts[PART_RUN];
     struct flow_live *live = self->live = memory_new (sizeof *live);
-    struct span flow = find_hash_field (self->run, "flow"),
-                parent = find_hash_field (self->run, "parent");
-    struct span zone = find_hash_field (self->run, "timezone"),
-                caller = find_hash_field (self->run, "caller");
-    struct span inherit = find_hash_field (self->run, "inherit"),
-                plan = find_hash_field (self->run, "plan");
-    struct span exec = find_hash_field (self->run, "exec");
+    struct span flow = find_hash_field (fields, "flow"),
+                caller = find_hash_field (fields, "caller");
     struct reason reason;
     live->station = self->station;
     live->id = self->id;
     memcpy (live->name, self->name, sizeof live->name);
     live->subs = json_object ();
-    live->inherit = json_read_object (inherit, &reason);
-    live->version = (int)hash_field_number (self->run, "version");
-    live->depth = (int)hash_field_number (self->run, "depth");
-    live->began_ms = hash_field_number (self->run, "began_ms");
-    live->updated_ms = hash_field_number (self->run, "updated_ms");
-    live->ended_ms = hash_field_number (self->run, "ended_ms");
-    live->timeout_ms = hash_field_number (self->run, "timeout_ms");
+    live->inherit = json_read_object (find_hash_field (fields, "inherit"), &reason);
+    live->version = (int)hash_field_number (fields, "version");
+    live->depth = (int)hash_field_number (fields, "depth");
+    live->began_ms = hash_field_number (fields, "began_ms");
+    live->updated_ms = hash_field_number (fields, "updated_ms");
+    live->ended_ms = hash_field_number (fields, "ended_ms");
+    live->timeout_ms = hash_field_number (fields, "timeout_ms");
     if (!live->inherit || !flow.data || !station_name_valid (flow) ||
-        !ident_parse (plan, &live->plan_id) || parent.size >= sizeof live->parent ||
-        zone.size >= sizeof live->timezone || live->version < 1)
+        !ident_parse (find_hash_field (fields, "plan"), &live->plan_id) || live->version < 1 ||
+        !copy_hash_field (fields, "parent", live->parent, sizeof live->parent) ||
+        !copy_hash_field (fields, "timezone", live->timezone, sizeof live->timezone))
         return false;
-    if (!ident_parse (exec, &live->exec_id))
+    if (!ident_parse (find_hash_field (fields, "exec"), &live->exec_id))
         live->exec_id = 0;
     memcpy (live->flow_name, flow.data, flow.size);
-    if (parent.size)
-        memcpy (live->parent, parent.data, parent.size);
-    if (zone.size)
-        memcpy (live->timezone, zone.data, zone.size);
-    if (caller.size) {
+    if (caller.size)
         live->caller = memory_copy (caller.data, caller.size);
-    }
-    for (size_t i = 0; i + 1 < self->run->count; i += 2) {
-        struct span name = self->run->at[i];
+    for (size_t i = 0; i + 1 < fields->count; i += 2) {
+        struct span name = fields->at[i];
         char field[48] = "";
         uint64_t run;
         if (name.size < 5 || name.size >= sizeof field || memcmp (name.data, "sub:", 4) != 0 ||
-            !ident_parse (self->run->at[i + 1], &run))
+            !ident_parse (fields->at[i + 1], &run))
             continue;
         memcpy (field, name.data, name.size);
         json_object_set_new (live->subs, field, json_integer ((json_int_t)run));
@@ -382,18 +375,18 @@ static bool read_station_fields (struct run_read *self)
     return true;
 }
 
-// The last reply: all hashes and strings of the run are here, except the maps.
-static void on_data (void *owner, const redisReply *reply)
+// A part has arrived; the last one continues the read.
+static void on_part (void *owner, const redisReply *reply)
 {
     struct run_read *self = owner;
-    if (!reply || !self->run) {
-        end_without_run (self, true, NULL);
+    self->parts[self->part_count++] = copy_reply (reply);
+    if (self->part_count < PARTS)
         return;
-    }
-    self->data = copy_array_reply (reply);
-    if (!self->data)
+    if (!reply || !self->parts[PART_RUN])
+        end_without_run (self, true, NULL);
+    else if (!self->parts[PART_DATA])
         end_damaged (self, "plan:flow:data is no hash");
-    else if (!self->run->count)
+    else if (!self->parts[PART_RUN]->count)
         end_without_run (self, false, NULL);
     else if (!read_station_fields (self))
         end_damaged (self, "its fields are not those of a run");
@@ -401,26 +394,15 @@ static void on_data (void *owner, const redisReply *reply)
         read_maps (self);
 }
 
-static void on_node (void *owner, const redisReply *reply)
-{
-    struct run_read *self = owner;
-    self->node = copy_string_reply (reply);
-}
-
-static void on_input (void *owner, const redisReply *reply)
-{
-    struct run_read *self = owner;
-    self->input = copy_string_reply (reply);
-}
-
-static void on_run (void *owner, const redisReply *reply)
-{
-    struct run_read *self = owner;
-    self->run = copy_array_reply (reply);
-}
-
 void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
 {
+    static const struct {
+        const char *command;
+        enum flow_key key;
+    } reads[PARTS] = {[PART_RUN] = {"HGETALL", FLOW_KEY_RUN},
+                      [PART_NODE] = {"GET", FLOW_KEY_NODE},
+                      [PART_INPUT] = {"GET", FLOW_KEY_INPUT},
+                      [PART_DATA] = {"HGETALL", FLOW_KEY_DATA}};
     struct run_read *reading = memory_new (sizeof *reading);
     char key[FLOW_KEY_SIZE];
     reading->station = self;
@@ -428,15 +410,9 @@ void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
     reading->resets = store_resets (self->store);
     reading->call = call;
     ident_text (run, reading->name);
-    const struct span fields[] = {span_text ("HGETALL"),
-                                  run_key (reading->name, FLOW_KEY_RUN, 0, key)};
-    store_get (self->store, fields, 2, on_run, reading);
-    const struct span node[] = {span_text ("GET"), run_key (reading->name, FLOW_KEY_NODE, 0, key)};
-    store_get (self->store, node, 2, on_node, reading);
-    const struct span input[] = {span_text ("GET"),
-                                 run_key (reading->name, FLOW_KEY_INPUT, 0, key)};
-    store_get (self->store, input, 2, on_input, reading);
-    const struct span data[] = {span_text ("HGETALL"),
-                                run_key (reading->name, FLOW_KEY_DATA, 0, key)};
-    store_get (self->store, data, 2, on_data, reading);
+    for (size_t i = 0; i < PARTS; i++) {
+        const struct span words[] = {span_text (reads[i].command),
+                                     run_key (reading->name, reads[i].key, 0, key)};
+        store_get (self->store, words, 2, on_part, reading);
+    }
 }

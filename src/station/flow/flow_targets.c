@@ -2,12 +2,6 @@
 
 #include "permit.h"
 
-void flow_errors_add (json_t *errors, const char *path, const char *reason)
-{
-    if (json_array_size (errors) < FLOW_ERRORS_MAX)
-        json_array_append_new (errors, json_pack ("{s:s, s:s}", "path", path, "reason", reason));
-}
-
 void flow_errors_summarize (const json_t *errors, struct reason *ret)
 {
     const json_t *first = json_array_get (errors, 0);

@@ -4,9 +4,6 @@
 
 #include "flow_book.h"
 
-// Append an error, {"path", "reason"}, to the list, unless it is full.
-void flow_errors_add (json_t *errors, const char *path, const char *reason);
-
 // Set `ret` to the first error and the number of further ones.
 void flow_errors_summarize (const json_t *errors, struct reason *ret);
 

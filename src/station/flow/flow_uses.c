@@ -64,24 +64,20 @@ static void count_uses_reply (struct uses_search *self)
         end_uses_page (self);
 }
 
-// Add a version to those found, if it is a requested one.
-static void add_used_version (struct uses_search *self, int version)
-{
-    for (size_t i = 0; i < self->count; i++)
-        if (self->versions[i] == version && !uses_version (&self->found, version))
-            self->found.versions[self->found.count++] = version;
-}
-
 static void on_run_version (void *owner, const redisReply *reply)
 {
     struct uses_search *self = owner;
+    int version = 0; // no version
     if (!reply)
         self->lost = true;
     else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
              reply->element[0]->type == REDIS_REPLY_STRING &&
              reply->element[1]->type == REDIS_REPLY_STRING &&
              strcmp (reply->element[0]->str, self->name) == 0)
-        add_used_version (self, (int)strtol (reply->element[1]->str, NULL, 10));
+        version = (int)strtol (reply->element[1]->str, NULL, 10);
+    for (size_t i = 0; i < self->count; i++)
+        if (self->versions[i] == version && !uses_version (&self->found, version))
+            self->found.versions[self->found.count++] = version;
     count_uses_reply (self);
 }
 

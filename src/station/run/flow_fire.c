@@ -171,7 +171,7 @@ static struct flow_live *find_caller (const struct firing *self)
     const struct plan_step *call = &self->step;
     struct flow_live *caller =
         is_sub_flow (self) ? flow_live_find (self->station, call->run) : NULL;
-    return caller && flow_call_generation (caller, call->step, call->item) == call->generation
+    return caller && flow_generation_of (caller->run, call->step, call->item) == call->generation
                ? caller
                : NULL;
 }

@@ -5,7 +5,6 @@
 #include "arguments.h"
 #include "codes.h"
 #include "flow_change.h"
-#include "json_text.h"
 #include "manage_flow.h"
 #include "memory.h"
 #include "permit.h"
@@ -47,43 +46,17 @@ static bool read_version (struct station *self, struct request *request, struct 
 
 // -- changes
 
-static void flow_check (struct station *self, struct request *request,
-                        const struct flow_arguments *args)
+static void flow_change (struct station *self, struct request *request,
+                         const struct flow_arguments *args)
 {
-    flow_change_ask (self, request,
-                     &(struct flow_wanted){.kind = FLOW_CHANGE_CHECK,
-                                           .text = args->at[0],
-                                           .version = FLOW_VERSION_ANY});
-}
-
-static void flow_put (struct station *self, struct request *request,
-                      const struct flow_arguments *args)
-{
-    int version = FLOW_VERSION_ANY;
-    if (args->count > 1 && !read_version (self, request, args->at[1], 0, &version))
+    struct flow_wanted wanted = {.kind = args->change, .version = FLOW_VERSION_ANY};
+    bool named = args->change == FLOW_CHANGE_USE || args->change == FLOW_CHANGE_REMOVE;
+    *(named ? &wanted.name : &wanted.text) = args->at[0];
+    if (named && !read_name (self, request, wanted.name))
         return;
-    flow_change_ask (
-        self, request,
-        &(struct flow_wanted){.kind = FLOW_CHANGE_PUT, .text = args->at[0], .version = version});
-}
-
-static void flow_use (struct station *self, struct request *request,
-                      const struct flow_arguments *args)
-{
-    int version;
-    if (read_name (self, request, args->at[0]) &&
-        read_version (self, request, args->at[1], 1, &version))
-        flow_change_ask (self, request,
-                         &(struct flow_wanted){
-                             .kind = FLOW_CHANGE_USE, .name = args->at[0], .version = version});
-}
-
-static void flow_take_out (struct station *self, struct request *request,
-                           const struct flow_arguments *args)
-{
-    if (read_name (self, request, args->at[0]))
-        flow_change_ask (self, request,
-                         &(struct flow_wanted){.kind = FLOW_CHANGE_REMOVE, .name = args->at[0]});
+    if (args->count < 2 ||
+        read_version (self, request, args->at[1], named ? 1 : 0, &wanted.version))
+        flow_change_ask (self, request, &wanted);
 }
 
 // -- get
@@ -97,37 +70,24 @@ struct definition_query {
     char *text;
 };
 
+// The name of a flow needs no escapes, and the text of the definition was checked.
 static void reply_text (const struct definition_query *self, const struct store_flow *answer)
 {
-    static const struct json_name name = JSON_NAME ("name"), version = JSON_NAME ("version"),
-                                  used = JSON_NAME ("use"), last = JSON_NAME ("last"),
-                                  updated = JSON_NAME ("updated"),
-                                  versions = JSON_NAME ("versions"),
-                                  definition = JSON_NAME ("definition");
-    struct json_text json;
+    char *text;
     size_t size;
-    json_text_start (&json, answer->text.size + 1024);
-    json_text_raw (&json, span_text ("{"));
-    json_text_name (&json, &name);
-    json_text_frame (&json, span_text (self->name));
-    json_text_number (&json, &version, answer->version, 0);
-    json_text_number (&json, &used, answer->use, 0);
-    json_text_number (&json, &last, answer->last, 0);
-    json_text_number (&json, &updated, answer->updated, 0);
-    json_text_name (&json, &versions);
-    json_text_raw (&json, span_text ("["));
-    for (size_t i = 0; i < answer->version_count; i++) {
-        char digits[16];
-        int length = snprintf (digits, sizeof digits, "%s%d", i ? "," : "", answer->versions[i]);
-        json_text_raw (&json, span_of (digits, (size_t)length));
-    }
-    json_text_raw (&json, span_text ("]"));
-    json_text_name (&json, &definition);
-    json_text_raw (&json, answer->text);
-    json_text_raw (&json, span_text ("}"));
-    char *text = json_text_end (&json, &size);
+    FILE *out = open_memstream (&text, &size);
+    fprintf (out,
+             "{\"name\":\"%s\",\"version\":%d,\"use\":%d,\"last\":%d,\"updated\":%" PRId64
+             ",\"versions\":[",
+             self->name, answer->version, answer->use, answer->last, answer->updated);
+    for (size_t i = 0; i < answer->version_count; i++)
+        fprintf (out, "%s%d", i ? "," : "", answer->versions[i]);
+    fprintf (out, "],\"definition\":");
+    fwrite (answer->text.data, 1, answer->text.size, out);
+    fprintf (out, "}");
+    fclose (out);
     manage_reply (self->station, self->peer, 0, text);
-    free (json.bytes);
+    free (text);
 }
 
 static void definition_query_end (struct definition_query *self)
@@ -243,12 +203,12 @@ static json_t *entry_json (const struct flow_entry *entry)
     if (!entry->facts)
         return object;
     const struct flow_report *report = &entry->facts->report;
-    json_object_set_new (object, "steps", json_integer (entry->facts->steps));
-    json_object_set_new (object, "steps_max", json_integer ((json_int_t)report->steps_max));
-    json_object_set_new (object, "depth", json_integer (report->depth));
-    json_object_set_new (object, "bounded", json_boolean (report->bounded));
-    if (report->bounded)
-        json_object_set_new (object, "seconds_max", json_integer ((json_int_t)report->seconds_max));
+    json_object_update_new (
+        object,
+        json_pack ("{s:I, s:I, s:i, s:b, s:o*}", "steps", (json_int_t)entry->facts->steps,
+                   "steps_max", (json_int_t)report->steps_max, "depth", (int)report->depth,
+                   "bounded", report->bounded, "seconds_max",
+                   report->bounded ? json_integer ((json_int_t)report->seconds_max) : NULL));
     return object;
 }
 
@@ -264,7 +224,7 @@ static void flow_list (struct station *self, struct request *request,
         refuse_argument (self, request, reason.text);
         return;
     }
-    json_t *object = json_object (), *flows = json_array ();
+    json_t *flows = json_array ();
     size_t at = flow_names_after (names, span_text (filter.after));
     for (; at < names->count && (int64_t)json_array_size (flows) < filter.limit; at++) {
         const struct flow_entry *entry = &names->entries[at];
@@ -272,10 +232,9 @@ static void flow_list (struct station *self, struct request *request,
             permits_station (self, request->peer.user, span_text (entry->name)))
             json_array_append_new (flows, entry_json (entry));
     }
-    json_object_set_new (object, "flows", flows);
-    if (at < names->count)
-        json_object_set_new (object, "next", json_string (names->entries[at - 1].name));
-    manage_reply_json (self, &request->peer, 0, object);
+    const char *next = at < names->count ? names->entries[at - 1].name : NULL;
+    manage_reply_json (self, &request->peer, 0,
+                       json_pack ("{s:o, s:s*}", "flows", flows, "next", next));
 }
 
 // -- the subcommands
@@ -286,14 +245,16 @@ static const struct flow_subcommand {
     bool takes_definition;     // as its first argument, or in a JSON frame
     unsigned roles;
     flow_subcommand_fn *run;
-    enum flow_event_kind event; // applied by a subcommand that changes a run
+    enum flow_event_kind event;   // applied by a subcommand that changes a run
+    enum flow_change_kind change; // of a definition
 } subcommands[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, flow_list},
     {"get", 1, 2, false, CURVE_ROLE_OBSERVE, flow_get},
-    {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, flow_check},
-    {"put", 1, 2, true, CURVE_ROLE_MANAGE, flow_put},
-    {"use", 2, 2, false, CURVE_ROLE_MANAGE, flow_use},
-    {"remove", 1, 1, false, CURVE_ROLE_MANAGE, flow_take_out},
+    {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, flow_change,
+     .change = FLOW_CHANGE_CHECK},
+    {"put", 1, 2, true, CURVE_ROLE_MANAGE, flow_change, .change = FLOW_CHANGE_PUT},
+    {"use", 2, 2, false, CURVE_ROLE_MANAGE, flow_change, .change = FLOW_CHANGE_USE},
+    {"remove", 1, 1, false, CURVE_ROLE_MANAGE, flow_change, .change = FLOW_CHANGE_REMOVE},
     {"runs", 0, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_runs},
     {"show", 1, 2, false, CURVE_ROLE_OBSERVE, manage_flow_show_run},
     {"log", 1, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_log},
@@ -324,6 +285,7 @@ void manage_flow (struct station *self, struct request *request, const struct ar
         struct flow_arguments given;
         collect_arguments (arguments, &request->message, subcommands[i].takes_definition, &given);
         given.event = subcommands[i].event;
+        given.change = subcommands[i].change;
         if (!span_is (arguments->at[0], subcommands[i].name) ||
             given.count < subcommands[i].args_min || given.count > subcommands[i].args_max)
             continue;

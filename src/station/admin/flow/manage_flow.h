@@ -1,6 +1,7 @@
 // Declarations that the files of the command `flow` and its subcommands share.
 #pragma once
 
+#include "flow_change.h"
 #include "flow_run.h"
 #include "inquiry.h"
 
@@ -10,7 +11,8 @@ manage_fn manage_flow;
 struct flow_arguments {
     size_t count;
     struct span at[3];
-    enum flow_event_kind event; // applied by the subcommand, if it changes a run
+    enum flow_event_kind event;   // applied by the subcommand, if it changes a run
+    enum flow_change_kind change; // of the definition, if the subcommand changes one
 };
 
 typedef void flow_subcommand_fn (struct station *self, struct request *request,

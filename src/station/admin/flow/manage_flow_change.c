@@ -110,7 +110,7 @@ static void apply_without_plan (struct run_command *self)
     }
     bool had_ended = live->run->phase == FLOW_ENDED || self->event_applied;
     if (!self->event_applied && !apply_event (self, live)) {
-        run_command_refuse (self, ZPLAN_EARGUMENT, self->reason.text);
+        run_command_refuse (self, ZPLAN_EARGUMENT, "%s", self->reason.text);
         return;
     }
     bool mended = live->run->outcome == FLOW_WELL && !self->was_finished; // by a skip, at once
@@ -199,12 +199,10 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     struct run_command *self = owner;
     struct station *station = self->station;
     struct flow_live *live = flow_live_find (station, self->run);
-    struct reason reason;
     (void)version;
     if (!flow || !live) {
-        reason_set (&reason, "flow: version %d: %s", self->version,
-                    flow ? "Redis was lost meanwhile" : why);
-        run_command_refuse (self, flow ? ZPLAN_ENET : ZPLAN_ENOTFIND, reason.text);
+        run_command_refuse (self, flow ? ZPLAN_ENET : ZPLAN_ENOTFIND, "flow: version %d: %s",
+                            self->version, flow ? "Redis was lost meanwhile" : why);
         return;
     }
     self->flow = flow_book_hold (station, flow);
@@ -301,7 +299,7 @@ static const struct json_field retry_options[] = {
 static bool read_command_options (struct run_command *self, const struct flow_arguments *args,
                                   size_t at, const struct json_field *fields, size_t count)
 {
-    struct reason why, reason;
+    struct reason why;
     if (!run_command_json (self, args, at))
         return false;
     json_t *options = self->value;
@@ -311,11 +309,9 @@ static bool read_command_options (struct run_command *self, const struct flow_ar
         reason_set (&why, "want an object of options");
     good = good && json_fields_read (options, fields, count, self, &why);
     json_decref (options);
-    if (good)
-        return true;
-    reason_set (&reason, "flow: %s", why.text);
-    run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
-    return false;
+    if (!good)
+        run_command_refuse (self, ZPLAN_EARGUMENT, "flow: %s", why.text);
+    return good;
 }
 
 #define OPTIONS(rows) (rows), sizeof (rows) / sizeof *(rows)

@@ -42,6 +42,7 @@ void run_command_start (struct run_command *self);
 json_t *flow_run_json (const struct flow_live *live);
 
 // End the command: each of these frees it.
-void run_command_refuse (struct run_command *self, enum wire_error error, const char *reason);
+void run_command_refuse (struct run_command *self, enum wire_error error, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
 void run_command_reply (struct run_command *self, json_t *object);
 void run_command_end (struct run_command *self);

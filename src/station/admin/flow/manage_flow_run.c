@@ -1,5 +1,6 @@
 // flow: subcommands that read runs: show, log, runs. proto/flows.md 18.18.
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "expr_value.h"
@@ -10,11 +11,9 @@
 #include "json.h"
 #include "json_fields.h"
 #include "manage_flow_command.h"
-#include "expr.h"
 #include "memory.h"
 #include "permit.h"
 #include "redis_keys.h"
-#include "rfc3339.h"
 
 enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
 
@@ -29,9 +28,16 @@ void run_command_end (struct run_command *self)
     station_resume (station);
 }
 
-void run_command_refuse (struct run_command *self, enum wire_error error, const char *reason)
+void run_command_refuse (struct run_command *self, enum wire_error error, const char *format, ...)
 {
-    reply_refuse (self->station, self->peer, error, reason);
+    char text[2 * REASON_MAX];
+    struct reason reason;
+    va_list arguments;
+    va_start (arguments, format);
+    vsnprintf (text, sizeof text, format, arguments);
+    va_end (arguments);
+    reason_set (&reason, "%s", text);
+    reply_refuse (self->station, self->peer, error, reason.text);
     run_command_end (self);
 }
 
@@ -39,32 +45,28 @@ static void on_run (void *owner, bool found, const char *damage)
 {
     struct run_command *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->run);
-    struct reason reason;
     char run[IDENT_SIZE];
     bool hidden =
         live && !permits_station (self->station, self->peer->user, span_text (live->flow_name));
     if (found && !live) {
         run_command_refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
     } else if (damage) {
-        reason_set (&reason, "flow: run %s is damaged: %s", ident_text (self->run, run), damage);
-        run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
+        run_command_refuse (self, ZPLAN_EARGUMENT, "flow: run %s is damaged: %s",
+                            ident_text (self->run, run), damage);
     } else if (!live || hidden) {
-        reason_set (&reason, "flow: no run %s is known", ident_text (self->run, run));
-        run_command_refuse (self, ZPLAN_ENOTFIND, reason.text);
+        run_command_refuse (self, ZPLAN_ENOTFIND, "flow: no run %s is known",
+                            ident_text (self->run, run));
     } else {
         self->start (self, live);
     }
 }
 
-// Set the member batch. `local`: the local time of the batch; INT64_MIN = none.
-static void set_batch (json_t *run, int64_t local)
+// The local time of a batch; NULL: INT64_MIN, none.
+static json_t *batch_json (int64_t local)
 {
-    enum { TEXT_MAX = 32 };
-    struct expr_error ignored;
-    if (local < EXPR_TIME_MIN || local > EXPR_TIME_MAX)
-        return;
-    const struct expr_value time = expr_of_time (local);
-    json_object_set_new (run, "batch", expr_to_json (&time, TEXT_MAX, &ignored));
+    const struct flow_value batch = {.is_time = true, .local = local};
+    bool known = local >= EXPR_TIME_MIN && local <= EXPR_TIME_MAX;
+    return known ? flow_value_json (&batch) : NULL;
 }
 
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
@@ -138,43 +140,48 @@ static void add_undo (const struct flow_live *live, uint32_t index, json_t *obje
         json_object_set_new (items, "undone", json_integer (undone));
 }
 
+// A member of an object that is written unless the number is 0.
+static json_t *nonzero_json (int64_t number)
+{
+    return number ? json_integer (number) : NULL;
+}
+
+// The id of a plan or run as text; NULL: 0, none.
+static json_t *ident_json (uint64_t id)
+{
+    char text[IDENT_SIZE];
+    return id ? json_string (ident_text (id, text)) : NULL;
+}
+
+static json_t *true_json (bool flag)
+{
+    return flag ? json_true () : NULL;
+}
+
 static json_t *step_json (const struct flow_live *live, uint32_t index)
 {
+    static const struct flow_data none = {.value = NULL};
     const struct flow_run *run = live->run;
     const struct flow_node *node = &run->nodes[index];
-    const struct flow_data *data = run->data[index];
+    const struct flow_data *data = run->data[index] ? run->data[index] : &none;
     const struct flow_step *step = &live->flow->steps[index];
     const struct flow_undo *parked = flow_undo_parked (run);
-    char why[REASON_MAX] = "", plan[IDENT_SIZE];
-    json_t *object = json_object ();
-    uint64_t id = node->flags & FLOW_PLACED ? flow_call_id (live, index, -1) : 0;
-    json_object_set_new (object, "step", json_string (step->name));
-    json_object_set_new (object, "state", json_string (flow_live_step_state (live, index, -1)));
+    char why[REASON_MAX] = "";
     if (node->flags & FLOW_BLOCKED)
         flow_why_blocked (live->flow, run, index, why, sizeof why);
     else if (parked && parked->step == index)
         snprintf (why, sizeof why, "its undo has failed: `reset` tries again, `done` goes on");
     else if (step->kind == FLOW_SIGNAL && node->state == FLOW_RUNNING)
         flow_why_waits (live->flow, run, index, why, sizeof why);
-    if (*why)
-        json_object_set_new (object, "why", json_string (why));
-    if (node->flags & FLOW_BY_PERSON)
-        json_object_set_new (object, "by", json_string ("person"));
-    if (node->generation)
-        json_object_set_new (object, "generation", json_integer (node->generation));
-    if (id)
-        json_object_set_new (object, "plan", json_string (ident_text (id, plan)));
-    uint64_t sub = flow_call_run (live, index, -1);
-    if (sub)
-        json_object_set_new (object, "run", json_string (ident_text (sub, plan)));
-    if (data && data->error)
-        json_object_set_new (object, "error", json_string (data->error));
-    if (data && data->not_kept)
-        json_object_set_new (object, "not_kept", json_true ());
-    if (data && data->value)
-        json_object_set (object, "value", data->value);
-    if (data && data->items)
-        json_object_set_new (object, "items", items_json (data->items));
+    json_t *object = json_pack (
+        "{s:s, s:s, s:o*, s:s*, s:o*, s:o*, s:o*, s:o*, s:o*, s:O*, s:o*}", "step", step->name,
+        "state", flow_live_step_state (live, index, -1), "why", *why ? json_string (why) : NULL,
+        "by", node->flags & FLOW_BY_PERSON ? "person" : NULL, "generation",
+        nonzero_json (node->generation), "plan",
+        ident_json (node->flags & FLOW_PLACED ? flow_call_id (live, index, -1) : 0), "run",
+        ident_json (flow_call_run (live, index, -1)), "error", json_string (data->error),
+        "not_kept", true_json (data->not_kept), "value", data->value, "items",
+        data->items ? items_json (data->items) : NULL);
     add_undo (live, index, object);
     return object;
 }
@@ -183,33 +190,23 @@ json_t *flow_run_json (const struct flow_live *live)
 {
     const struct flow_run *run = live->run;
     const struct flow_undo *parked = flow_undo_parked (run);
-    uint32_t failures = flow_run_failures (live->flow, run);
     char plan[IDENT_SIZE], call[FLOW_CALL_NAME_SIZE];
-    json_t *object =
-        json_pack ("{s:s, s:s, s:i, s:s, s:s, s:I, s:I}", "run", live->name, "flow",
-                   live->flow_name, "version", live->version, "plan",
-                   ident_text (live->plan_id, plan), "state", flow_live_state (live), "began_ms",
-                   (json_int_t)live->began_ms, "updated_ms", (json_int_t)live->updated_ms);
-    set_batch (object, run->batch);
-    if (run->phase == FLOW_ENDED)
-        json_object_set_new (object, "ended_ms", json_integer (live->ended_ms));
-    if (run->suspended) // also while undoing
-        json_object_set_new (object, "suspended", json_true ());
-    if (run->error)
-        json_object_set_new (object, "error", json_string (run->error));
-    if (failures)
-        json_object_set_new (object, "failures", json_integer (failures));
-    if (json_array_size (run->uncaught))
-        json_object_set (object, "failed", run->uncaught);
-    if (run->in_flight)
-        json_object_set_new (object, "in_flight", json_integer (run->in_flight));
-    if (parked) {
+    if (parked)
         flow_call_name (live->flow, parked->step, parked->item, call);
-        json_object_set_new (object, "undo_parked", json_string (call));
-    }
-    if (*live->parent)
-        json_object_set_new (object, "parent", json_string (live->parent));
-    return object;
+    return json_pack (
+        "{s:s, s:s, s:i, s:s, s:s, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o*, s:O*, s:o*, s:s*, "
+        "s:o*}",
+        "run", live->name, "flow", live->flow_name, "version", live->version, "plan",
+        ident_text (live->plan_id, plan), "state", flow_live_state (live), "began_ms",
+        (json_int_t)live->began_ms, "updated_ms", (json_int_t)live->updated_ms, "batch",
+        batch_json (run->batch), "ended_ms",
+        run->phase == FLOW_ENDED ? json_integer (live->ended_ms) : NULL, "suspended",
+        true_json (run->suspended), // also while undoing
+        "error", json_string (run->error), "failures",
+        nonzero_json (flow_run_failures (live->flow, run)), "failed",
+        json_array_size (run->uncaught) ? run->uncaught : NULL, "in_flight",
+        nonzero_json (run->in_flight), "undo_parked", parked ? call : NULL, "parent",
+        *live->parent ? json_string (live->parent) : NULL);
 }
 
 void run_command_reply (struct run_command *self, json_t *object)
@@ -235,15 +232,6 @@ static const struct json_field step_fields[] = {
     {"limit", AS_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
 
-// The value of a param; NULL: it has none.
-static json_t *param_json (const struct flow_value *param)
-{
-    struct expr_error ignored;
-    const struct expr_value time = expr_of_time (param->local);
-    return param->is_time ? expr_to_json (&time, RFC3339_SIZE, &ignored)
-                          : json_incref (param->json);
-}
-
 static void show_run (struct run_command *self, struct flow_live *live)
 {
     struct step_filter filter = {.limit = STEPS_MAX};
@@ -255,7 +243,7 @@ static void show_run (struct run_command *self, struct flow_live *live)
     if (self->value &&
         !json_fields_read (self->value, step_fields, sizeof step_fields / sizeof *step_fields,
                            &filter, &reason)) {
-        run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
+        run_command_refuse (self, ZPLAN_EARGUMENT, "%s", reason.text);
         return;
     }
     const struct flow_run *run = live->run;
@@ -275,15 +263,11 @@ static void show_run (struct run_command *self, struct flow_live *live)
             json_array_append_new (steps, step);
     }
     for (size_t i = 0; i < live->flow->param_count; i++)
-        json_object_set_new (params, live->flow->params[i].name, param_json (&run->params[i]));
-    json_object_set_new (object, "params", params);
-    if (run->input)
-        json_object_set (object, "input", run->input);
-    if (run->output)
-        json_object_set (object, "output", run->output);
-    json_object_set_new (object, "steps", steps);
-    if (at < live->flow->step_count)
-        json_object_set_new (object, "next", json_string (live->flow->steps[at - 1].name));
+        json_object_set_new (params, live->flow->params[i].name, flow_value_json (&run->params[i]));
+    json_object_update_new (
+        object, json_pack ("{s:o, s:O*, s:O*, s:o, s:s*}", "params", params, "input", run->input,
+                           "output", run->output, "steps", steps, "next",
+                           at < live->flow->step_count ? live->flow->steps[at - 1].name : NULL));
     run_command_reply (self, object);
 }
 
@@ -318,7 +302,7 @@ static void on_log (void *owner, const redisReply *reply)
         run_command_refuse (self, ZPLAN_ENET, "the log could not be read");
         return;
     }
-    json_t *object = json_object (), *lines = json_array ();
+    json_t *lines = json_array ();
     for (size_t i = 0; i < reply->elements; i++) {
         const redisReply *line = reply->element[i];
         json_t *json =
@@ -326,8 +310,7 @@ static void on_log (void *owner, const redisReply *reply)
         if (json)
             json_array_append_new (lines, json);
     }
-    json_object_set_new (object, "log", lines);
-    run_command_reply (self, object);
+    run_command_reply (self, json_pack ("{s:o}", "log", lines));
 }
 
 static void show_log (struct run_command *self, struct flow_live *live)
@@ -377,26 +360,21 @@ static const struct json_field run_fields[] = {
 static void run_listing_end (struct run_listing *self)
 {
     struct station *station = self->station;
-    json_t *object = json_pack ("{s:O}", "runs", self->runs);
-    if (self->more)
-        json_object_set_new (object, "next",
-                             json_integer (self->filter.offset + self->filter.limit));
-    manage_reply_json (station, self->peer, 0, object);
-    json_decref (self->runs);
+    int64_t next = self->more ? self->filter.offset + self->filter.limit : 0;
+    manage_reply_json (station, self->peer, 0,
+                       json_pack ("{s:o, s:o*}", "runs", self->runs, "next", nonzero_json (next)));
     free (self);
     station_resume (station);
 }
 
-static void set_number (json_t *object, const char *name, const redisReply *value)
+static json_t *number_of (const redisReply *value)
 {
-    if (value->type == REDIS_REPLY_STRING)
-        json_object_set_new (object, name, json_integer (strtoll (value->str, NULL, 10)));
+    return value->type == REDIS_REPLY_STRING ? json_integer (strtoll (value->str, NULL, 10)) : NULL;
 }
 
-static void set_text (json_t *object, const char *name, const redisReply *value)
+static json_t *text_of (const redisReply *value)
 {
-    if (value->type == REDIS_REPLY_STRING)
-        json_object_set_new (object, name, json_stringn (value->str, value->len));
+    return value->type == REDIS_REPLY_STRING ? json_stringn (value->str, value->len) : NULL;
 }
 
 // The batch, which is the last word of `run.head`.
@@ -419,16 +397,13 @@ static void on_listed (void *owner, const redisReply *reply)
     struct run_listing *listing = self->listing;
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 8 &&
         reply->element[0]->type == REDIS_REPLY_STRING) {
-        json_t *run = json_object ();
-        json_object_set_new (run, "run", json_string (self->run));
-        set_text (run, "flow", reply->element[0]);
-        set_number (run, "version", reply->element[1]);
-        set_text (run, "plan", reply->element[2]);
-        set_text (run, "state", reply->element[3]);
-        set_number (run, "began_ms", reply->element[4]);
-        set_number (run, "ended_ms", reply->element[5]);
-        set_text (run, "parent", reply->element[6]);
-        set_batch (run, batch_of (reply->element[7]));
+        json_t *run = json_pack (
+            "{s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "run",
+            json_string (self->run), "flow", text_of (reply->element[0]), "version",
+            number_of (reply->element[1]), "plan", text_of (reply->element[2]), "state",
+            text_of (reply->element[3]), "began_ms", number_of (reply->element[4]), "ended_ms",
+            number_of (reply->element[5]), "parent", text_of (reply->element[6]), "batch",
+            batch_json (batch_of (reply->element[7])));
         const char *flow = json_string_value (json_object_get (run, "flow"));
         const char *state = json_string_value (json_object_get (run, "state"));
         bool fits =

@@ -17,3 +17,8 @@ bool step_name_parse (struct span text, struct step_name *ret);
 typedef void step_found_fn (void *owner, struct flow_live *live, uint32_t step);
 void step_find (struct station *self, struct peer *peer, const char *command,
                 const struct step_name *name, step_found_fn *found, void *owner);
+
+// done and reset of RUN/STEP: resolve an undo that failed permanently, or retry it (proto/flows.md
+// 18.8). False: `name` is not a RUN/STEP, and nothing was done. Else the request is answered.
+// `again`: true for reset, false for done.
+bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool again);

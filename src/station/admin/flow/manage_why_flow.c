@@ -1,6 +1,7 @@
 #include "manage_why_flow.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "flow_live.h"
@@ -20,9 +21,15 @@ struct run_reasons {
 
 // Add a reason, or count it if there are too many. `until`: what ends it; `at_ms`: when, 0 =
 // unknown.
-static void add_reason (struct run_reasons *self, const char *why, const char *until, int64_t at_ms)
+__attribute__ ((format (printf, 4, 5))) static void add_reason (struct run_reasons *self,
+                                                                const char *until, int64_t at_ms,
+                                                                const char *format, ...)
 {
-    char when[RFC3339_SIZE];
+    char when[RFC3339_SIZE], why[WHY_MAX];
+    va_list arguments;
+    va_start (arguments, format);
+    vsnprintf (why, sizeof why, format, arguments);
+    va_end (arguments);
     if (json_array_size (self->reasons) >= REASONS_MAX) {
         self->more++;
         return;
@@ -40,12 +47,10 @@ static void add_reason (struct run_reasons *self, const char *why, const char *u
 // Add the number of the reasons that did not fit.
 static void add_omitted_count (struct run_reasons *self)
 {
-    if (!self->more)
-        return;
-    char why[64];
-    snprintf (why, sizeof why, "and %zu more", self->more);
-    json_array_append_new (self->reasons,
-                           json_pack ("{s:s, s:s}", "why", why, "until", "their end"));
+    if (self->more)
+        json_array_append_new (self->reasons, json_pack ("{s:o, s:s}", "why",
+                                                         json_sprintf ("and %zu more", self->more),
+                                                         "until", "their end"));
 }
 
 // -- what a step is doing, as text that follows its name
@@ -83,18 +88,10 @@ static void format_wait (const struct flow_live *live, uint32_t index, char *tex
     snprintf (text, size, "waits%s%s%s%s", *whom ? " " : "", whom, *until ? ", until " : "", until);
 }
 
-// Whether the step is a wait or signal step in progress, which has a time or waits for a signal.
-static bool waits_for_time (const struct flow_live *live, uint32_t index)
-{
-    enum flow_kind kind = live->flow->steps[index].kind;
-    return (kind == FLOW_WAIT || kind == FLOW_SIGNAL) &&
-           live->run->nodes[index].state == FLOW_RUNNING;
-}
-
 static uint32_t items_in_flight (const struct flow_live *live, uint32_t index)
 {
-    const struct flow_data *data = live->run->data[index];
-    return data && data->items ? data->items->in_flight : 0;
+    const struct flow_items *items = flow_items_of (live->run, index);
+    return items ? items->in_flight : 0;
 }
 
 // Format what an undecided step is doing.
@@ -106,7 +103,7 @@ static void format_step (const struct flow_live *live, uint32_t index, char *tex
     else if (items_in_flight (live, index))
         snprintf (text, size, "running, %" PRIu32 " of its items are in flight",
                   items_in_flight (live, index));
-    else if (waits_for_time (live, index))
+    else if (flow_step_waits (live->flow, live->run, index))
         format_wait (live, index, text, size);
     else
         snprintf (text, size, node->flags & FLOW_READY ? "ready to start" : "waits itself");
@@ -118,16 +115,15 @@ static void format_step (const struct flow_live *live, uint32_t index, char *tex
 static void add_step (struct run_reasons *self, uint32_t index, int64_t item, const char *text)
 {
     const struct flow_data *data = self->live->run->data[index];
-    bool timer = waits_for_time (self->live, index);
-    char why[WHY_MAX], name[FLOW_CALL_NAME_SIZE];
+    bool timer = flow_step_waits (self->live->flow, self->live->run, index);
+    char name[FLOW_CALL_NAME_SIZE];
     flow_call_name (self->live->flow, index, item, name);
-    snprintf (why, sizeof why, "%s%s %s", name, timer ? "" : ":", text);
-    add_reason (self, why,
+    add_reason (self,
                 timer ? "its time, or a signal"
                 : self->live->run->undo_parked
                     ? "done, when that was undone manually, or reset, of its plan"
                     : "its end",
-                timer && data ? data->at : 0);
+                timer && data ? data->at : 0, "%s%s %s", name, timer ? "" : ":", text);
 }
 
 // Add the items in flight of the step.
@@ -150,18 +146,18 @@ static void add_steps (struct run_reasons *self)
 {
     const struct flow_live *live = self->live;
     const struct flow_run *run = live->run;
+    const struct flow_undo *undo = flow_current_undo (run);
     char text[WHY_MAX];
     if (run->suspended)
-        add_reason (self, "the run is suspended: what is in flight goes on, nothing else starts",
-                    "flow resume", 0);
-    if (run->phase == FLOW_UNDOING && run->undo_at < run->undo_count) {
-        const struct flow_undo *undo = &run->undos[run->undo_at];
+        add_reason (self, "flow resume", 0,
+                    "the run is suspended: what is in flight goes on, nothing else starts");
+    if (undo) {
         format_call (live, undo->step, undo->item, text, sizeof text);
         add_step (self, undo->step, undo->item, text);
         return;
     }
     for (uint32_t i = 0; i < live->flow->step_count; i++) {
-        if (flow_call_in_flight (live, i, -1) || waits_for_time (live, i)) {
+        if (flow_call_in_flight (live, i, -1) || flow_step_waits (live->flow, live->run, i)) {
             format_step (live, i, text, sizeof text);
             add_step (self, i, -1, text);
         } else if (items_in_flight (live, i)) {
@@ -169,10 +165,10 @@ static void add_steps (struct run_reasons *self)
         }
     }
     if (live->timeout_ms && json_array_size (self->reasons))
-        add_reason (self, "the run has a timeout", "its timeout", live->timeout_ms);
+        add_reason (self, "its timeout", live->timeout_ms, "the run has a timeout");
     if (!json_array_size (self->reasons))
-        add_reason (self, run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on",
-                    "at once", 0);
+        add_reason (self, "at once", 0,
+                    run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on");
 }
 
 struct run_reply {
@@ -195,8 +191,8 @@ static void on_run (void *owner, bool found, const char *damage)
     if (answer.live)
         add_steps (&answer);
     else
-        add_reason (&answer, found ? "its run could not be read" : why.text,
-                    "the next check of the run", 0);
+        add_reason (&answer, "the next check of the run", 0, "%s",
+                    found ? "its run could not be read" : why.text);
     add_omitted_count (&answer);
     if (!json_object_get (self->object, "run"))
         json_object_set_new (self->object, "run", json_string (ident_text (self->run, run)));
@@ -220,12 +216,10 @@ void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, u
 static void add_decided_reason (struct run_reasons *self, enum flow_state state, const char *by,
                                 const char *error)
 {
-    char why[WHY_MAX];
-    bool skipped = state == FLOW_SKIPPED;
-    snprintf (why, sizeof why, "it %s %s%s%s%s", skipped || state == FLOW_CANCELLED ? "was" : "has",
-              flow_state_name (state), skipped ? by : "", error ? ": " : "", error ? error : "");
-    bool well = skipped || state == FLOW_FINISHED;
-    add_reason (self, why, well ? "flow retry repeats it" : "flow retry, or flow skip", 0);
+    bool skipped = state == FLOW_SKIPPED, well = skipped || state == FLOW_FINISHED;
+    add_reason (self, well ? "flow retry repeats it" : "flow retry, or flow skip", 0,
+                "it %s %s%s%s%s", skipped || state == FLOW_CANCELLED ? "was" : "has",
+                flow_state_name (state), skipped ? by : "", error ? ": " : "", error ? error : "");
 }
 
 static void add_decided_step (struct run_reasons *self, uint32_t index)
@@ -239,10 +233,9 @@ static void add_decided_step (struct run_reasons *self, uint32_t index)
 
 static void add_blocked_reason (struct run_reasons *self, uint32_t index)
 {
-    char cause[REASON_MAX], why[WHY_MAX];
+    char cause[REASON_MAX];
     flow_why_blocked (self->live->flow, self->live->run, index, cause, sizeof cause);
-    snprintf (why, sizeof why, "blocked: %s", cause);
-    add_reason (self, why, "flow retry of that, or flow skip", 0);
+    add_reason (self, "flow retry of that, or flow skip", 0, "blocked: %s", cause);
 }
 
 // Add the undecided steps that this one waits for.
@@ -250,19 +243,18 @@ static void add_awaited_steps (struct run_reasons *self, uint32_t index)
 {
     const struct flow_live *live = self->live;
     const struct flow_step *step = &live->flow->steps[index];
-    char text[WHY_MAX - 128], why[WHY_MAX];
+    char text[WHY_MAX - 128];
     for (uint32_t i = 0; i < step->in_count; i++) {
         uint32_t source = live->flow->in[step->in_first + i].step;
         const struct flow_node *node = &live->run->nodes[source];
         if (node->state >= FLOW_FINISHED || node->flags & FLOW_BLOCKED)
             continue;
         format_step (live, source, text, sizeof text);
-        snprintf (why, sizeof why, "%s waits for %s: %s", step->name,
-                  live->flow->steps[source].name, text);
-        add_reason (self, why, "its end", 0);
+        add_reason (self, "its end", 0, "%s waits for %s: %s", step->name,
+                    live->flow->steps[source].name, text);
     }
     if (live->flow->final == (int64_t)index)
-        add_reason (self, "it runs last (finally)", "all others are decided and undone", 0);
+        add_reason (self, "all others are decided and undone", 0, "it runs last (finally)");
 }
 
 // Add what delays the start of a step that is ready, or of its next item.
@@ -271,22 +263,18 @@ static void add_start_delay (struct run_reasons *self, uint32_t index)
     const struct flow_live *live = self->live;
     const struct flow_run *run = live->run;
     const struct flow_step *step = &live->flow->steps[index];
-    uint32_t items = items_in_flight (live, index);
-    char why[WHY_MAX];
-    const struct flow_data *data = live->run->data[index];
-    bool left = data && data->items && data->items->next < data->items->count;
-    if (left && step->parallel && items >= step->parallel) {
-        snprintf (why, sizeof why,
-                  "%" PRIu32 " items are in flight, max_parallel of %s is %" PRIu32, items,
-                  step->name, step->parallel);
-        add_reason (self, why, "one of them ends", 0);
-    } else if (run->parallel && run->in_flight >= run->parallel) {
-        snprintf (why, sizeof why, "%" PRIu32 " steps are in flight, max_parallel is %" PRIu32,
-                  run->in_flight, run->parallel);
-        add_reason (self, why, "one of them ends", 0);
-    } else if (!items && !run->suspended) {
-        add_reason (self, "it is ready to start", "at once", 0);
-    }
+    const struct flow_items *items = flow_items_of (run, index);
+    bool left = items && items->next < items->count;
+    if (left && step->parallel && items->in_flight >= step->parallel)
+        add_reason (self, "one of them ends", 0,
+                    "%" PRIu32 " items are in flight, max_parallel of %s is %" PRIu32,
+                    items->in_flight, step->name, step->parallel);
+    else if (run->parallel && run->in_flight >= run->parallel)
+        add_reason (self, "one of them ends", 0,
+                    "%" PRIu32 " steps are in flight, max_parallel is %" PRIu32, run->in_flight,
+                    run->parallel);
+    else if (!(items && items->in_flight) && !run->suspended)
+        add_reason (self, "at once", 0, "it is ready to start");
 }
 
 static void add_undecided_reasons (struct run_reasons *self, uint32_t index)
@@ -295,14 +283,13 @@ static void add_undecided_reasons (struct run_reasons *self, uint32_t index)
     const struct flow_node *node = &live->run->nodes[index];
     char text[WHY_MAX];
     if (live->run->suspended)
-        add_reason (self, "the run is suspended", "flow resume", 0);
+        add_reason (self, "flow resume", 0, "the run is suspended");
     if (node->flags & FLOW_STOPPING)
-        add_reason (self, "it is being cancelled", "its end", 0);
-    if (waits_for_time (live, index)) {
+        add_reason (self, "its end", 0, "it is being cancelled");
+    if (flow_step_waits (live->flow, live->run, index)) {
         format_wait (live, index, text, sizeof text);
-        add_reason (self, text,
-                    live->flow->steps[index].kind == FLOW_WAIT ? "its time" : "a signal",
-                    live->run->data[index] ? live->run->data[index]->at : 0);
+        add_reason (self, live->flow->steps[index].kind == FLOW_WAIT ? "its time" : "a signal",
+                    live->run->data[index] ? live->run->data[index]->at : 0, "%s", text);
     } else if (node->flags & FLOW_READY || items_in_flight (live, index)) {
         add_start_delay (self, index);
     } else {
@@ -311,8 +298,8 @@ static void add_undecided_reasons (struct run_reasons *self, uint32_t index)
     if (items_in_flight (live, index))
         add_items_in_flight (self, index);
     if (!json_array_size (self->reasons))
-        add_reason (self, live->run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on",
-                    live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0);
+        add_reason (self, live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0,
+                    live->run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on");
 }
 
 // Add why a step is not in flight, or what its items are doing.
@@ -335,7 +322,7 @@ static void add_item (struct run_reasons *self, uint32_t index, int64_t number)
         add_decided_reason (self, item->state, " by an operator", item->error);
         return;
     }
-    add_reason (self, "it has not started", "its turn", 0);
+    add_reason (self, "its turn", 0, "it has not started");
     add_step_reasons (self, index);
 }
 
@@ -375,8 +362,8 @@ static void on_plan (void *owner, const struct store_loaded *answer)
     if (answer->result == STORE_DONE)
         plan = self->describe_plan (self->station, self->plan_id, answer, &run, &reason);
     if (answer->result == STORE_NONE) {
-        add_reason (&(struct run_reasons){.reasons = reasons}, "its plan is gone",
-                    "the next check of the run", 0);
+        add_reason (&(struct run_reasons){.reasons = reasons}, "the next check of the run", 0,
+                    "its plan is gone");
         reply_step (self);
     } else if (answer->result != STORE_DONE) {
         reply_refuse_store (self->station, self->peer, answer->result, answer->error);
@@ -401,12 +388,12 @@ static void on_plan (void *owner, const struct store_loaded *answer)
 // whole step; else -1.
 static void add_parked_reason (struct run_reasons *self, int64_t item)
 {
-    char why[WHY_MAX] = "its undo has failed, and is parked", until[64] = "reset, or done";
-    if (item >= 0) {
-        snprintf (why, sizeof why, "the undo of item %" PRId64 " has failed, and is parked", item);
-        snprintf (until, sizeof until, "reset, or done, of item %" PRId64, item);
-    }
-    add_reason (self, why, until, 0);
+    char until[64];
+    snprintf (until, sizeof until, "reset, or done, of item %" PRId64, item);
+    if (item >= 0)
+        add_reason (self, until, 0, "the undo of item %" PRId64 " has failed, and is parked", item);
+    else
+        add_reason (self, "reset, or done", 0, "its undo has failed, and is parked");
 }
 
 static void on_step (void *owner, struct flow_live *live, uint32_t index)
@@ -432,7 +419,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t index)
     }
     if (flow_call_in_flight (live, index, item)) {
         if (node->flags & FLOW_STOPPING)
-            add_reason (&answer, "it is being cancelled", "its end", 0);
+            add_reason (&answer, "its end", 0, "it is being cancelled");
         self->plan_id = flow_call_id (live, index, item);
         reads_load_place (self->station, self->peer, self->plan_id, on_plan, self);
         return;
