@@ -136,10 +136,8 @@ bool json_fields_read (const json_t *object, const struct json_field *fields, si
         const struct json_field *field = fields;
         while (field < fields + count && strcmp (field->name, name) != 0)
             field++;
-        if (field == fields + count) {
-            reason_set (reason, "%s: unknown field", quoted (span_text (name)));
-            return false;
-        }
+        if (field == fields + count)
+            return reason_reject (reason, "%s: unknown field", quoted (span_text (name)));
         if (!json_field_read (field, value, ret, reason))
             return false;
     }

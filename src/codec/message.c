@@ -49,10 +49,8 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason)
 {
     *ret = (struct message){.envelope = ENVELOPE_PLAIN};
-    if (count == 0) {
-        reason_set (reason, "message: has no description");
-        return ZPLAN_EFRAME;
-    }
+    if (count == 0)
+        return reason_error (reason, ZPLAN_EFRAME, "message: has no description");
     // How the four envelopes are distinguished, in this order: the first frame is the description
     // if it fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame
     // must fit.
@@ -61,10 +59,9 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     size_t at = ret->envelope == ENVELOPE_PLAIN ? 0 : 1;
     if (at == 1)
         ret->sender = frames[0];
-    if (at >= count) {
-        reason_set (reason, "description: does not match the %zu frames after it", count - 1);
-        return ZPLAN_EFRAME;
-    }
+    if (at >= count)
+        return reason_error (reason, ZPLAN_EFRAME,
+                             "description: does not match the %zu frames after it", count - 1);
     size_t following = count - at - 1;
     if (desc_parse (frames[at], following, &ret->desc, reason)) {
         ret->desc = (struct desc){0};

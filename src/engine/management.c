@@ -92,19 +92,16 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     bool after_current = request->running && !plan->extra;
     int64_t count = plan->skip_wait + request->count + after_current;
     int64_t most = schedule_skip_max (&plan->schedule);
-    if (plan->skip_wait + request->count > most) {
-        reason_set (reason,
-                    "skip: at most %" PRId64 " occurrences of this plan at once, whose times are "
-                    "counted one by one; got %" PRId64,
-                    most, plan->skip_wait + request->count);
-        return ZPLAN_EARGUMENT;
-    }
-    if (!schedule_skip (&plan->schedule, request->zone, &current, count, &next)) {
-        reason_set (reason,
-                    "skip: no occurrence is left after %" PRId64 " more; close ends the plan",
-                    request->count);
-        return ZPLAN_EARGUMENT;
-    }
+    if (plan->skip_wait + request->count > most)
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "skip: at most %" PRId64 " occurrences of this plan at once, whose "
+                             "times are counted one by one; got %" PRId64,
+                             most, plan->skip_wait + request->count);
+    if (!schedule_skip (&plan->schedule, request->zone, &current, count, &next))
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "skip: no occurrence is left after %" PRId64
+                             " more; close ends the plan",
+                             request->count);
     plan->skip_set = request->count;
     *ret = REQUEUE_KEEP;
     if (after_current) {
@@ -126,14 +123,11 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
 static int run_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                      struct reason *reason)
 {
-    if (request->running) {
-        reason_set (reason, "run: the plan is running");
-        return ZPLAN_EARGUMENT;
-    }
-    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID) {
-        reason_set (reason, "run: the plan has lost its right to run; reset it first");
-        return ZPLAN_EARGUMENT;
-    }
+    if (request->running)
+        return reason_error (reason, ZPLAN_EARGUMENT, "run: the plan is running");
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "run: the plan has lost its right to run; reset it first");
     if (!plan->extra)
         plan->extra = is_queued (plan) ? PLAN_QUEUE : plan->state;
     plan->state = PLAN_QUEUE;
@@ -150,14 +144,10 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
     struct moments at = {.claimed = request->now, .now = request->now};
     struct misses misses = {.why = NULL};
     struct occurrence next = plan_occurrence (plan);
-    if (plan->verdict != VERDICT_PENDING && plan->verdict != VERDICT_FAILURE) {
-        reason_set (reason, "done: the plan has not failed permanently");
-        return ZPLAN_EARGUMENT;
-    }
-    if (request->running) { // a manual run
-        reason_set (reason, "done: the plan is running");
-        return ZPLAN_EARGUMENT;
-    }
+    if (plan->verdict != VERDICT_PENDING && plan->verdict != VERDICT_FAILURE)
+        return reason_error (reason, ZPLAN_EARGUMENT, "done: the plan has not failed permanently");
+    if (request->running) // a manual run
+        return reason_error (reason, ZPLAN_EARGUMENT, "done: the plan is running");
     // A skip or an update may have moved the plan past the failed occurrence already.
     bool failed = plan->error_count > 0;
     bool more = !failed || misses_next (plan, request->zone, &at, &misses, &next);
@@ -195,9 +185,9 @@ static int check_repeat (const struct plan *plan, const struct plan_fields *fiel
     bool once = !schedule_repeats (fields->schedule.type);
     if (once || fields->schedule.repeat == SCHEDULE_FOREVER || fields->schedule.repeat > used)
         return 0;
-    reason_set (reason, "plan_repet: want more than the %" PRId64 " that are used up, got %d", used,
-                fields->schedule.repeat);
-    return ZPLAN_EARGUMENT;
+    return reason_error (reason, ZPLAN_EARGUMENT,
+                         "plan_repet: want more than the %" PRId64 " that are used up, got %d",
+                         used, fields->schedule.repeat);
 }
 
 // Replace the schedule as if it were submitted now: its repeats start at 0, and occurrences before
@@ -217,8 +207,8 @@ static int restart_schedule (struct plan *plan, const struct manage_request *req
         const char *field = ends                             ? "end_time"
                             : schedule.type == SCHEDULE_CRON ? "cron"
                                                              : "plan_time";
-        reason_set (reason, "%s: with this schedule the plan would never run again", field);
-        return ZPLAN_EARGUMENT;
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "%s: with this schedule the plan would never run again", field);
     }
     plan->schedule = schedule;
     plan->plan_time = first.time;
@@ -249,10 +239,8 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
                         struct reason *reason)
 {
     const struct plan_fields *fields = request->fields;
-    if (request->running && !only_workers_change (plan, fields)) {
-        reason_set (reason, "update: the plan is running");
-        return ZPLAN_EARGUMENT;
-    }
+    if (request->running && !only_workers_change (plan, fields))
+        return reason_error (reason, ZPLAN_EARGUMENT, "update: the plan is running");
     bool rescheduled =
         fields->skip_set > 0 || !plan_same_schedule (plan, &fields->schedule, fields->policy);
     int rc = rescheduled ? restart_schedule (plan, request, reason)
@@ -295,9 +283,8 @@ int engine_handle_command (struct plan *plan, const struct manage_request *reque
                            enum requeue *ret, struct reason *reason)
 {
     const struct plan_command *command = &commands[request->command];
-    if (!(command->states & IN (plan->state))) {
-        reason_set (reason, "%s: the plan is %s", command->name, plan_state_word (plan->state));
-        return ZPLAN_EARGUMENT;
-    }
+    if (!(command->states & IN (plan->state)))
+        return reason_error (reason, ZPLAN_EARGUMENT, "%s: the plan is %s", command->name,
+                             plan_state_word (plan->state));
     return command->run (plan, request, ret, reason);
 }

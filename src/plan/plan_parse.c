@@ -147,10 +147,8 @@ static bool read_span_fields (struct plan *self, const json_t *object, struct re
         {"description", &self->description},
     };
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
-        if (!decode_stored_frame (self, json_object_get (object, spans[i].name), spans[i].span)) {
-            reason_set (reason, "%s: is missing or not a string", spans[i].name);
-            return false;
-        }
+        if (!decode_stored_frame (self, json_object_get (object, spans[i].name), spans[i].span))
+            return reason_reject (reason, "%s: is missing or not a string", spans[i].name);
     }
     return true;
 }
@@ -162,22 +160,18 @@ static bool read_step (struct plan *self, const json_t *object, struct reason *r
     if (!text ||
         (decode_stored_frame (self, text, &self->step) && plan_step_parse (self->step, &step)))
         return true;
-    reason_set (reason, "step: is not the call of a step");
-    return false;
+    return reason_reject (reason, "step: is not the call of a step");
 }
 
 static bool read_messages (struct plan *self, const json_t *object, struct reason *reason)
 {
     const json_t *messages = json_object_get (object, "messages");
-    if (!json_is_array (messages) || json_array_size (messages) > PLAN_MESSAGES_MAX) {
-        reason_set (reason, "messages: want an array of at most %d frames", PLAN_MESSAGES_MAX);
-        return false;
-    }
+    if (!json_is_array (messages) || json_array_size (messages) > PLAN_MESSAGES_MAX)
+        return reason_reject (reason, "messages: want an array of at most %d frames",
+                              PLAN_MESSAGES_MAX);
     for (size_t i = 0; i < json_array_size (messages); i++) {
-        if (!decode_stored_frame (self, json_array_get (messages, i), &self->messages[i])) {
-            reason_set (reason, "messages: item %zu is not a frame", i);
-            return false;
-        }
+        if (!decode_stored_frame (self, json_array_get (messages, i), &self->messages[i]))
+            return reason_reject (reason, "messages: item %zu is not a frame", i);
         self->message_count++;
     }
     return true;
@@ -191,10 +185,8 @@ static bool read_integers (struct plan *self, const json_t *object, struct reaso
         if (field->kind != INTEGER)
             continue;
         if (json_object_get (object, field->name) &&
-            !json_get_integer (object, field->name, field->min, field->max, &value)) {
-            reason_set (reason, "%s: not an integer within its bounds", field->name);
-            return false;
-        }
+            !json_get_integer (object, field->name, field->min, field->max, &value))
+            return reason_reject (reason, "%s: not an integer within its bounds", field->name);
         record_set_integer (self, field, value);
     }
     return true;
@@ -218,10 +210,8 @@ static bool read_text_fields (struct plan *self, const json_t *object, struct re
                  {"source", plan_set_source}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const json_t *text = json_object_get (object, words[i].name);
-        if (text && !json_is_string (text)) {
-            reason_set (reason, "%s: want a string", words[i].name);
-            return false;
-        }
+        if (text && !json_is_string (text))
+            return reason_reject (reason, "%s: want a string", words[i].name);
         words[i].set (self, span_of (json_string_value (text), json_string_length (text)));
     }
     return true;
@@ -232,10 +222,8 @@ static bool read_policy (struct plan *self, const json_t *object, struct reason 
     if (!policy_read_from (object, &self->policy, reason))
         return false;
     policy_into_schedule (self->policy, &self->schedule);
-    if (self->schedule.type == SCHEDULE_CRON && !self->schedule.cron) {
-        reason_set (reason, "cron: is missing");
-        return false;
-    }
+    if (self->schedule.type == SCHEDULE_CRON && !self->schedule.cron)
+        return reason_reject (reason, "cron: is missing");
     return true;
 }
 
@@ -244,16 +232,12 @@ static bool check_value_and_keep (const struct plan *self, const json_t *object,
                                   struct reason *reason)
 {
     struct value_range range = schedule_value_range (self->schedule.type);
-    if (!record_value_fits (self)) {
-        reason_set (reason, "plan_value: want %d..%d for plan_type %s", range.min, range.max,
-                    schedule_type_name (self->schedule.type));
-        return false;
-    }
+    if (!record_value_fits (self))
+        return reason_reject (reason, "plan_value: want %d..%d for plan_type %s", range.min,
+                              range.max, schedule_type_name (self->schedule.type));
     const json_t *keep = json_object_get (object, "no_keep");
-    if (keep && !json_is_boolean (keep)) {
-        reason_set (reason, "no_keep: want true or false");
-        return false;
-    }
+    if (keep && !json_is_boolean (keep))
+        return reason_reject (reason, "no_keep: want true or false");
     return true;
 }
 

@@ -28,15 +28,12 @@ static bool check_url_field (void *none, const json_t *value, struct reason *rea
     struct span text = span_of_json (value);
     struct callback_url url;
     (void)none;
-    if (!json_is_string (value) || memchr (json_string_value (value), 0, text.size)) {
-        reason_set (reason, "want a URL, or @NAME of one that the sender knows");
-        return false;
-    }
+    if (!json_is_string (value) || memchr (json_string_value (value), 0, text.size))
+        return reason_reject (reason, "want a URL, or @NAME of one that the sender knows");
     if (text.size && text.data[0] == '@') {
         if (callback_name_valid (span_of (text.data + 1, text.size - 1)))
             return true;
-        reason_set (reason, "want @ and 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
-        return false;
+        return reason_reject (reason, "want @ and 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
     }
     if (callback_url_read (text, &url, reason))
         return false;
@@ -55,8 +52,7 @@ static bool check_endpoint (void *none, const json_t *value, struct reason *reas
     (void)none;
     if (json_object_get (value, "url"))
         return json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, reason);
-    reason_set (reason, "want an object with url, and method");
-    return false;
+    return reason_reject (reason, "want an object with url, and method");
 }
 
 // -- the other fields
@@ -66,8 +62,8 @@ static bool check_secret_name (void *none, const json_t *value, struct reason *r
     (void)none;
     if (json_is_string (value) && callback_name_valid (span_of_json (value)))
         return true;
-    reason_set (reason, "want the name of a secret, 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
-    return false;
+    return reason_reject (reason, "want the name of a secret, 1..%d of A-Z a-z 0-9 _ . -",
+                          CALLBACK_NAME_MAX);
 }
 
 static bool check_callback_retry (void *none, const json_t *value, struct reason *reason)
@@ -82,10 +78,8 @@ static bool check_headers (void *none, const json_t *value, struct reason *reaso
     const char *header;
     json_t *text;
     (void)none;
-    if (!json_is_object (value) || json_object_size (value) > CALLBACK_HEADERS_MAX) {
-        reason_set (reason, "want an object of at most %d headers", CALLBACK_HEADERS_MAX);
-        return false;
-    }
+    if (!json_is_object (value) || json_object_size (value) > CALLBACK_HEADERS_MAX)
+        return reason_reject (reason, "want an object of at most %d headers", CALLBACK_HEADERS_MAX);
     json_object_foreach ((json_t *)value, header, text)
     {
         bool good = json_is_string (text);
@@ -115,8 +109,7 @@ bool callback_rule_check (void *none, const json_t *object, struct reason *reaso
     (void)none;
     if (json_object_get (object, "success") || json_object_get (object, "error"))
         return json_fields_read (object, fields, sizeof fields / sizeof *fields, NULL, reason);
-    reason_set (reason, "want an object with success, error or both");
-    return false;
+    return reason_reject (reason, "want an object with success, error or both");
 }
 
 // -- masking

@@ -36,8 +36,8 @@ static bool read_misfire (void *policy, const json_t *value, struct reason *reas
     self->misfire_keep = json_integer_value (value);
     if (json_is_integer (value) && self->misfire_keep >= 1 && self->misfire_keep <= KEEP_MAX)
         return true;
-    reason_set (reason, "want skip, latest, all, or how many of the newest: 1..%d", KEEP_MAX);
-    return false;
+    return reason_reject (reason, "want skip, latest, all, or how many of the newest: 1..%d",
+                          KEEP_MAX);
 }
 
 static bool read_callback (void *policy, const json_t *value, struct reason *reason)
@@ -58,8 +58,7 @@ static bool read_policy_name (const json_t *value, const char *allowed,
         memcpy (ret, text, size + 1);
         return true;
     }
-    reason_set (reason, "want 1..%d of A-Z a-z 0-9 _ . -", POLICY_NAME_MAX);
-    return false;
+    return reason_reject (reason, "want 1..%d of A-Z a-z 0-9 _ . -", POLICY_NAME_MAX);
 }
 
 static const char letters[] = ":ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -83,8 +82,7 @@ static bool check_owner (void *none, const json_t *value, struct reason *reason)
     (void)none;
     if (json_is_integer (value) || (json_is_string (value) && size >= 1 && size <= POLICY_TEXT_MAX))
         return true;
-    reason_set (reason, "want an integer, or a string of 1..%d bytes", POLICY_TEXT_MAX);
-    return false;
+    return reason_reject (reason, "want an integer, or a string of 1..%d bytes", POLICY_TEXT_MAX);
 }
 
 // Check `ext`: an object of any members, bounded in depth.
@@ -93,8 +91,7 @@ static bool check_ext (void *none, const json_t *value, struct reason *reason)
     (void)none;
     if (json_is_object (value) && json_depth (value) <= POLICY_DEPTH_MAX)
         return true;
-    reason_set (reason, "want an object, nested %d deep at most", POLICY_DEPTH_MAX);
-    return false;
+    return reason_reject (reason, "want an object, nested %d deep at most", POLICY_DEPTH_MAX);
 }
 
 // Read `traceparent`. An invalid one is dropped, as it must not prevent the plan from running.
@@ -170,8 +167,7 @@ static bool check_start_and_end (const struct policy *self, struct reason *reaso
 {
     if (!self->end_time || self->end_time >= self->start_time)
         return true;
-    reason_set (reason, "end_time: is before start_time");
-    return false;
+    return reason_reject (reason, "end_time: is before start_time");
 }
 
 // Read and check a policy from an object without other members. NULL with a reason.

@@ -14,9 +14,9 @@ bool policy_check_params (void *none, const json_t *value, struct reason *reason
         return true;
     if (json_is_object (value) && json_depth (value) <= POLICY_DEPTH_MAX)
         return true;
-    reason_set (reason, "want an object, nested %d deep at most, or lines NAME = EXPRESSION",
-                POLICY_DEPTH_MAX);
-    return false;
+    return reason_reject (reason,
+                          "want an object, nested %d deep at most, or lines NAME = EXPRESSION",
+                          POLICY_DEPTH_MAX);
 }
 
 bool policy_read_batch (void *policy, const json_t *value)

@@ -22,8 +22,7 @@ static bool read_vote_need (void *rule, const json_t *value, struct reason *reas
             return true;
         }
     }
-    reason_set (reason, "want all, any, majority or a number 1..%d", VOTE_COUNT_MAX);
-    return false;
+    return reason_reject (reason, "want all, any, majority or a number 1..%d", VOTE_COUNT_MAX);
 }
 
 bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason *reason)
@@ -37,8 +36,7 @@ bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason 
     if (json_is_object (object) &&
         json_fields_read (object, fields, sizeof fields / sizeof *fields, ret, &why))
         return true;
-    reason_set (reason, "vote: %s", why.text);
-    return false;
+    return reason_reject (reason, "vote: %s", why.text);
 }
 
 json_t *vote_rule_write (const struct vote_rule *self)
