@@ -105,8 +105,7 @@ struct decision engine_revoke (struct plan *plan)
 {
     if (plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR;
-    plan->extra = PLAN_NONE;
-    plan_set_run_with (plan, (struct span){0});
+    ending_drop_manual_run (plan);
     plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
     return ending_close_step (plan, (struct decision){.commit = COMMIT_PARK,
                                                       .broadcast = BROADCAST_RESULT,
@@ -171,10 +170,8 @@ static struct decision end_lost_manual_run (struct plan *plan, uint64_t lost)
 // End the lost run as timed out.
 static struct decision end_lost_run (struct plan *plan, const struct due *due)
 {
-    enum plan_state was = plan->state;
     plan->exec_id = due->lost;
-    return ending_finish (
-        plan, was, ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice));
+    return engine_timeout (plan, due->zone, due->now);
 }
 
 // -- due

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "codes.h"
+#include "ending.h"
 #include "status.h"
 
 #define IN(state) (1U << (state))
@@ -14,33 +15,20 @@ enum {
     CLOSED = IN (PLAN_CLOSE)
 };
 
-// Whether the plan is neither stopped nor closed: it is in the queue, or its run is in flight.
-static bool is_queued (const struct plan *plan)
-{
-    return (OPEN & IN (plan->state)) != 0;
-}
-
-// Drop a manual run that was not sent.
-static void drop_manual_run (struct plan *plan)
-{
-    plan->extra = PLAN_NONE;
-    plan_set_run_with (plan, (struct span){0});
-}
-
 // Take the plan out of the queue. A manual run that was sent continues, and the plan returns to
 // `state` after it, even if the lease has expired and the answer is late; one that was not sent is
 // dropped.
 static void stop_plan (struct plan *plan, const struct manage_request *request,
                        enum plan_state state)
 {
-    bool sent = request->running || plan->state == PLAN_EXECUTE || !is_queued (plan);
+    bool sent = request->running || plan->state == PLAN_EXECUTE || !plan_is_queued (plan);
     plan_note_stop (plan, plan_state_name (state), request->who, request->now);
     plan->held = 0;
     plan->state = state;
     if (plan->extra && sent)
         plan->extra = state;
     else
-        drop_manual_run (plan);
+        ending_drop_manual_run (plan);
     if (request->running)
         plan->exec_time =
             request->now; // there is no queue entry for the lease: it starts at exec_time
@@ -78,7 +66,7 @@ static int reset_plan (struct plan *plan, const struct manage_request *request, 
     if (plan->extra && request->running)
         plan->extra = PLAN_QUEUE;
     else
-        drop_manual_run (plan);
+        ending_drop_manual_run (plan);
     plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
     *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;
     return 0;
@@ -113,7 +101,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     plan->skip_num = next.used - plan->real_repet;
     plan->error_count = 0;
     plan->tries = 0;
-    if (is_queued (plan) && !plan->extra) {
+    if (plan_is_queued (plan) && !plan->extra) {
         plan->state = PLAN_QUEUE;
         *ret = REQUEUE_TIME;
     }
@@ -129,7 +117,7 @@ static int run_plan (struct plan *plan, const struct manage_request *request, en
         return reason_error (reason, ZPLAN_EARGUMENT,
                              "run: the plan has lost its right to run; reset it first");
     if (!plan->extra)
-        plan->extra = is_queued (plan) ? PLAN_QUEUE : plan->state;
+        plan->extra = plan_is_queued (plan) ? PLAN_QUEUE : plan->state;
     plan->state = PLAN_QUEUE;
     plan_set_run_with (plan, request->with);
     *ret = REQUEUE_NOW;
@@ -154,7 +142,7 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
     plan_set_remark (plan, request->remark);
     plan_set_stopped (plan, (struct span){0});
     plan->verdict = VERDICT_MANUAL;
-    drop_manual_run (plan);
+    ending_drop_manual_run (plan);
     plan->missed += misses.missed.count;
     if (request->ret_misses)
         *request->ret_misses = misses;
@@ -171,11 +159,6 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
 }
 
 // -- update
-
-static void set_description (struct plan *plan, const struct plan_fields *fields)
-{
-    plan->description = span_of (fields->description, fields->description_size);
-}
 
 // Whether the new number of repeats leaves an occurrence.
 static int check_repeat (const struct plan *plan, const struct plan_fields *fields,
@@ -252,9 +235,9 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
     plan->vote = fields->vote;
     plan_take_policy (plan, policy_keep (fields->policy));
     plan_set_remark (plan, span_of (fields->remark, fields->remark_size));
-    set_description (plan, fields);
+    plan->description = span_of (fields->description, fields->description_size);
     *ret = REQUEUE_KEEP;
-    if (rescheduled && is_queued (plan) && !plan->extra) {
+    if (rescheduled && plan_is_queued (plan) && !plan->extra) {
         plan->state = PLAN_QUEUE;
         *ret = REQUEUE_TIME;
     }
