@@ -68,7 +68,7 @@ static bool read_enum_word (const struct json_field *field, const json_t *value,
 
 static bool read_ident (const json_t *value, void *out)
 {
-    struct span text = span_of (json_string_value (value), json_string_length (value));
+    struct span text = json_span (value);
     json_int_t number = json_integer_value (value);
     uint64_t ident = number > 0 ? (uint64_t)number : 0;
     if (!ident && !(json_is_string (value) && ident_parse (text, &ident)))

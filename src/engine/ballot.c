@@ -60,7 +60,7 @@ void ballot_open (struct ballot *self, struct span names)
     self->count = self->others = self->bytes = 0;
     for (size_t i = 0; i < json_array_size (list); i++) {
         const json_t *name = json_array_get (list, i);
-        struct span text = span_of (json_string_value (name), json_string_length (name));
+        struct span text = json_span (name);
         // Names beyond VOTERS_MAX are only counted, not looked up.
         self->others += i >= VOTERS_MAX || !voter_for (self, text);
     }

@@ -242,7 +242,7 @@ static struct value value_of_tree (const json_t *tree)
         value.integer = json_integer_value (tree);
     } else if (json_is_string (tree)) {
         value.kind = TEXT;
-        value.text = span_of (json_string_value (tree), json_string_length (tree));
+        value.text = json_span (tree);
     } else if (json_is_boolean (tree)) {
         value.kind = FLAG;
         value.flag = json_is_true (tree);

@@ -212,7 +212,7 @@ static bool read_text_fields (struct plan *self, const json_t *object, struct re
         const json_t *text = json_object_get (object, words[i].name);
         if (text && !json_is_string (text))
             return reason_reject (reason, "%s: want a string", words[i].name);
-        words[i].set (self, span_of (json_string_value (text), json_string_length (text)));
+        words[i].set (self, json_span (text));
     }
     return true;
 }

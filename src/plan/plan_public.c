@@ -64,7 +64,7 @@ void plan_mask_stored (json_t *stored)
     json_t *callback = json_object_get (stored, "callback"), *object;
     if (!callback)
         return;
-    struct span text = span_of (json_string_value (callback), json_string_length (callback));
+    struct span text = json_span (callback);
     size_t at = stored_frame_index (stored, ZERO_FRAME_PLAN), size = 0;
     object = json_is_string (callback) ? json_read_object (text, &ignored) : json_incref (callback);
     json_t *masked = object ? callback_rule_masked (object) : json_object ();
@@ -94,7 +94,7 @@ static void replace_stored_step (json_t *stored)
     struct plan_step step;
     struct json_text shown;
     size_t size;
-    if (plan_step_parse (span_of (json_string_value (text), json_string_length (text)), &step)) {
+    if (plan_step_parse (json_span (text), &step)) {
         json_text_start (&shown, PLAN_STEP_SIZE);
         plan_step_write (&step, &shown);
         char *object = json_text_end (&shown, &size);

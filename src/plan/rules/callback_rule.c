@@ -10,11 +10,6 @@
 
 // -- the fields success and error
 
-static struct span span_of_json (const json_t *text)
-{
-    return span_of (json_string_value (text), json_string_length (text));
-}
-
 // Whether the URL has a path; a masked one has none.
 static bool has_path (struct span url)
 {
@@ -25,7 +20,7 @@ static bool has_path (struct span url)
 // Check `url`: a URL with a path, or @NAME.
 static bool check_url_field (void *none, const json_t *value, struct reason *reason)
 {
-    struct span text = span_of_json (value);
+    struct span text = json_span (value);
     struct callback_url url;
     (void)none;
     if (!json_is_string (value) || memchr (json_string_value (value), 0, text.size))
@@ -60,7 +55,7 @@ static bool check_endpoint (void *none, const json_t *value, struct reason *reas
 static bool check_secret_name (void *none, const json_t *value, struct reason *reason)
 {
     (void)none;
-    if (json_is_string (value) && callback_name_valid (span_of_json (value)))
+    if (json_is_string (value) && callback_name_valid (json_span (value)))
         return true;
     return reason_reject (reason, "want the name of a secret, 1..%d of A-Z a-z 0-9 _ . -",
                           CALLBACK_NAME_MAX);
@@ -85,7 +80,7 @@ static bool check_headers (void *none, const json_t *value, struct reason *reaso
         bool good = json_is_string (text);
         if (!good)
             reason_set (reason, "%s: want a string", quoted (span_text (header)));
-        if (!good || callback_header_check (span_text (header), span_of_json (text), reason))
+        if (!good || callback_header_check (span_text (header), json_span (text), reason))
             return false;
     }
     return true;
@@ -120,7 +115,7 @@ json_t *callback_masked_url (const json_t *text)
     struct reason ignored;
     if (json_string_length (text) && json_string_value (text)[0] == '@')
         return json_deep_copy (text);
-    bool known = json_is_string (text) && !callback_url_read (span_of_json (text), &url, &ignored);
+    bool known = json_is_string (text) && !callback_url_read (json_span (text), &url, &ignored);
     return known ? json_stringn (url.text, url.origin_size) : json_string ("(masked)");
 }
 

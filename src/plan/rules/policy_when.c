@@ -2,6 +2,7 @@
 // for missed occurrences.
 #include <inttypes.h>
 
+#include "json.h"
 #include "policy_private.h"
 #include "rfc3339.h"
 
@@ -15,7 +16,7 @@ bool policy_read_cron (void *policy, const json_t *value, struct reason *reason)
     bool right = count >= 1 && count <= CRONS_MAX;
     for (size_t i = 0; right && i < count; i++) {
         const json_t *text = list ? json_array_get (value, i) : value;
-        expressions[i] = span_of (json_string_value (text), json_string_length (text));
+        expressions[i] = json_span (text);
         right = json_is_string (text);
     }
     if (!right)
@@ -67,7 +68,7 @@ bool policy_read_cycle (void *policy, const json_t *value, struct reason *reason
 bool policy_read_instant (void *instant, const json_t *value, struct reason *reason)
 {
     int64_t *ret = instant;
-    struct span text = span_of (json_string_value (value), json_string_length (value));
+    struct span text = json_span (value);
     bool read = json_is_integer (value);
     reason_set (reason, "want whole Unix seconds or an RFC 3339 string, no fraction");
     *ret = json_integer_value (value);
