@@ -43,10 +43,7 @@ static struct voter *voter_for (struct ballot *self, struct span name)
             return &self->at[i];
     if (self->count == VOTERS_MAX)
         return NULL;
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 8;
-        self->at = memory_resize (self->at, self->room * sizeof *self->at);
-    }
+    self->at = memory_grow (self->at, self->count, &self->room, sizeof *self->at);
     struct voter *voter = &self->at[self->count++];
     *voter = (struct voter){0};
     memcpy (voter->name, name.data, name.size);
