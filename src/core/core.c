@@ -1,7 +1,6 @@
 // Creation, loading and reset of the core; its targets; lists of its runs.
 #include "core.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core_private.h"
@@ -14,7 +13,7 @@ struct core_target *core_find_target (const struct core *self, struct span name)
     struct table_node *node = table_find (&self->targets, table_hash (name));
     for (; node; node = table_next (node)) {
         struct core_target *target = (struct core_target *)node; // it is the first member
-        if (span_equal (name, span_of (target->name, target->name_size)))
+        if (span_equal (name, core_target_name (target)))
             return target;
     }
     return NULL;
@@ -22,15 +21,13 @@ struct core_target *core_find_target (const struct core *self, struct span name)
 
 struct core_target *core_target_for (struct core *self, struct span name)
 {
-    char limit[LIMIT_NAME_MAX + 1];
     struct core_target *target = core_find_target (self, name);
     if (target)
         return target;
     target = memory_new (sizeof *target);
     memcpy (target->name, name.data, name.size);
     target->name_size = name.size;
-    int size = snprintf (limit, sizeof limit, "s:%s", target->name);
-    target->limit = limits_find (&self->limits, span_of (limit, (size_t)size));
+    target->limit = limits_find_for (&self->limits, 's', target->name);
     target->has_waiting = true; // until a check clears it
     table_add (&self->targets, &target->node, table_hash (name));
     target->next_target = self->first_target;
@@ -111,10 +108,7 @@ void core_load_class (struct core *self, struct span target, uint64_t id, struct
     struct span group = class_group (class, &priority);
     if (!plan || plan->group)
         return;
-    plan->priority = (uint8_t)priority;
-    plan->group = group.size ? memory_new (group.size + 1) : NULL;
-    if (group.size)
-        memcpy (plan->group, group.data, group.size);
+    open_init_class (plan, priority, group);
     struct limit_state *limit = plan->charged ? group_limit (self, plan) : NULL;
     if (limit)
         limit->busy++;
@@ -227,44 +221,24 @@ void core_destroy (struct core **self_p)
 struct running_ids {
     struct span target;
     uint64_t after;
-    uint64_t *ids; // a heap, the greatest first
+    uint64_t *ids; // ascending
     size_t count, most;
 };
-
-static void sift_id_down (struct running_ids *self, size_t at, uint64_t id)
-{
-    for (size_t child; (child = 2 * at + 1) < self->count; at = child) {
-        child += child + 1 < self->count && self->ids[child + 1] > self->ids[child];
-        if (self->ids[child] <= id)
-            break;
-        self->ids[at] = self->ids[child];
-    }
-    self->ids[at] = id;
-}
 
 // Add the id of a plan with a run to `ids`; of more than `most` the lowest are kept.
 static void collect_running (struct table_node *node, void *owner)
 {
     struct running_ids *self = owner;
-    const struct open_plan *plan =
-        (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
+    const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
+    bool full = self->count == self->most;
     if (!open_has_run (plan) || plan->gone || plan->id <= self->after ||
-        (self->target.size && !span_is (self->target, plan->target->name)))
+        (self->target.size && !span_is (self->target, plan->target->name)) || !self->most ||
+        (full && plan->id > self->ids[self->count - 1]))
         return;
-    if (self->count < self->most) {
-        size_t at = self->count++;
-        for (; at && self->ids[(at - 1) / 2] < plan->id; at = (at - 1) / 2)
-            self->ids[at] = self->ids[(at - 1) / 2];
-        self->ids[at] = plan->id;
-    } else if (plan->id < self->ids[0]) {
-        sift_id_down (self, 0, plan->id);
-    }
-}
-
-static int compare_ids (const void *a, const void *b)
-{
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return one < other ? -1 : one > other;
+    size_t at = full ? self->count - 1 : self->count++;
+    for (; at && self->ids[at - 1] > plan->id; at--)
+        self->ids[at] = self->ids[at - 1];
+    self->ids[at] = plan->id;
 }
 
 size_t core_running (const struct core *self, struct span target, uint64_t after, uint64_t *ids,
@@ -272,7 +246,6 @@ size_t core_running (const struct core *self, struct span target, uint64_t after
 {
     struct running_ids each = {.target = target, .after = after, .ids = ids, .most = most};
     table_each (&self->open, collect_running, &each);
-    qsort (ids, each.count, sizeof *ids, compare_ids);
     return each.count;
 }
 
@@ -284,8 +257,7 @@ struct lease_counts {
 static void subtract_lease (struct table_node *node, void *owner)
 {
     const struct lease_counts *self = owner;
-    const struct open_plan *plan =
-        (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
+    const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
     if (!open_has_run (plan) || !plan->placed || !plan->queued || plan->score_us < self->from_us)
         return;
     size_t at = (size_t)((plan->score_us - self->from_us) / self->step_us);

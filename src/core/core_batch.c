@@ -16,7 +16,7 @@ struct span member_of (struct core *self, const struct open_plan *plan)
 {
     char member[KEY_MAX], id[IDENT_SIZE];
     size_t size = span_put (member, 0, span_text (KEY_MESSAGE));
-    size = span_put (member, size, span_of (plan->target->name, plan->target->name_size));
+    size = span_put (member, size, core_target_name (plan->target));
     member[size++] = ':';
     size = span_put (member, size, span_text (ident_text (plan->id, id)));
     return rows_copy (self->gathering, span_of (member, size));
@@ -30,8 +30,7 @@ static struct span index_entry (struct core *self, const struct open_plan *plan)
     for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
         entry[i] = "0123456789abcdef"[id >> 60];
     entry[IDENT_SIZE - 1] = ':';
-    size_t size =
-        span_put (entry, IDENT_SIZE, span_of (plan->target->name, plan->target->name_size));
+    size_t size = span_put (entry, IDENT_SIZE, core_target_name (plan->target));
     return rows_copy (self->gathering, span_of (entry, size));
 }
 
@@ -389,7 +388,7 @@ void core_release_memory (struct core *self)
 static void uncount_plan (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
-    struct span target = span_of (plan->target->name, plan->target->name_size);
+    struct span target = core_target_name (plan->target);
     rows_add_count (rows, rows_copy (rows, target_field (target, field)), span_text ("-1"));
     if (plan->caller)
         rows_add_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
@@ -413,7 +412,7 @@ static void drop_missed_outcomes (const struct core *self, struct rows *rows)
 static void drop_submission (struct core *self, struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
-    struct span target = span_of (plan->target->name, plan->target->name_size);
+    struct span target = core_target_name (plan->target);
     struct span caller = span_text (plan->caller ? plan->caller : "");
     struct plan_tally *tally = tally_find (&self->callers, caller);
     bool later = plan->writes & WRITE_LISTED; // the open batch submits it again, or removes it

@@ -1,6 +1,4 @@
 // Changes of the limits of targets and groups, and the counts of their runs.
-#include <stdio.h>
-
 #include "core_private.h"
 
 // Count a run toward its limits again.
@@ -24,10 +22,8 @@ static void clear_busy (struct table_node *node, void *owner)
 // Look up the limits of all targets and groups again, and count their runs again.
 static void recount_limits (struct core *self)
 {
-    char name[LIMIT_NAME_MAX + 1];
     for (struct core_target *target = self->first_target; target; target = target->next_target) {
-        int size = snprintf (name, sizeof name, "s:%s", target->name);
-        target->limit = limits_find (&self->limits, span_of (name, (size_t)size));
+        target->limit = limits_find_for (&self->limits, 's', target->name);
         ready_update_limits (&target->ready, &self->limits);
         ready_update_limits (&target->exempt, &self->limits);
     }

@@ -150,7 +150,7 @@ static void visit_offers (struct table_node *node, void *owner)
     const struct each_offer *each = owner;
     const struct offer_list *list = &target->offers;
     for (size_t i = list->first; i < list->end; i++)
-        each->call (each->owner, span_of (target->name, target->name_size), list->at[i]->id,
+        each->call (each->owner, core_target_name (target), list->at[i]->id,
                     list->at[i]->pull->order);
 }
 
@@ -298,10 +298,8 @@ struct team_outcome outcome_copy (struct core *self, const struct team_outcome *
 
 void pull_note_unread (struct core *self, struct open_plan *plan)
 {
-    if (self->unread_count == self->unread_room) {
-        self->unread_room = self->unread_room ? 2 * self->unread_room : 64;
-        self->unread = memory_resize (self->unread, self->unread_room * sizeof *self->unread);
-    }
+    self->unread =
+        memory_grow (self->unread, self->unread_count, &self->unread_room, sizeof *self->unread);
     self->unread[self->unread_count++] = (struct unread_team){plan->target, plan->id};
 }
 
@@ -310,7 +308,7 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
     size_t count = 0;
     while (count < max && self->unread_count) {
         const struct unread_team *unread = &self->unread[--self->unread_count];
-        struct span name = span_of (unread->target->name, unread->target->name_size);
+        struct span name = core_target_name (unread->target);
         const struct open_plan *plan = open_find (self, name, unread->id);
         if (plan && !plan->team_known && plan->flight == FLIGHT_OFFERED)
             out[count++] = (struct core_team_name){name, unread->id};

@@ -24,10 +24,8 @@ static bool window_precedes (const struct window_plan *one, const struct window_
 void window_push (struct core *self, struct window_plan plan)
 {
     struct window *window = &self->window;
-    if (window->count == window->room) {
-        window->room = window->room ? 2 * window->room : 1024;
-        window->plans = memory_resize (window->plans, window->room * sizeof *window->plans);
-    }
+    window->plans =
+        memory_grow (window->plans, window->count, &window->room, sizeof *window->plans);
     size_t at = window->count++;
     for (size_t parent; at && window_precedes (&plan, &window->plans[parent = (at - 1) / 2]);
          at = parent)
@@ -234,7 +232,7 @@ void open_make_ready (struct core *self, const struct open_plan *plan, int64_t d
     // The run of a flow, or an offered one, counts already, or counts when a worker takes it.
     bool counts = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
     add_ready_entry (self, plan->target, counts, (struct ready_plan){due_us, plan->id},
-                     plan->priority, span_text (plan->group ? plan->group : ""));
+                     plan->priority, open_group (plan));
 }
 
 bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,

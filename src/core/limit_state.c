@@ -35,6 +35,13 @@ struct limit_state *limits_find (const struct limit_table *self, struct span nam
     return node ? limit_state_of (node) : NULL;
 }
 
+struct limit_state *limits_find_for (const struct limit_table *self, char kind, const char *name)
+{
+    char text[LIMIT_NAME_MAX + 1];
+    int size = snprintf (text, sizeof text, "%c:%s", kind, name);
+    return limits_find (self, span_of (text, (size_t)size));
+}
+
 // The state of this name, added if needed; NULL: the name is too long.
 static struct limit_state *state_for (struct limit_table *self, struct span name)
 {
