@@ -5,6 +5,7 @@
 
 #include "ident.h"
 #include "json.h"
+#include "nearest.h"
 
 // Derive the rule from the bounds or the words.
 static void derive_rule (const struct json_field *field, struct reason *ret)
@@ -56,14 +57,11 @@ static bool read_number (const struct json_field *field, const json_t *value, vo
 static bool read_enum_word (const struct json_field *field, const json_t *value, void *out)
 {
     const char *text = json_string_value (value);
-    int64_t at = field->min;
-    while (text && at < field->max && strcmp (field->words[at], text) != 0)
-        at++;
-    if (!text || at == field->max)
-        return false;
-    if (out)
-        *(int *)out = (int)at;
-    return true;
+    int count = (int)(field->max - field->min);
+    int at = text ? word_index (field->words + field->min, count, text) : -1;
+    if (at >= 0 && out)
+        *(int *)out = (int)field->min + at;
+    return at >= 0;
 }
 
 static bool read_ident (const json_t *value, void *out)

@@ -4,6 +4,7 @@
 
 #include "codes.h"
 #include "ending.h"
+#include "nearest.h"
 
 // How soon a run that was not sent is due again.
 enum { REQUEUE_SOON_MS = 1000, REQUEUE_LATER_MS = 30000 };
@@ -20,10 +21,7 @@ const char *target_type_name (enum target_type type)
 
 int target_type_parse (const char *name)
 {
-    for (int i = 0; i < TARGET_TYPES; i++)
-        if (strcmp (target_type_names[i], name) == 0)
-            return i;
-    return -1;
+    return word_index (target_type_names, TARGET_TYPES, name);
 }
 
 bool commit_ends_run (enum commit commit)

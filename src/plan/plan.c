@@ -9,6 +9,7 @@
 #include "rfc3339.h"
 #include "spread.h"
 #include "utf8.h"
+#include "nearest.h"
 
 static const char *const state_names[PLAN_STATES] = {
     [PLAN_NONE] = "none",   [PLAN_QUEUE] = "queue", [PLAN_EXECUTE] = "execute",
@@ -248,16 +249,10 @@ const char *plan_verdict_name (enum plan_verdict verdict)
 
 int plan_verdict_parse (const char *name)
 {
-    for (int i = 0; i < VERDICTS; i++)
-        if (strcmp (verdict_names[i], name) == 0)
-            return i;
-    return -1;
+    return word_index (verdict_names, VERDICTS, name);
 }
 
 int plan_state_parse (const char *name)
 {
-    for (int i = 0; i < PLAN_STATES; i++)
-        if (strcmp (state_names[i], name) == 0)
-            return i;
-    return -1;
+    return word_index (state_names, PLAN_STATES, name);
 }

@@ -1,6 +1,7 @@
 #include "vote_rule.h"
 
 #include "json_fields.h"
+#include "nearest.h"
 
 static const char *const names[] = {
     [VOTE_ALL] = "all", [VOTE_ANY] = "any", [VOTE_MAJORITY] = "majority"};
@@ -16,11 +17,10 @@ static bool read_vote_need (void *rule, const json_t *value, struct reason *reas
         self->count = (int32_t)count;
         return true;
     }
-    for (size_t i = VOTE_ALL; text && i < sizeof names / sizeof *names; i++) {
-        if (strcmp (text, names[i]) == 0) {
-            self->need = (enum vote_need)i;
-            return true;
-        }
+    int need = text ? word_index (names + VOTE_ALL, VOTE_COUNT - VOTE_ALL, text) : -1;
+    if (need >= 0) {
+        self->need = (enum vote_need) (VOTE_ALL + need);
+        return true;
     }
     return reason_reject (reason, "want all, any, majority or a number 1..%d", VOTE_COUNT_MAX);
 }
