@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <msgpack.h>
-#include <stdlib.h>
 
 #include "json.h"
 

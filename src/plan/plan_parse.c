@@ -137,18 +137,14 @@ static bool decode_stored_frame (struct plan *self, const json_t *value, struct 
 
 static bool read_span_fields (struct plan *self, const json_t *object, struct reason *reason)
 {
-    const struct {
-        const char *name;
-        struct span *span;
-    } spans[] = {
-        {"request_id", &self->request_id},
-        {"station", &self->station},
-        {"caller", &self->caller},
-        {"description", &self->description},
-    };
-    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
-        if (!decode_stored_frame (self, json_object_get (object, spans[i].name), spans[i].span))
-            return reason_reject (reason, "%s: is missing or not a string", spans[i].name);
+    for (size_t i = 0; i < FIELDS; i++) {
+        const struct record_field *field = &plan_record[i];
+        struct span span;
+        if (field->kind != SPAN)
+            continue;
+        if (!decode_stored_frame (self, json_object_get (object, field->name), &span))
+            return reason_reject (reason, "%s: is missing or not a string", field->name);
+        memcpy ((uint8_t *)self + field->offset, &span, sizeof span);
     }
     return true;
 }

@@ -32,21 +32,13 @@ static void set_iteration_place (json_t *object)
 static size_t stored_frame_index (const json_t *stored, uint8_t type)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
-    uint8_t bytes[2 * DESC_SIZE_MAX]; // fits the text: base64 is a third longer than the bytes
-    size_t size;
     struct desc desc;
-    struct reason reason;
     const json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
-    const json_t *frame = json_array_get (messages, DESCRIPTION);
-    const json_t *encoded = json_object_get (frame, "b64");
-    if (json_string_length (encoded ? encoded : frame) > sizeof bytes ||
-        !json_to_frame (frame, bytes, &size) ||
-        desc_parse (span_of (bytes, size), json_array_size (messages) - FIRST, &desc, &reason))
+    if (!json_to_desc (json_array_get (messages, DESCRIPTION), json_array_size (messages) - FIRST,
+                       &desc))
         return 0;
-    for (size_t i = 0; i < desc.count; i++)
-        if (desc.types[i] == type)
-            return FIRST + i;
-    return 0;
+    size_t at = desc_find (&desc, type);
+    return at < desc.count ? FIRST + at : 0;
 }
 
 // The COMMAND frame's value among `messages`; NULL: there is none.
@@ -291,9 +283,9 @@ static bool find_command (struct span messages, struct span *ret)
     if (!json_scan_frame (&scan, bytes, &size) ||
         desc_parse (span_of (bytes, size), count - FIRST, &desc, &ignored))
         return false;
-    for (size_t i = 0; i < desc.count && !ret->size; i++)
-        if (desc.types[i] == ZERO_FRAME_COMMAND)
-            *ret = frames[FIRST + i];
+    size_t at = desc_find (&desc, ZERO_FRAME_COMMAND);
+    if (at < desc.count)
+        *ret = frames[FIRST + at];
     return true;
 }
 
