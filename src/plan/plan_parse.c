@@ -1,6 +1,5 @@
 // Reading a stored plan, in two ways: texts that the station itself writes are parsed without a
 // tree, any other by jansson, with the reason of each rejection.
-#include "json_scan.h"
 #include "plan_record.h"
 #include "plan_step.h"
 
@@ -79,30 +78,13 @@ static bool scan_record_value (struct plan_parser *self, const struct record_fie
     return false;
 }
 
-// The field of the next name, searched from the expected one on. False: unknown.
-static bool scan_record_name (struct plan_parser *self, enum field_name *ret)
-{
-    size_t place = self->next;
-    for (size_t i = 0; i < FIELDS; i++, place++) {
-        if (place == FIELDS)
-            place = 0;
-        const struct record_field *field = &plan_record[plan_record_order[place]];
-        if (field->kind != POLICY && json_scan_name (&self->scan, &field->written)) {
-            self->next = place + 1;
-            *ret = plan_record_order[place];
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool scan_record (struct plan_parser *self)
 {
     if (!json_scan_take (&self->scan, '{'))
         return false;
     do {
         enum field_name name;
-        if (!scan_record_name (self, &name) || self->seen & BIT (name) ||
+        if (!record_scan_name (&self->scan, &self->next, &name) || self->seen & BIT (name) ||
             !scan_record_value (self, &plan_record[name]))
             return false;
         self->seen |= BIT (name);

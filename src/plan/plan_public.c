@@ -5,7 +5,6 @@
 #include "callback_rule.h"
 #include "codes.h"
 #include "desc.h"
-#include "json_scan.h"
 #include "memory.h"
 #include "plan_record.h"
 #include "plan_step.h"
@@ -198,20 +197,11 @@ static bool is_convertible_value (struct span value)
 // Consume the next member if it is a field of plan_record. False: plan_convert_public must decide.
 static bool take_record_field (struct public_parts *self, struct json_scan *scan, bool *ret_found)
 {
-    size_t place = self->next;
-    for (size_t i = 0; i < FIELDS; i++, place++) {
-        place = place == FIELDS ? 0 : place;
-        enum field_name field = plan_record_order[place];
-        if (field == FIELD_POLICY || !json_scan_name (scan, &plan_record[field].written))
-            continue;
-        *ret_found = true;
-        self->next = place + 1;
-        return field != FIELD_STEP && !self->fields[field].size &&
-               json_scan_value (scan, &self->fields[field]) &&
-               (field == FIELD_MESSAGES || is_convertible_value (self->fields[field]));
-    }
-    *ret_found = false;
-    return true;
+    enum field_name field;
+    *ret_found = record_scan_name (scan, &self->next, &field);
+    return !*ret_found || (field != FIELD_STEP && !self->fields[field].size &&
+                           json_scan_value (scan, &self->fields[field]) &&
+                           (field == FIELD_MESSAGES || is_convertible_value (self->fields[field])));
 }
 
 // Consume the next member, a field of the policy. False: plan_convert_public must decide.

@@ -7,20 +7,14 @@
 // occurrences were skipped already.
 static json_t *frame_of_plan (const struct plan *plan)
 {
-    json_t *frame = json_object ();
-    json_object_set_new (
-        frame, "description",
-        json_stringn ((const char *)plan->description.data, plan->description.size));
-    json_object_set_new (frame, "plan_type", json_integer (plan->schedule.type));
-    json_object_set_new (frame, "plan_value", json_integer (plan->schedule.value));
-    json_object_set_new (frame, "plan_repet", json_integer (plan->schedule.repeat));
-    json_object_set_new (frame, "no_keep", json_boolean (plan->schedule.keep));
-    json_object_set_new (frame, "plan_time", json_integer (plan->schedule.base_time));
-    if (plan->remark)
-        json_object_set_new (frame, "remark", json_string (plan->remark));
-    json_t *vote = vote_rule_write (&plan->vote);
-    if (vote)
-        json_object_set_new (frame, "vote", vote);
+    const struct schedule *schedule = &plan->schedule;
+    json_t *frame =
+        json_pack ("{s:o*, s:i, s:i, s:i, s:b, s:I, s:s*, s:o*}", "description",
+                   json_stringn ((const char *)plan->description.data, plan->description.size),
+                   "plan_type", (int)schedule->type, "plan_value", (int)schedule->value,
+                   "plan_repet", (int)schedule->repeat, "no_keep", (int)schedule->keep, "plan_time",
+                   (json_int_t)schedule->base_time, "remark", plan->remark, "vote",
+                   vote_rule_write (&plan->vote));
     if (!plan->policy)
         return frame;
     json_object_update (frame, plan->policy->fields);

@@ -43,13 +43,10 @@ json_t *vote_rule_write (const struct vote_rule *self)
 {
     if (self->need == VOTE_NONE)
         return NULL;
-    json_t *object = json_object ();
-    json_object_set_new (object, "rule",
-                         self->need == VOTE_COUNT ? json_integer (self->count)
-                                                  : json_string (names[self->need]));
-    if (self->deadline_s)
-        json_object_set_new (object, "deadline", json_integer (self->deadline_s));
-    return object;
+    return json_pack ("{s:o, s:o*}", "rule",
+                      self->need == VOTE_COUNT ? json_integer (self->count)
+                                               : json_string (names[self->need]),
+                      "deadline", self->deadline_s ? json_integer (self->deadline_s) : NULL);
 }
 
 size_t vote_rule_needed (const struct vote_rule *self, size_t voters)
