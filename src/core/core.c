@@ -135,21 +135,6 @@ void core_set_bounds (struct core *self, const struct core_bounds *bounds)
     tallies_free (&self->callers);
 }
 
-static void target_free (struct table_node *node, void *owner)
-{
-    (void)owner;
-    struct core_target *target = (struct core_target *)node;
-    ready_free (&target->ready);
-    ready_free (&target->exempt);
-    free (target->offers.at);
-    free (target);
-}
-
-static void drop_open_plan (struct table_node *node, void *owner)
-{
-    open_close (owner, (struct open_plan *)node);
-}
-
 uint64_t core_resets (const struct core *self)
 {
     return self->resets;
@@ -158,8 +143,17 @@ uint64_t core_resets (const struct core *self)
 void core_reset (struct core *self)
 {
     self->resets++;
-    table_each (&self->open, drop_open_plan, self);
-    table_each (&self->targets, target_free, NULL);
+    for (struct table_node *node = table_step (&self->open, NULL), *next; node; node = next) {
+        next = table_step (&self->open, node);
+        open_close (self, (struct open_plan *)node);
+    }
+    for (struct core_target *target = self->first_target, *next; target; target = next) {
+        next = target->next_target;
+        ready_free (&target->ready);
+        ready_free (&target->exempt);
+        free (target->offers.at);
+        free (target);
+    }
     table_free (&self->targets);
     self->first_target = self->page_target = NULL;
     self->cuts = self->uncut_bytes = 0;
@@ -218,56 +212,35 @@ void core_destroy (struct core **self_p)
 
 // -- lists of runs
 
-struct running_ids {
-    struct span target;
-    uint64_t after;
-    uint64_t *ids; // ascending
-    size_t count, most;
-};
-
-// Add the id of a plan with a run to `ids`; of more than `most` the lowest are kept.
-static void collect_running (struct table_node *node, void *owner)
-{
-    struct running_ids *self = owner;
-    const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
-    bool full = self->count == self->most;
-    if (!open_has_run (plan) || plan->gone || plan->id <= self->after ||
-        (self->target.size && !span_is (self->target, plan->target->name)) || !self->most ||
-        (full && plan->id > self->ids[self->count - 1]))
-        return;
-    size_t at = full ? self->count - 1 : self->count++;
-    for (; at && self->ids[at - 1] > plan->id; at--)
-        self->ids[at] = self->ids[at - 1];
-    self->ids[at] = plan->id;
-}
-
 size_t core_running (const struct core *self, struct span target, uint64_t after, uint64_t *ids,
                      size_t most)
 {
-    struct running_ids each = {.target = target, .after = after, .ids = ids, .most = most};
-    table_each (&self->open, collect_running, &each);
-    return each.count;
-}
-
-struct lease_counts {
-    int64_t from_us, step_us, *counts;
-    size_t count;
-};
-
-static void subtract_lease (struct table_node *node, void *owner)
-{
-    const struct lease_counts *self = owner;
-    const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
-    if (!open_has_run (plan) || !plan->placed || !plan->queued || plan->score_us < self->from_us)
-        return;
-    size_t at = (size_t)((plan->score_us - self->from_us) / self->step_us);
-    if (at < self->count)
-        self->counts[at]--;
+    size_t count = 0;
+    for (struct table_node *node = NULL; (node = table_step (&self->open, node));) {
+        const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
+        bool full = count == most;
+        if (!open_has_run (plan) || plan->gone || plan->id <= after ||
+            (target.size && !span_is (target, plan->target->name)) ||
+            (full && plan->id > ids[count - 1]))
+            continue;
+        size_t at = full ? count - 1 : count++;
+        for (; at && ids[at - 1] > plan->id; at--)
+            ids[at] = ids[at - 1];
+        ids[at] = plan->id;
+    }
+    return count;
 }
 
 void core_subtract_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
                            size_t count)
 {
-    struct lease_counts each = {from_s * 1000000, step_s * 1000000, counts, count};
-    table_each (&self->open, subtract_lease, &each);
+    int64_t from_us = from_s * 1000000, step_us = step_s * 1000000;
+    for (struct table_node *node = NULL; (node = table_step (&self->open, node));) {
+        const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
+        if (!open_has_run (plan) || !plan->placed || !plan->queued || plan->score_us < from_us)
+            continue;
+        size_t at = (size_t)((plan->score_us - from_us) / step_us);
+        if (at < count)
+            counts[at]--;
+    }
 }

@@ -119,15 +119,12 @@ static struct plan_tally *tally_for (struct table *table, struct span name)
     return tally;
 }
 
-static void tally_free (struct table_node *node, void *owner)
-{
-    (void)owner;
-    free (node);
-}
-
 void tallies_free (struct table *table)
 {
-    table_each (table, tally_free, NULL);
+    for (struct table_node *node = table_step (table, NULL), *next; node; node = next) {
+        next = table_step (table, node);
+        free (node);
+    }
     table_free (table);
 }
 
@@ -228,31 +225,22 @@ static void emit_plan_rows (struct core *self, struct open_plan *plan, unsigned 
         rows_add (rows, COLUMN_UNCLASS, member, none);
 }
 
-// Add a row of plan:count, and free its tally.
-static void emit_plan_count (struct table_node *node, void *owner)
+// Add until when the rates of names are used up, as far as that has changed.
+static void emit_used_rates (struct core *self)
 {
-    struct plan_tally *tally = (struct plan_tally *)node;
-    struct rows *rows = owner;
-    if (tally->plans)
-        rows_add_count (rows, rows_copy (rows, span_text (tally->name)),
-                        rows_number (rows, tally->plans));
-    free (tally);
-}
-
-// Add until when the rate of a name is used up, if that has changed.
-static void emit_used_rate (struct table_node *node, void *owner)
-{
-    struct limit_state *state = (struct limit_state *)node;
-    struct rows *rows = owner;
-    char used[32];
-    if (!state->unwritten)
-        return;
-    state->unwritten = false;
-    int size = snprintf (used, sizeof used, "%.0f", state->used_us);
-    const struct span words[] = {span_text ("HSET"), span_text (KEY_TOKENS),
-                                 rows_copy (rows, span_text (state->name)),
-                                 rows_copy (rows, span_of (used, (size_t)size))};
-    rows_add_command (rows, words, sizeof words / sizeof *words);
+    struct rows *rows = self->gathering;
+    for (struct table_node *node = NULL; (node = table_step (&self->limits.states, node));) {
+        struct limit_state *state = (struct limit_state *)node;
+        char used[32];
+        if (!state->unwritten)
+            continue;
+        state->unwritten = false;
+        int size = snprintf (used, sizeof used, "%.0f", state->used_us);
+        const struct span words[] = {span_text ("HSET"), span_text (KEY_TOKENS),
+                                     rows_copy (rows, span_text (state->name)),
+                                     rows_copy (rows, span_of (used, (size_t)size))};
+        rows_add_command (rows, words, sizeof words / sizeof *words);
+    }
 }
 
 // Add the changed numbers of plan:meta.
@@ -318,10 +306,17 @@ const struct rows *core_close_batch (struct core *self)
         if (written->writes & (WRITE_HEAD | WRITE_TEAM))
             emit_plan_commands (self, plan, written->writes);
     }
-    table_each (&self->counts, emit_plan_count, rows);
+    for (struct table_node *node = table_step (&self->counts, NULL), *next; node; node = next) {
+        struct plan_tally *tally = (struct plan_tally *)node;
+        next = table_step (&self->counts, node);
+        if (tally->plans)
+            rows_add_count (rows, rows_copy (rows, span_text (tally->name)),
+                            rows_number (rows, tally->plans));
+        free (tally);
+    }
     table_free (&self->counts);
     if (self->tokens_changed)
-        table_each (&self->limits.states, emit_used_rate, rows);
+        emit_used_rates (self);
     self->tokens_changed = false;
     if (self->reports)
         reports_write (self);

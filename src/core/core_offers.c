@@ -139,25 +139,14 @@ int64_t core_oldest_us (const struct core *self, struct span name)
     return oldest_us == INT64_MAX ? 0 : oldest_us;
 }
 
-struct each_offer {
-    core_offer_fn *call;
-    void *owner;
-};
-
-static void visit_offers (struct table_node *node, void *owner)
-{
-    const struct core_target *target = (struct core_target *)node; // it is the first member
-    const struct each_offer *each = owner;
-    const struct offer_list *list = &target->offers;
-    for (size_t i = list->first; i < list->end; i++)
-        each->call (each->owner, core_target_name (target), list->at[i]->id,
-                    list->at[i]->pull->order);
-}
-
 void core_each_offer (const struct core *self, core_offer_fn *call, void *owner)
 {
-    struct each_offer each = {call, owner};
-    table_each (&self->targets, visit_offers, &each);
+    for (const struct core_target *target = self->first_target; target;
+         target = target->next_target) {
+        const struct offer_list *list = &target->offers;
+        for (size_t i = list->first; i < list->end; i++)
+            call (owner, core_target_name (target), list->at[i]->id, list->at[i]->pull->order);
+    }
 }
 
 // -- records
