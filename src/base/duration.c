@@ -7,10 +7,10 @@
 #include "settings.h"
 
 static const struct duration_unit {
-    char letter;
+    const char *letter;
     int32_t seconds;
     const char *name;
-} units[] = {{'d', 86400, "d"}, {'h', 3600, "h"}, {'m', 60, "min"}, {'s', 1, "s"}};
+} units[] = {{"d", 86400, "d"}, {"h", 3600, "h"}, {"m", 60, "min"}, {"s", 1, "s"}};
 
 enum { UNITS = sizeof units / sizeof *units };
 
@@ -27,7 +27,7 @@ bool duration_parse (const char *text, struct duration *ret)
         int64_t number = 0;
         for (size_t i = 0; i < digits; i++)
             number = number * 10 + (at[i] - '0');
-        while (unit < UNITS && units[unit].letter != at[digits])
+        while (unit < UNITS && *units[unit].letter != at[digits])
             unit++;
         if (unit == UNITS)
             break;
@@ -79,29 +79,28 @@ bool duration_count (const char *text, int64_t unit_ms, int64_t *ret)
     return true;
 }
 
-const char *duration_text (int64_t seconds, char out[DURATION_SIZE])
+// Write the numbers that are not 0 with their units.
+static const char *write_duration (int64_t seconds, bool for_people, char out[DURATION_SIZE])
 {
     size_t size = 0;
-    out[0] = '\0';
     for (size_t i = 0; i < UNITS; i++) {
         int64_t number = seconds / units[i].seconds;
         seconds %= units[i].seconds;
-        if (number > 0 || (i + 1 == UNITS && size == 0))
-            size += (size_t)snprintf (out + size, DURATION_SIZE - size, "%s%" PRId64 " %s",
-                                      size ? " " : "", number, units[i].name);
+        if (number <= 0 && (i + 1 < UNITS || size > 0))
+            continue;
+        size += (size_t)snprintf (out + size, DURATION_SIZE - size, "%s%" PRId64 "%s%s",
+                                  for_people && size ? " " : "", number, for_people ? " " : "",
+                                  for_people ? units[i].name : units[i].letter);
     }
     return out;
 }
 
+const char *duration_text (int64_t seconds, char out[DURATION_SIZE])
+{
+    return write_duration (seconds, true, out);
+}
+
 const char *duration_option (int64_t seconds, char out[DURATION_SIZE])
 {
-    size_t size = 0;
-    for (size_t i = 0; i < UNITS; i++) {
-        int64_t number = seconds / units[i].seconds;
-        seconds %= units[i].seconds;
-        if (number > 0 || (i + 1 == UNITS && size == 0))
-            size += (size_t)snprintf (out + size, DURATION_SIZE - size, "%" PRId64 "%c", number,
-                                      units[i].letter);
-    }
-    return out;
+    return write_duration (seconds, false, out);
 }

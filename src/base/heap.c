@@ -55,10 +55,7 @@ void heap_set (struct heap *self, struct heap_node *node, int64_t at)
     node->at = at;
     node->turn = self->turns++;
     if (node->position == 0) {
-        if (self->count == self->capacity) {
-            self->capacity = self->capacity ? self->capacity * 2 : 64;
-            self->nodes = memory_resize (self->nodes, self->capacity * sizeof *self->nodes);
-        }
+        self->nodes = memory_grow (self->nodes, self->count, &self->capacity, sizeof *self->nodes);
         set_node_position (self, node, ++self->count);
     }
     sift_up (self, node);

@@ -25,11 +25,9 @@ void *memory_resize (void *block, size_t size)
     return block_or_abort (realloc (block, size ? size : 1));
 }
 
-void *memory_grow (void *array, size_t count, size_t *room, size_t size)
+void *memory_double (void *array, size_t *room, size_t size)
 {
-    enum { ROOM_MIN = 64 };
-    if (count < *room)
-        return array;
+    enum { ROOM_MIN = 4 };
     *room = *room ? 2 * *room : ROOM_MIN;
     return memory_resize (array, *room * size);
 }

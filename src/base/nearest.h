@@ -1,7 +1,17 @@
-// "Did you mean": finds the known word nearest to an unknown one. Pure.
+// Known words: the index of one, and "did you mean": the one nearest to an unknown word. Pure.
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
+
+// The index of a word in a list of `count`, such as the names of an enum; -1: it is not in it.
+static inline int word_index (const char *const *words, int count, const char *word)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp (words[i], word) == 0)
+            return i;
+    return -1;
+}
 
 enum { NEAREST_WORD_MAX = 32 };
 

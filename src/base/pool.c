@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else

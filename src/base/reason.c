@@ -6,23 +6,46 @@
 
 enum { QUOTED_SHOWN = 64, QUOTED_ROTATION = 8 };
 
-int reason_set (struct reason *self, const char *format, ...)
+// Write the text, cut at a character boundary.
+__attribute__ ((format (printf, 2, 0))) static void write_reason (struct reason *self,
+                                                                  const char *format, va_list args)
 {
-    va_list args;
-    va_start (args, format);
-    int length = vsnprintf (self->text, sizeof self->text, format, args);
-    va_end (args);
-
-    if (length < (int)sizeof self->text)
-        return -1;
-    // Cut at a character boundary: back over continuation bytes to the lead byte, and drop it.
+    if (vsnprintf (self->text, sizeof self->text, format, args) < (int)sizeof self->text)
+        return;
+    // Back over continuation bytes to the lead byte, and drop it.
     size_t end = sizeof self->text - 1;
     while (end > 0 && ((uint8_t)self->text[end - 1] & 0xC0) == 0x80)
         end--;
     if (end > 0 && (uint8_t)self->text[end - 1] >= 0xC0)
         end--;
     self->text[end] = '\0';
+}
+
+int reason_set (struct reason *self, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    write_reason (self, format, args);
+    va_end (args);
     return -1;
+}
+
+bool reason_reject (struct reason *self, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    write_reason (self, format, args);
+    va_end (args);
+    return false;
+}
+
+int reason_error (struct reason *self, int error, const char *format, ...)
+{
+    va_list args;
+    va_start (args, format);
+    write_reason (self, format, args);
+    va_end (args);
+    return error;
 }
 
 const char *quoted (struct span bytes)

@@ -14,6 +14,14 @@ struct reason {
 int reason_set (struct reason *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
+// As reason_set, but returns false.
+bool reason_reject (struct reason *self, const char *format, ...)
+    __attribute__ ((format (printf, 2, 3)));
+
+// As reason_set, but returns `error`, an enum wire_error.
+int reason_error (struct reason *self, int error, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
 // A span as printable ASCII in single quotes: control bytes, quotes, backslashes and all bytes
 // above 7E become \xHH. At most 64 bytes of the span are shown, followed by "..." if there are
 // more. The text is in one of eight buffers of the thread that are used in turn: use it at once.

@@ -1,6 +1,6 @@
 #include "station_name.h"
 
-bool station_name_valid (struct span name)
+bool name_valid_with (struct span name, const char *more)
 {
     if (name.size < 1 || name.size > STATION_NAME_MAX)
         return false;
@@ -8,10 +8,16 @@ bool station_name_valid (struct span name)
         uint8_t byte = name.data[i];
         bool letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
         bool digit = byte >= '0' && byte <= '9';
-        if (!letter && !digit && byte != '_' && byte != '.' && byte != '-')
+        if (!letter && !digit && byte != '_' && byte != '.' && byte != '-' &&
+            !(byte && strchr (more, byte)))
             return false;
     }
     return true;
+}
+
+bool station_name_valid (struct span name)
+{
+    return name_valid_with (name, "");
 }
 
 bool command_names_valid (struct span names)

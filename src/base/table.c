@@ -75,22 +75,28 @@ struct table_node *table_find (const struct table *self, uint64_t hash)
     return first && first->hash != hash ? table_next (&(struct table_node){first, hash}) : first;
 }
 
+struct table_node *table_step (const struct table *self, const struct table_node *node)
+{
+    if (node && node->next)
+        return node->next;
+    size_t at = node ? (node->hash & (self->size - 1)) + 1 : 0;
+    while (at < self->size && !self->slots[at])
+        at++;
+    return at < self->size ? self->slots[at] : NULL;
+}
+
 struct table_node *table_any (const struct table *self)
 {
-    for (size_t i = 0; i < self->size && self->count; i++)
-        if (self->slots[i])
-            return self->slots[i];
-    return NULL;
+    return self->count ? table_step (self, NULL) : NULL;
 }
 
 void table_each (const struct table *self, void (*call) (struct table_node *node, void *owner),
                  void *owner)
 {
-    for (size_t i = 0; i < self->size; i++)
-        for (struct table_node *node = self->slots[i], *next; node; node = next) {
-            next = node->next;
-            call (node, owner);
-        }
+    for (struct table_node *node = table_step (self, NULL), *next; node; node = next) {
+        next = table_step (self, node);
+        call (node, owner);
+    }
 }
 
 void table_free (struct table *self)

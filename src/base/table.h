@@ -38,6 +38,10 @@ struct table_node *table_next (const struct table_node *node);
 // Some node, or NULL if the table is empty. Repeated with table_remove, it empties the table.
 struct table_node *table_any (const struct table *self);
 
+// The node after this one, or the first one for NULL, in no particular order; NULL: there are no
+// more. To remove or free the nodes on the way, get the next one first.
+struct table_node *table_step (const struct table *self, const struct table_node *node);
+
 // Call `call` for every node, in no particular order. It may remove that node, but change nothing
 // else.
 void table_each (const struct table *self, void (*call) (struct table_node *node, void *owner),

@@ -28,15 +28,12 @@ static void report_duplicate (struct span types, unsigned doubled, struct reason
 
 int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason)
 {
-    if (!desc_fits (frame, following)) {
-        reason_set (reason, "description: does not match the %zu frames after it", following);
-        return ZPLAN_EFRAME;
-    }
+    if (!desc_fits (frame, following))
+        return reason_error (reason, ZPLAN_EFRAME,
+                             "description: does not match the %zu frames after it", following);
     for (size_t i = following + 2; i < frame.size; i++) {
-        if (frame.data[i] != ZERO_FRAME_END && frame.data[i] < TAG_FIRST) {
-            reason_set (reason, "description: byte %zu is not END", i);
-            return ZPLAN_EFRAME;
-        }
+        if (frame.data[i] != ZERO_FRAME_END && frame.data[i] < TAG_FIRST)
+            return reason_error (reason, ZPLAN_EFRAME, "description: byte %zu is not END", i);
     }
     struct span types = span_of (frame.data + 2, following);
     unsigned seen = 0, doubled = 0;
@@ -44,10 +41,8 @@ int desc_parse (struct span frame, size_t following, struct desc *ret, struct re
         unsigned once = once_only[types.data[i]];
         doubled |= seen & once;
         seen |= once;
-        if (types.data[i] == ZERO_FRAME_END) {
-            reason_set (reason, "frame %zu has the type END", i + 1);
-            return ZPLAN_EFRAME;
-        }
+        if (types.data[i] == ZERO_FRAME_END)
+            return reason_error (reason, ZPLAN_EFRAME, "frame %zu has the type END", i + 1);
     }
     if (doubled) {
         report_duplicate (types, doubled, reason);

@@ -23,6 +23,15 @@ bool desc_fits (struct span frame, size_t following);
 // the reason.
 int desc_parse (struct span frame, size_t following, struct desc *ret, struct reason *reason);
 
+// The index of the first frame of this type; `count`: there is none.
+static inline size_t desc_find (const struct desc *self, uint8_t type)
+{
+    size_t at = 0;
+    while (at < self->count && self->types[at] != type)
+        at++;
+    return at;
+}
+
 // Append a frame type. The caller keeps count below DESC_FRAMES_MAX.
 void desc_add (struct desc *self, uint8_t type);
 

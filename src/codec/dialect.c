@@ -1,8 +1,8 @@
 #include "dialect.h"
 
 #include <stddef.h>
-#include <string.h>
 
+#include "nearest.h"
 #include "zplan_codes.h"
 
 static const char *const names[DIALECTS] = {
@@ -37,13 +37,10 @@ const char *dialect_name (enum dialect dialect)
 
 bool dialect_parse (const char *name, enum dialect *ret)
 {
-    for (int i = 0; i < DIALECTS; i++) {
-        if (strcmp (name, names[i]) != 0)
-            continue;
-        *ret = (enum dialect)i;
-        return true;
-    }
-    return false;
+    int dialect = word_index (names, DIALECTS, name);
+    if (dialect >= 0)
+        *ret = (enum dialect)dialect;
+    return dialect >= 0;
 }
 
 // Zeronet's number for a status of MicroZero, or -1.

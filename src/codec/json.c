@@ -62,8 +62,7 @@ bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size)
     const json_t *encoded = json_object_get (value, "b64");
     if (!json_is_string (encoded) || json_object_size (value) != 1)
         return false;
-    return base64_decode (span_of (json_string_value (encoded), json_string_length (encoded)), out,
-                          ret_size);
+    return base64_decode (json_span (encoded), out, ret_size);
 }
 
 size_t json_frame_size (const json_t *value)

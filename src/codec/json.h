@@ -24,6 +24,12 @@ const char *json_error_words (json_error_t *error);
 // The nesting depth of a value: 1 for an object of plain values.
 int json_depth (const json_t *value);
 
+// The text of a string, borrowed from it; empty: the value is no string.
+static inline struct span json_span (const json_t *value)
+{
+    return span_of (json_string_value (value), json_string_length (value));
+}
+
 // Compact text of a value; free it with free ().
 char *json_write (const json_t *value);
 

@@ -5,6 +5,7 @@
 
 #include "ident.h"
 #include "json.h"
+#include "nearest.h"
 
 // Derive the rule from the bounds or the words.
 static void derive_rule (const struct json_field *field, struct reason *ret)
@@ -56,19 +57,16 @@ static bool read_number (const struct json_field *field, const json_t *value, vo
 static bool read_enum_word (const struct json_field *field, const json_t *value, void *out)
 {
     const char *text = json_string_value (value);
-    int64_t at = field->min;
-    while (text && at < field->max && strcmp (field->words[at], text) != 0)
-        at++;
-    if (!text || at == field->max)
-        return false;
-    if (out)
-        *(int *)out = (int)at;
-    return true;
+    int count = (int)(field->max - field->min);
+    int at = text ? word_index (field->words + field->min, count, text) : -1;
+    if (at >= 0 && out)
+        *(int *)out = (int)field->min + at;
+    return at >= 0;
 }
 
 static bool read_ident (const json_t *value, void *out)
 {
-    struct span text = span_of (json_string_value (value), json_string_length (value));
+    struct span text = json_span (value);
     json_int_t number = json_integer_value (value);
     uint64_t ident = number > 0 ? (uint64_t)number : 0;
     if (!ident && !(json_is_string (value) && ident_parse (text, &ident)))
@@ -136,10 +134,8 @@ bool json_fields_read (const json_t *object, const struct json_field *fields, si
         const struct json_field *field = fields;
         while (field < fields + count && strcmp (field->name, name) != 0)
             field++;
-        if (field == fields + count) {
-            reason_set (reason, "%s: unknown field", quoted (span_text (name)));
-            return false;
-        }
+        if (field == fields + count)
+            return reason_reject (reason, "%s: unknown field", quoted (span_text (name)));
         if (!json_field_read (field, value, ret, reason))
             return false;
     }

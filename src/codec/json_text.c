@@ -4,6 +4,7 @@
 
 #include "base64.h"
 #include "decimal.h"
+#include "json.h"
 #include "memory.h"
 #include "utf8.h"
 
@@ -202,7 +203,7 @@ static void put_container (struct json_text *self, const json_t *value)
 
 void json_text_value (struct json_text *self, const json_t *value)
 {
-    struct span text = span_of (json_string_value (value), json_string_length (value));
+    struct span text = json_span (value);
     char digits[DECIMAL_SIZE], *written;
     switch (json_typeof (value)) {
     case JSON_OBJECT:

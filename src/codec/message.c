@@ -49,10 +49,8 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason)
 {
     *ret = (struct message){.envelope = ENVELOPE_PLAIN};
-    if (count == 0) {
-        reason_set (reason, "message: has no description");
-        return ZPLAN_EFRAME;
-    }
+    if (count == 0)
+        return reason_error (reason, ZPLAN_EFRAME, "message: has no description");
     // How the four envelopes are distinguished, in this order: the first frame is the description
     // if it fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame
     // must fit.
@@ -61,10 +59,9 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     size_t at = ret->envelope == ENVELOPE_PLAIN ? 0 : 1;
     if (at == 1)
         ret->sender = frames[0];
-    if (at >= count) {
-        reason_set (reason, "description: does not match the %zu frames after it", count - 1);
-        return ZPLAN_EFRAME;
-    }
+    if (at >= count)
+        return reason_error (reason, ZPLAN_EFRAME,
+                             "description: does not match the %zu frames after it", count - 1);
     size_t following = count - at - 1;
     if (desc_parse (frames[at], following, &ret->desc, reason)) {
         ret->desc = (struct desc){0};
@@ -78,32 +75,25 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     return 0;
 }
 
+// The frame at this index; `count`: there is none.
+static struct span frame_at (const struct message *self, size_t at, bool *ret_found)
+{
+    if (ret_found)
+        *ret_found = at < self->desc.count;
+    return at < self->desc.count ? self->frames[at] : (struct span){0};
+}
+
 struct span message_frame (const struct message *self, uint8_t type, bool *found)
 {
-    for (size_t i = 0; i < self->desc.count; i++) {
-        if (self->desc.types[i] == type) {
-            if (found)
-                *found = true;
-            return self->frames[i];
-        }
-    }
-    if (found)
-        *found = false;
-    return (struct span){0};
+    return frame_at (self, desc_find (&self->desc, type), found);
 }
 
 struct span message_last_frame (const struct message *self, uint8_t type, bool *found)
 {
-    for (size_t i = self->desc.count; i > 0; i--) {
-        if (self->desc.types[i - 1] == type) {
-            if (found)
-                *found = true;
-            return self->frames[i - 1];
-        }
-    }
-    if (found)
-        *found = false;
-    return (struct span){0};
+    size_t after = self->desc.count;
+    while (after > 0 && self->desc.types[after - 1] != type)
+        after--;
+    return frame_at (self, after > 0 ? after - 1 : self->desc.count, found);
 }
 
 size_t message_size (const struct message *self)

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <msgpack.h>
-#include <stdlib.h>
 
 #include "json.h"
 
@@ -111,10 +110,8 @@ static uint64_t read_big_endian (struct span bytes)
 // Enter a map or array. False: it is nested too deep.
 static bool enter_level (struct pack_walk *self, bool is_map, uint64_t items)
 {
-    if (self->depth == JSON_DEPTH_MAX) {
-        reason_set (self->reason, "msgpack: nested deeper than %d", JSON_DEPTH_MAX);
-        return false;
-    }
+    if (self->depth == JSON_DEPTH_MAX)
+        return reason_reject (self->reason, "msgpack: nested deeper than %d", JSON_DEPTH_MAX);
     struct pack_level *outer = innermost_level (self);
     self->levels[self->depth++] = (struct pack_level){
         .left = items, .is_map = is_map, .field = outer ? outer->field : (struct span){0}};

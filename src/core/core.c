@@ -1,7 +1,6 @@
 // Creation, loading and reset of the core; its targets; lists of its runs.
 #include "core.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core_private.h"
@@ -14,7 +13,7 @@ struct core_target *core_find_target (const struct core *self, struct span name)
     struct table_node *node = table_find (&self->targets, table_hash (name));
     for (; node; node = table_next (node)) {
         struct core_target *target = (struct core_target *)node; // it is the first member
-        if (span_equal (name, span_of (target->name, target->name_size)))
+        if (span_equal (name, core_target_name (target)))
             return target;
     }
     return NULL;
@@ -22,15 +21,13 @@ struct core_target *core_find_target (const struct core *self, struct span name)
 
 struct core_target *core_target_for (struct core *self, struct span name)
 {
-    char limit[LIMIT_NAME_MAX + 1];
     struct core_target *target = core_find_target (self, name);
     if (target)
         return target;
     target = memory_new (sizeof *target);
     memcpy (target->name, name.data, name.size);
     target->name_size = name.size;
-    int size = snprintf (limit, sizeof limit, "s:%s", target->name);
-    target->limit = limits_find (&self->limits, span_of (limit, (size_t)size));
+    target->limit = limits_find_for (&self->limits, 's', target->name);
     target->has_waiting = true; // until a check clears it
     table_add (&self->targets, &target->node, table_hash (name));
     target->next_target = self->first_target;
@@ -111,10 +108,7 @@ void core_load_class (struct core *self, struct span target, uint64_t id, struct
     struct span group = class_group (class, &priority);
     if (!plan || plan->group)
         return;
-    plan->priority = (uint8_t)priority;
-    plan->group = group.size ? memory_new (group.size + 1) : NULL;
-    if (group.size)
-        memcpy (plan->group, group.data, group.size);
+    open_init_class (plan, priority, group);
     struct limit_state *limit = plan->charged ? group_limit (self, plan) : NULL;
     if (limit)
         limit->busy++;
@@ -141,21 +135,6 @@ void core_set_bounds (struct core *self, const struct core_bounds *bounds)
     tallies_free (&self->callers);
 }
 
-static void target_free (struct table_node *node, void *owner)
-{
-    (void)owner;
-    struct core_target *target = (struct core_target *)node;
-    ready_free (&target->ready);
-    ready_free (&target->exempt);
-    free (target->offers.at);
-    free (target);
-}
-
-static void drop_open_plan (struct table_node *node, void *owner)
-{
-    open_close (owner, (struct open_plan *)node);
-}
-
 uint64_t core_resets (const struct core *self)
 {
     return self->resets;
@@ -164,8 +143,17 @@ uint64_t core_resets (const struct core *self)
 void core_reset (struct core *self)
 {
     self->resets++;
-    table_each (&self->open, drop_open_plan, self);
-    table_each (&self->targets, target_free, NULL);
+    for (struct table_node *node = table_step (&self->open, NULL), *next; node; node = next) {
+        next = table_step (&self->open, node);
+        open_close (self, (struct open_plan *)node);
+    }
+    for (struct core_target *target = self->first_target, *next; target; target = next) {
+        next = target->next_target;
+        ready_free (&target->ready);
+        ready_free (&target->exempt);
+        free (target->offers.at);
+        free (target);
+    }
     table_free (&self->targets);
     self->first_target = self->page_target = NULL;
     self->cuts = self->uncut_bytes = 0;
@@ -224,78 +212,35 @@ void core_destroy (struct core **self_p)
 
 // -- lists of runs
 
-struct running_ids {
-    struct span target;
-    uint64_t after;
-    uint64_t *ids; // a heap, the greatest first
-    size_t count, most;
-};
-
-static void sift_id_down (struct running_ids *self, size_t at, uint64_t id)
-{
-    for (size_t child; (child = 2 * at + 1) < self->count; at = child) {
-        child += child + 1 < self->count && self->ids[child + 1] > self->ids[child];
-        if (self->ids[child] <= id)
-            break;
-        self->ids[at] = self->ids[child];
-    }
-    self->ids[at] = id;
-}
-
-// Add the id of a plan with a run to `ids`; of more than `most` the lowest are kept.
-static void collect_running (struct table_node *node, void *owner)
-{
-    struct running_ids *self = owner;
-    const struct open_plan *plan =
-        (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
-    if (!open_has_run (plan) || plan->gone || plan->id <= self->after ||
-        (self->target.size && !span_is (self->target, plan->target->name)))
-        return;
-    if (self->count < self->most) {
-        size_t at = self->count++;
-        for (; at && self->ids[(at - 1) / 2] < plan->id; at = (at - 1) / 2)
-            self->ids[at] = self->ids[(at - 1) / 2];
-        self->ids[at] = plan->id;
-    } else if (plan->id < self->ids[0]) {
-        sift_id_down (self, 0, plan->id);
-    }
-}
-
-static int compare_ids (const void *a, const void *b)
-{
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return one < other ? -1 : one > other;
-}
-
 size_t core_running (const struct core *self, struct span target, uint64_t after, uint64_t *ids,
                      size_t most)
 {
-    struct running_ids each = {.target = target, .after = after, .ids = ids, .most = most};
-    table_each (&self->open, collect_running, &each);
-    qsort (ids, each.count, sizeof *ids, compare_ids);
-    return each.count;
-}
-
-struct lease_counts {
-    int64_t from_us, step_us, *counts;
-    size_t count;
-};
-
-static void subtract_lease (struct table_node *node, void *owner)
-{
-    const struct lease_counts *self = owner;
-    const struct open_plan *plan =
-        (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
-    if (!open_has_run (plan) || !plan->placed || !plan->queued || plan->score_us < self->from_us)
-        return;
-    size_t at = (size_t)((plan->score_us - self->from_us) / self->step_us);
-    if (at < self->count)
-        self->counts[at]--;
+    size_t count = 0;
+    for (struct table_node *node = NULL; (node = table_step (&self->open, node));) {
+        const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
+        bool full = count == most;
+        if (!open_has_run (plan) || plan->gone || plan->id <= after ||
+            (target.size && !span_is (target, plan->target->name)) ||
+            (full && plan->id > ids[count - 1]))
+            continue;
+        size_t at = full ? count - 1 : count++;
+        for (; at && ids[at - 1] > plan->id; at--)
+            ids[at] = ids[at - 1];
+        ids[at] = plan->id;
+    }
+    return count;
 }
 
 void core_subtract_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
                            size_t count)
 {
-    struct lease_counts each = {from_s * 1000000, step_s * 1000000, counts, count};
-    table_each (&self->open, subtract_lease, &each);
+    int64_t from_us = from_s * 1000000, step_us = step_s * 1000000;
+    for (struct table_node *node = NULL; (node = table_step (&self->open, node));) {
+        const struct open_plan *plan = (const struct open_plan *)node; // it is the first member
+        if (!open_has_run (plan) || !plan->placed || !plan->queued || plan->score_us < from_us)
+            continue;
+        size_t at = (size_t)((plan->score_us - from_us) / step_us);
+        if (at < count)
+            counts[at]--;
+    }
 }

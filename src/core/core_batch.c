@@ -16,7 +16,7 @@ struct span member_of (struct core *self, const struct open_plan *plan)
 {
     char member[KEY_MAX], id[IDENT_SIZE];
     size_t size = span_put (member, 0, span_text (KEY_MESSAGE));
-    size = span_put (member, size, span_of (plan->target->name, plan->target->name_size));
+    size = span_put (member, size, core_target_name (plan->target));
     member[size++] = ':';
     size = span_put (member, size, span_text (ident_text (plan->id, id)));
     return rows_copy (self->gathering, span_of (member, size));
@@ -30,8 +30,7 @@ static struct span index_entry (struct core *self, const struct open_plan *plan)
     for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
         entry[i] = "0123456789abcdef"[id >> 60];
     entry[IDENT_SIZE - 1] = ':';
-    size_t size =
-        span_put (entry, IDENT_SIZE, span_of (plan->target->name, plan->target->name_size));
+    size_t size = span_put (entry, IDENT_SIZE, core_target_name (plan->target));
     return rows_copy (self->gathering, span_of (entry, size));
 }
 
@@ -120,15 +119,12 @@ static struct plan_tally *tally_for (struct table *table, struct span name)
     return tally;
 }
 
-static void tally_free (struct table_node *node, void *owner)
-{
-    (void)owner;
-    free (node);
-}
-
 void tallies_free (struct table *table)
 {
-    table_each (table, tally_free, NULL);
+    for (struct table_node *node = table_step (table, NULL), *next; node; node = next) {
+        next = table_step (table, node);
+        free (node);
+    }
     table_free (table);
 }
 
@@ -229,31 +225,22 @@ static void emit_plan_rows (struct core *self, struct open_plan *plan, unsigned 
         rows_add (rows, COLUMN_UNCLASS, member, none);
 }
 
-// Add a row of plan:count, and free its tally.
-static void emit_plan_count (struct table_node *node, void *owner)
+// Add until when the rates of names are used up, as far as that has changed.
+static void emit_used_rates (struct core *self)
 {
-    struct plan_tally *tally = (struct plan_tally *)node;
-    struct rows *rows = owner;
-    if (tally->plans)
-        rows_add_count (rows, rows_copy (rows, span_text (tally->name)),
-                        rows_number (rows, tally->plans));
-    free (tally);
-}
-
-// Add until when the rate of a name is used up, if that has changed.
-static void emit_used_rate (struct table_node *node, void *owner)
-{
-    struct limit_state *state = (struct limit_state *)node;
-    struct rows *rows = owner;
-    char used[32];
-    if (!state->unwritten)
-        return;
-    state->unwritten = false;
-    int size = snprintf (used, sizeof used, "%.0f", state->used_us);
-    const struct span words[] = {span_text ("HSET"), span_text (KEY_TOKENS),
-                                 rows_copy (rows, span_text (state->name)),
-                                 rows_copy (rows, span_of (used, (size_t)size))};
-    rows_add_command (rows, words, sizeof words / sizeof *words);
+    struct rows *rows = self->gathering;
+    for (struct table_node *node = NULL; (node = table_step (&self->limits.states, node));) {
+        struct limit_state *state = (struct limit_state *)node;
+        char used[32];
+        if (!state->unwritten)
+            continue;
+        state->unwritten = false;
+        int size = snprintf (used, sizeof used, "%.0f", state->used_us);
+        const struct span words[] = {span_text ("HSET"), span_text (KEY_TOKENS),
+                                     rows_copy (rows, span_text (state->name)),
+                                     rows_copy (rows, span_of (used, (size_t)size))};
+        rows_add_command (rows, words, sizeof words / sizeof *words);
+    }
 }
 
 // Add the changed numbers of plan:meta.
@@ -319,10 +306,17 @@ const struct rows *core_close_batch (struct core *self)
         if (written->writes & (WRITE_HEAD | WRITE_TEAM))
             emit_plan_commands (self, plan, written->writes);
     }
-    table_each (&self->counts, emit_plan_count, rows);
+    for (struct table_node *node = table_step (&self->counts, NULL), *next; node; node = next) {
+        struct plan_tally *tally = (struct plan_tally *)node;
+        next = table_step (&self->counts, node);
+        if (tally->plans)
+            rows_add_count (rows, rows_copy (rows, span_text (tally->name)),
+                            rows_number (rows, tally->plans));
+        free (tally);
+    }
     table_free (&self->counts);
     if (self->tokens_changed)
-        table_each (&self->limits.states, emit_used_rate, rows);
+        emit_used_rates (self);
     self->tokens_changed = false;
     if (self->reports)
         reports_write (self);
@@ -389,7 +383,7 @@ void core_release_memory (struct core *self)
 static void uncount_plan (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
-    struct span target = span_of (plan->target->name, plan->target->name_size);
+    struct span target = core_target_name (plan->target);
     rows_add_count (rows, rows_copy (rows, target_field (target, field)), span_text ("-1"));
     if (plan->caller)
         rows_add_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
@@ -413,7 +407,7 @@ static void drop_missed_outcomes (const struct core *self, struct rows *rows)
 static void drop_submission (struct core *self, struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
-    struct span target = span_of (plan->target->name, plan->target->name_size);
+    struct span target = core_target_name (plan->target);
     struct span caller = span_text (plan->caller ? plan->caller : "");
     struct plan_tally *tally = tally_find (&self->callers, caller);
     bool later = plan->writes & WRITE_LISTED; // the open batch submits it again, or removes it

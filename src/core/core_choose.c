@@ -55,21 +55,18 @@ bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_
 static struct open_plan *open_ready_plan (struct core *self, struct core_target *target,
                                           struct ready_plan ready, const struct ready_group *group)
 {
-    struct open_plan *plan = open_find (self, span_of (target->name, target->name_size), ready.id);
+    struct open_plan *plan = open_find_in (self, target, ready.id);
     if (!plan) {
         plan = open_find_or_add (self, target, ready.id);
-        plan->priority = (uint8_t)group->priority;
-        plan->group = *group->name ? memory_text (group->name) : NULL;
+        open_init_class (plan, group->priority, span_text (group->name));
         return plan;
     }
     bool has_run = open_has_run (plan);
     bool stale = plan->gone || plan->chosen || plan->submitted ||
                  (has_run && !plan->lease_expired) ||
                  (plan->placed && (!plan->queued || plan->score_us != ready.due_us));
-    if (!stale && !plan->group && !plan->priority) { // it was opened without its class
-        plan->priority = (uint8_t)group->priority;
-        plan->group = *group->name ? memory_text (group->name) : NULL;
-    }
+    if (!stale && !plan->group && !plan->priority) // it was opened without its class
+        open_init_class (plan, group->priority, span_text (group->name));
     return stale ? NULL : plan;
 }
 
@@ -161,7 +158,7 @@ bool core_waits_for_limit (const struct core *self)
 
 struct span core_choice_target (const struct core_choice *choice)
 {
-    return span_of (choice->plan->target->name, choice->plan->target->name_size);
+    return core_target_name (choice->plan->target);
 }
 
 uint64_t core_choice_id (const struct core_choice *choice)
@@ -179,9 +176,8 @@ size_t core_choose_prefetch (struct core *self, struct core_choice *out, size_t 
         if (target->taken < TAKEN_MANY || target->ready.unlimited)
             continue;
         size_t seen = ready_peek (&target->ready, ids, LOOK_MAX);
-        struct span name = span_of (target->name, target->name_size);
         for (size_t i = 0; i < seen && count < max; i++) {
-            if (open_find (self, name, ids[i]))
+            if (open_find_in (self, target, ids[i]))
                 continue;
             struct open_plan *plan = open_find_or_add (self, target, ids[i]);
             plan->reading_ahead = true;

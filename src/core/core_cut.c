@@ -3,7 +3,6 @@
 // the others have run. The plans in memory run in exact order, and those that were cut run after
 // them.
 #include <limits.h>
-#include <stdlib.h>
 
 #include "core_private.h"
 
@@ -41,8 +40,7 @@ static bool should_cut (void *owner, struct ready_plan ready)
     struct core_target *target = self->target;
     if (cursor_covers (&target->cut_at, target, ready.id, ready.due_us))
         return false;
-    struct open_plan *plan =
-        open_find (self->core, span_of (target->name, target->name_size), ready.id);
+    struct open_plan *plan = open_find_in (self->core, target, ready.id);
     if (plan && (!plan->prepared || plan->listed_in || plan->chosen || plan->reading_ahead))
         return false;
     if (plan)

@@ -139,25 +139,14 @@ int64_t core_oldest_us (const struct core *self, struct span name)
     return oldest_us == INT64_MAX ? 0 : oldest_us;
 }
 
-struct each_offer {
-    core_offer_fn *call;
-    void *owner;
-};
-
-static void visit_offers (struct table_node *node, void *owner)
-{
-    const struct core_target *target = (struct core_target *)node; // it is the first member
-    const struct each_offer *each = owner;
-    const struct offer_list *list = &target->offers;
-    for (size_t i = list->first; i < list->end; i++)
-        each->call (each->owner, span_of (target->name, target->name_size), list->at[i]->id,
-                    list->at[i]->pull->order);
-}
-
 void core_each_offer (const struct core *self, core_offer_fn *call, void *owner)
 {
-    struct each_offer each = {call, owner};
-    table_each (&self->targets, visit_offers, &each);
+    for (const struct core_target *target = self->first_target; target;
+         target = target->next_target) {
+        const struct offer_list *list = &target->offers;
+        for (size_t i = list->first; i < list->end; i++)
+            call (owner, core_target_name (target), list->at[i]->id, list->at[i]->pull->order);
+    }
 }
 
 // -- records
@@ -298,10 +287,8 @@ struct team_outcome outcome_copy (struct core *self, const struct team_outcome *
 
 void pull_note_unread (struct core *self, struct open_plan *plan)
 {
-    if (self->unread_count == self->unread_room) {
-        self->unread_room = self->unread_room ? 2 * self->unread_room : 64;
-        self->unread = memory_resize (self->unread, self->unread_room * sizeof *self->unread);
-    }
+    self->unread =
+        memory_grow (self->unread, self->unread_count, &self->unread_room, sizeof *self->unread);
     self->unread[self->unread_count++] = (struct unread_team){plan->target, plan->id};
 }
 
@@ -310,7 +297,7 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
     size_t count = 0;
     while (count < max && self->unread_count) {
         const struct unread_team *unread = &self->unread[--self->unread_count];
-        struct span name = span_of (unread->target->name, unread->target->name_size);
+        struct span name = core_target_name (unread->target);
         const struct open_plan *plan = open_find (self, name, unread->id);
         if (plan && !plan->team_known && plan->flight == FLIGHT_OFFERED)
             out[count++] = (struct core_team_name){name, unread->id};

@@ -24,8 +24,8 @@ struct open_plan *open_find_id (const struct core *self, uint64_t id)
     return (struct open_plan *)node; // it is the first member
 }
 
-static struct open_plan *find_open_plan (const struct core *self, const struct core_target *target,
-                                         uint64_t id)
+struct open_plan *open_find_in (const struct core *self, const struct core_target *target,
+                                uint64_t id)
 {
     struct table_node *node = table_find (&self->open, table_hash_number (id));
     for (; node; node = table_next (node)) {
@@ -39,12 +39,20 @@ static struct open_plan *find_open_plan (const struct core *self, const struct c
 struct open_plan *open_find (const struct core *self, struct span target, uint64_t id)
 {
     struct core_target *known = core_find_target (self, target);
-    return known ? find_open_plan (self, known, id) : NULL;
+    return known ? open_find_in (self, known, id) : NULL;
+}
+
+struct open_plan *open_find_run (const struct core *self, struct span target, uint64_t id,
+                                 uint64_t exec_id)
+{
+    struct open_plan *plan = open_find (self, target, id);
+    bool current = plan && !plan->gone && open_has_run (plan) && plan->exec_id == exec_id;
+    return current ? plan : NULL;
 }
 
 struct open_plan *open_find_or_add (struct core *self, struct core_target *target, uint64_t id)
 {
-    struct open_plan *plan = find_open_plan (self, target, id);
+    struct open_plan *plan = open_find_in (self, target, id);
     if (plan)
         return plan;
     plan = pool_new (&self->memory);
@@ -86,23 +94,23 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
 void open_set_caller (struct open_plan *plan, struct span caller)
 {
     free (plan->caller);
-    plan->caller = caller.size ? memory_new (caller.size + 1) : NULL;
-    if (caller.size)
-        memcpy (plan->caller, caller.data, caller.size);
+    plan->caller = caller.size ? memory_copy (caller.data, caller.size) : NULL;
+}
+
+void open_init_class (struct open_plan *plan, int priority, struct span group)
+{
+    plan->priority = (uint8_t)priority;
+    plan->group = group.size ? memory_copy (group.data, group.size) : NULL;
 }
 
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group)
 {
     bool had = plan->priority || plan->group;
-    struct span before = span_text (plan->group ? plan->group : "");
-    if (plan->priority == priority && span_equal (before, group))
+    if (plan->priority == priority && span_equal (open_group (plan), group))
         return;
     struct limit_state *old = plan->charged ? group_limit (self, plan) : NULL;
     free (plan->group);
-    plan->group = group.size ? memory_new (group.size + 1) : NULL;
-    if (group.size)
-        memcpy (plan->group, group.data, group.size);
-    plan->priority = (uint8_t)priority;
+    open_init_class (plan, priority, group);
     struct limit_state *new = plan->charged ? group_limit (self, plan) : NULL;
     if (old) // its run counts toward the limit of the new group now
         limit_end_run (old);
@@ -165,10 +173,7 @@ void open_mark_written (struct core *self, struct open_plan *plan, unsigned writ
 {
     struct plan_list *list = &self->touched;
     if (!plan->writes && writes) {
-        if (list->count == list->room) {
-            list->room = list->room ? 2 * list->room : 64;
-            list->at = memory_resize (list->at, list->room * sizeof *list->at);
-        }
+        list->at = memory_grow (list->at, list->count, &list->room, sizeof *list->at);
         list->at[list->count++] = (struct written_plan){plan, 0};
         plan->listed_in++;
     }
@@ -207,7 +212,7 @@ void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_
         return;
     }
     bool ready = core_place_ready (self, target, (struct ready_plan){plan->score_us, plan->id},
-                                   plan->priority, span_text (plan->group ? plan->group : ""));
+                                   plan->priority, open_group (plan));
     if (ready && plan->score_us < self->ready_us)
         self->ready_us = plan->score_us;
     plan->prepared = ready && plan->message && plan->message_size <= PREPARED_BYTES &&
@@ -220,19 +225,20 @@ void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_
 
 struct limit_state *group_limit (const struct core *self, const struct open_plan *plan)
 {
-    char name[LIMIT_NAME_MAX + 1];
-    if (!plan->group)
-        return NULL;
-    int size = snprintf (name, sizeof name, "g:%s", plan->group);
-    return limits_find (&self->limits, span_of (name, (size_t)size));
+    return plan->group ? limits_find_for (&self->limits, 'g', plan->group) : NULL;
+}
+
+// Whether its group is CORE_FREE: no limits apply.
+static bool is_exempt (const struct open_plan *plan)
+{
+    return plan->group && strcmp (plan->group, CORE_FREE) == 0;
 }
 
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
 {
-    if (open_is_exempt (plan))
+    if (is_exempt (plan))
         return;
-    struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;
-    struct limit_state *names[] = {plan->target->limit, group};
+    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
     plan->charged = true;
     for (int i = 0; i < 2; i++)
         if (names[i] && limit_begin_run (names[i], now_us))
@@ -241,7 +247,7 @@ void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
 
 void open_charge_running (struct core *self, struct open_plan *plan)
 {
-    if (open_is_exempt (plan))
+    if (is_exempt (plan))
         return;
     struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
     plan->charged = true;
@@ -267,7 +273,7 @@ void open_discharge (struct core *self, struct open_plan *plan)
     plan->flow_charged = false;
     if (!plan->charged)
         return;
-    struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;
+    struct limit_state *group = group_limit (self, plan);
     plan->charged = false;
     if (plan->target->limit)
         limit_end_run (plan->target->limit);

@@ -37,8 +37,9 @@ static const char *const all_keys[] = {KEY_WORK, KEY_FAILED, KEY_TEAM, NULL};
 
 // -- outcomes
 
-void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
-                  int64_t now_us, struct span record, struct span output)
+// Add an outcome to the history, with its position: after broadcast `seq`, the `sub`th without one.
+static void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
+                         int64_t now_us, struct span record, struct span output)
 {
     struct rows *rows = self->gathering;
     if (!record.size || !self->bounds.outcomes)
@@ -46,7 +47,7 @@ void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, 
     rows_add_outcome (rows, &(struct outcome_row){
                                 .seq = seq,
                                 .sub = sub,
-                                .station = span_of (plan->target->name, plan->target->name_size),
+                                .station = core_target_name (plan->target),
                                 .plan_id = plan->id,
                                 .ended_ms = now_us / 1000,
                                 .record = rows_copy (rows, record),
@@ -54,8 +55,9 @@ void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, 
                             });
 }
 
-void add_unpublished (struct core *self, const struct open_plan *plan, int64_t now_us,
-                      struct span record, struct span output)
+// Add an outcome without a broadcast, after the last broadcast.
+static void add_unpublished (struct core *self, const struct open_plan *plan, int64_t now_us,
+                             struct span record, struct span output)
 {
     if (record.size)
         add_outcome (self, plan, self->seq, ++self->sub, now_us, record, output);
@@ -68,7 +70,8 @@ void core_outcome (struct core *self, struct span target, uint64_t id, int64_t e
     add_unpublished (self, &plan, ended_ms * 1000, record, output);
 }
 
-int64_t core_assign_seq (struct core *self, int64_t now_us)
+// Assign the next broadcast number.
+static int64_t assign_seq (struct core *self, int64_t now_us)
 {
     if (!self->epoch[0] || self->seq == 0) {
         snprintf (self->epoch, sizeof self->epoch, "%llx%05llx",
@@ -108,7 +111,9 @@ static struct reported *reported_find (const struct core *self, const struct ope
     return NULL;
 }
 
-bool allow_failure_broadcast (struct core *self, const struct open_plan *plan, int64_t now_us)
+// Whether to broadcast a failure of this plan: none was within the last minute. Remembers it then.
+static bool allow_failure_broadcast (struct core *self, const struct open_plan *plan,
+                                     int64_t now_us)
 {
     for (struct reported *one;
          (one = self->reported_first) &&
@@ -255,7 +260,7 @@ static void forget_team (struct core *self, struct open_plan *plan)
 static void delete_plan (struct core *self, struct open_plan *plan, bool has_work, bool has_team,
                          struct span caller, int64_t now_us)
 {
-    struct span target = span_of (plan->target->name, plan->target->name_size);
+    struct span target = core_target_name (plan->target);
     open_discharge (self, plan);
     open_unqueue (self, plan);
     open_set_waiting (self, plan, false, now_us);
@@ -281,9 +286,9 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
     static const enum flight flights[] = {
         [CORE_LEASE] = FLIGHT_TAKEN, [CORE_FLOW] = FLIGHT_FLOW,    [CORE_DOUBT] = FLIGHT_NO_STATUS,
         [CORE_RETRY] = FLIGHT_NONE,  [CORE_PAST] = FLIGHT_EARLIER, [CORE_OVER] = FLIGHT_NONE};
-    struct open_plan *plan = open_find (self, commit->target, commit->id);
+    struct open_plan *plan = open_find_run (self, commit->target, commit->id, commit->exec_id);
     *ret = (struct core_committed){0};
-    if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != commit->exec_id)
+    if (!plan)
         return CORE_NOT_CURRENT;
     if (commit->decided_on >= 0 && plan->revision >= 0 && plan->revision != commit->decided_on &&
         plan->message) {
@@ -296,7 +301,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         commit->broadcast == CORE_PUBLISHED ||
         (commit->broadcast == CORE_FAILURE && allow_failure_broadcast (self, plan, now_us));
     if (published) {
-        ret->seq = core_assign_seq (self, now_us);
+        ret->seq = assign_seq (self, now_us);
         add_outcome (self, plan, ret->seq, 0, now_us, commit->record, commit->output);
     } else {
         add_unpublished (self, plan, now_us, commit->record, commit->output);
@@ -340,9 +345,8 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
 void core_extend (struct core *self, struct span target, uint64_t id, uint64_t exec_id,
                   int64_t due_us, int64_t now_us)
 {
-    struct open_plan *plan = open_find (self, target, id);
-    if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != exec_id || !plan->queued ||
-        plan->score_us >= due_us)
+    struct open_plan *plan = open_find_run (self, target, id, exec_id);
+    if (!plan || !plan->queued || plan->score_us >= due_us)
         return;
     // It does not count since its lease expired.
     if (plan->flight == FLIGHT_TAKEN && !plan->charged && !plan->pull_run)
@@ -362,8 +366,7 @@ static void move_to_class (struct core *self, const struct open_plan *plan)
         window_set_class (self, plan);
     if (!self->classes || !ready_take_id (ready, plan->id, INT64_MAX, &found, &group))
         return;
-    core_make_ready (self, plan->target, found, plan->priority,
-                     span_text (plan->group ? plan->group : ""));
+    core_make_ready (self, plan->target, found, plan->priority, open_group (plan));
 }
 
 enum core_result core_change (struct core *self, const struct core_change *change, int64_t now_us)

@@ -61,6 +61,11 @@ struct core_target {
     struct core_target *next_target;
 };
 
+static inline struct span core_target_name (const struct core_target *target)
+{
+    return span_of (target->name, target->name_size);
+}
+
 // The record of a plan that workers fetch.
 struct pull_record {
     struct open_plan *plan;
@@ -220,7 +225,13 @@ struct core_target *core_target_for (struct core *self, struct span name);
 
 // The open plan; NULL: it is not open.
 struct open_plan *open_find (const struct core *self, struct span target, uint64_t id);
+struct open_plan *open_find_in (const struct core *self, const struct core_target *target,
+                                uint64_t id);
 struct open_plan *open_find_id (const struct core *self, uint64_t id);
+
+// The open plan, if this run of it is in flight; else NULL.
+struct open_plan *open_find_run (const struct core *self, struct span target, uint64_t id,
+                                 uint64_t exec_id);
 
 // The open plan, opened if it is not.
 struct open_plan *open_find_or_add (struct core *self, struct core_target *target, uint64_t id);
@@ -249,11 +260,14 @@ size_t open_running_head (const struct open_plan *plan, char out[HEAD_ROOM]);
 // Remember the submitter; empty = none.
 void open_set_caller (struct open_plan *plan, struct span caller);
 
-// Whether its group is CORE_FREE: no limits apply.
-static inline bool open_is_exempt (const struct open_plan *plan)
+// The name of its group; empty: it has none.
+static inline struct span open_group (const struct open_plan *plan)
 {
-    return plan->group && strcmp (plan->group, CORE_FREE) == 0;
+    return span_text (plan->group ? plan->group : "");
 }
+
+// Set priority and group of a plan that has no group yet. Nothing is written.
+void open_init_class (struct open_plan *plan, int priority, struct span group);
 
 // Change priority and group; its run counts toward the limit of the new group then.
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
@@ -299,20 +313,6 @@ struct span class_group (struct span class, int *ret_priority);
 // The tally of this name; NULL: there is none.
 struct plan_tally *tally_find (const struct table *table, struct span name);
 void tallies_free (struct table *table);
-
-// Assign the next broadcast number.
-int64_t core_assign_seq (struct core *self, int64_t now_us);
-
-// Whether to broadcast a failure of this plan: none was within the last minute. Remembers it then.
-bool allow_failure_broadcast (struct core *self, const struct open_plan *plan, int64_t now_us);
-
-// Add an outcome to the history, with its position: after broadcast `seq`, the `sub`th without one.
-void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
-                  int64_t now_us, struct span record, struct span output);
-
-// Add an outcome without a broadcast, after the last broadcast.
-void add_unpublished (struct core *self, const struct open_plan *plan, int64_t now_us,
-                      struct span record, struct span output);
 
 // Process what is due: plans of the window that are due within `ahead_us`, and plans whose lease
 // has expired, become ready; runs whose workers are all late stop counting toward limits.

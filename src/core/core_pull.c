@@ -44,8 +44,8 @@ static void mark_message_running (struct core *self, struct open_plan *plan)
 static enum core_result find_run (struct core *self, const struct core_offer *offer, int64_t now_us,
                                   struct open_plan **ret)
 {
-    struct open_plan *plan = open_find (self, offer->target, offer->id);
-    if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != offer->exec_id)
+    struct open_plan *plan = open_find_run (self, offer->target, offer->id, offer->exec_id);
+    if (!plan)
         return CORE_NOT_CURRENT;
     if (!offer->found && (!plan->message || !plan->team_known))
         return CORE_UNREAD;
@@ -158,7 +158,7 @@ static struct core_job assign_job (struct core *self, struct open_plan *plan,
     team_add_worker (plan->pull->team, take->worker, plan->exec_id, now_us / 1000);
     pull_update_run (self, plan, take->lease_us, now_us);
     return (struct core_job){
-        .target = span_of (plan->target->name, plan->target->name_size),
+        .target = core_target_name (plan->target),
         .id = plan->id,
         .exec_id = plan->exec_id,
         .ping_s = rule->ping_s,

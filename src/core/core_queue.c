@@ -24,10 +24,8 @@ static bool window_precedes (const struct window_plan *one, const struct window_
 void window_push (struct core *self, struct window_plan plan)
 {
     struct window *window = &self->window;
-    if (window->count == window->room) {
-        window->room = window->room ? 2 * window->room : 1024;
-        window->plans = memory_resize (window->plans, window->room * sizeof *window->plans);
-    }
+    window->plans =
+        memory_grow (window->plans, window->count, &window->room, sizeof *window->plans);
     size_t at = window->count++;
     for (size_t parent; at && window_precedes (&plan, &window->plans[parent = (at - 1) / 2]);
          at = parent)
@@ -108,26 +106,16 @@ void core_page_lost (struct core *self)
     self->reading = false;
 }
 
-// Close a plan that is open only because its message was prefetched: somebody may have edited it.
-static void drop_prefetched (struct table_node *node, void *owner)
+// Close the plans that are open only because their messages were prefetched: somebody may have
+// edited them.
+static void drop_prefetched (struct core *self)
 {
-    struct core *self = owner;
-    struct open_plan *plan = (struct open_plan *)node;
-    if (!plan->prepared || plan->listed_in || plan->chosen || plan->reading_ahead)
-        return;
-    plan->prepared = false;
-    open_close (self, plan);
-}
-
-// A plan with an expired lease was ready, and its entry was dropped: put it back among the leases,
-// so that it becomes ready again.
-static void restore_lease (struct table_node *node, void *owner)
-{
-    struct core *self = owner;
-    struct open_plan *plan = (struct open_plan *)node;
-    if (plan->lease_expired)
-        heap_set (&self->leases, &plan->lease, plan->score_us);
-    plan->lease_expired = plan->prepared = false;
+    for (struct table_node *node = table_step (&self->open, NULL), *next; node; node = next) {
+        struct open_plan *plan = (struct open_plan *)node;
+        next = table_step (&self->open, node);
+        if (plan->prepared && !plan->listed_in && !plan->chosen && !plan->reading_ahead)
+            open_close (self, plan);
+    }
 }
 
 void core_reread (struct core *self)
@@ -143,8 +131,14 @@ void core_reread (struct core *self)
     self->cursor = (struct core_cursor){.score_us = INT64_MIN};
     self->stale = 0;
     self->rereads++;
-    table_each (&self->open, drop_prefetched, self);
-    table_each (&self->open, restore_lease, self);
+    drop_prefetched (self);
+    for (struct table_node *node = NULL; (node = table_step (&self->open, node));) {
+        struct open_plan *plan = (struct open_plan *)node;
+        // It was ready, and its entry was dropped: put it back, so that it becomes ready again.
+        if (plan->lease_expired)
+            heap_set (&self->leases, &plan->lease, plan->score_us);
+        plan->lease_expired = plan->prepared = false;
+    }
 }
 
 // A member of an open plan was read. Its record is newer, except for a run that was loaded: the
@@ -234,7 +228,7 @@ void open_make_ready (struct core *self, const struct open_plan *plan, int64_t d
     // The run of a flow, or an offered one, counts already, or counts when a worker takes it.
     bool counts = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
     add_ready_entry (self, plan->target, counts, (struct ready_plan){due_us, plan->id},
-                     plan->priority, span_text (plan->group ? plan->group : ""));
+                     plan->priority, open_group (plan));
 }
 
 bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,
@@ -294,7 +288,7 @@ int64_t core_expected_due (struct core *self, int64_t now_us, int64_t *ret_until
     int64_t count = -self->stale;
     core_advance (self, now_us, 0);
     *ret_until_us = now_us > self->ahead_until_us ? now_us : self->ahead_until_us;
-    table_each (&self->open, drop_prefetched, self);
+    drop_prefetched (self);
     if (!core_is_quiet (self) || self->cursor.score_us <= *ret_until_us)
         return -1;
     for (struct core_target *target = self->first_target; target; target = target->next_target)

@@ -10,7 +10,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
     *ret = (struct core_view){.gone = plan->gone,
                               .submitted = plan->submitted,
                               .settled = !plan->listed_in,
-                              .target = span_of (plan->target->name, plan->target->name_size),
+                              .target = core_target_name (plan->target),
                               .message = span_of (plan->message, plan->message_size),
                               .revision = plan->revision,
                               .placed = plan->placed,
@@ -35,7 +35,7 @@ void core_each_target (const struct core *self, core_target_fn *call, void *owne
 {
     for (const struct core_target *known = self->first_target; known; known = known->next_target)
         if (known->plans > 0)
-            call (owner, span_of (known->name, known->name_size), known->plans);
+            call (owner, core_target_name (known), known->plans);
 }
 
 int64_t core_unread (const struct core *self, struct span target)

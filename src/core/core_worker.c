@@ -295,7 +295,7 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
     }
     struct pull_state state = pull_update_run (self, plan, sender->lease_us, now_us);
     ret->outcome = outcome_copy (self, &state.outcome);
-    ret->target = span_of (plan->target->name, plan->target->name_size);
+    ret->target = core_target_name (plan->target);
     ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
     ret->exec_id = plan->exec_id;
     ret->earlier_may_answer = plan->earlier_may_answer;
@@ -317,7 +317,7 @@ enum core_result core_pull_team (struct core *self, const struct core_worker *se
     if (result != CORE_DONE)
         return result;
     if (plan && plan->team_known) {
-        ret->target = span_of (plan->target->name, plan->target->name_size);
+        ret->target = core_target_name (plan->target);
         ret->message = span_of (plan->message, plan->message_size);
         ret->team = plan->pull ? plan->pull->team : NULL;
         ret->current = open_has_run (plan) && ret->team && team_is_current (ret->team);

@@ -13,15 +13,12 @@ static struct limit_state *limit_state_of (struct table_node *node)
     return (struct limit_state *)node; // it is the first member
 }
 
-static void free_state (struct table_node *node, void *owner)
-{
-    (void)owner;
-    free (limit_state_of (node));
-}
-
 void limits_free (struct limit_table *self)
 {
-    table_each (&self->states, free_state, NULL);
+    for (struct table_node *node = table_step (&self->states, NULL), *next; node; node = next) {
+        next = table_step (&self->states, node);
+        free (limit_state_of (node));
+    }
     table_free (&self->states);
 }
 
@@ -33,6 +30,13 @@ struct limit_state *limits_find (const struct limit_table *self, struct span nam
     while (node && !span_is (name, limit_state_of (node)->name))
         node = table_next (node);
     return node ? limit_state_of (node) : NULL;
+}
+
+struct limit_state *limits_find_for (const struct limit_table *self, char kind, const char *name)
+{
+    char text[LIMIT_NAME_MAX + 1];
+    int size = snprintf (text, sizeof text, "%c:%s", kind, name);
+    return limits_find (self, span_of (text, (size_t)size));
 }
 
 // The state of this name, added if needed; NULL: the name is too long.
@@ -88,32 +92,22 @@ bool limits_configure (struct limit_table *self, struct span name, const struct 
     return update_limit_in_force (state);
 }
 
-static void unmark_renewed (struct table_node *node, void *owner)
-{
-    (void)owner;
-    limit_state_of (node)->is_renewed = false;
-}
-
 void limits_begin_reload (struct limit_table *self)
 {
-    table_each (&self->states, unmark_renewed, NULL);
-}
-
-// Drop the limit of an admin that was not set since limits_begin_reload.
-static void drop_unrenewed_limit (struct table_node *node, void *owner)
-{
-    struct limit_state *state = limit_state_of (node);
-    bool *dropped = owner;
-    if (!state->is_set || state->is_renewed)
-        return;
-    state->is_set = false;
-    *dropped = update_limit_in_force (state) || *dropped;
+    for (struct table_node *node = NULL; (node = table_step (&self->states, node));)
+        limit_state_of (node)->is_renewed = false;
 }
 
 bool limits_end_reload (struct limit_table *self)
 {
     bool dropped = false;
-    table_each (&self->states, drop_unrenewed_limit, &dropped);
+    for (struct table_node *node = NULL; (node = table_step (&self->states, node));) {
+        struct limit_state *state = limit_state_of (node);
+        if (!state->is_set || state->is_renewed)
+            continue;
+        state->is_set = false;
+        dropped = update_limit_in_force (state) || dropped;
+    }
     return dropped;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "span.h"
@@ -40,6 +39,9 @@ void limits_free (struct limit_table *self);
 
 // The state of this name; NULL: it has no limit.
 struct limit_state *limits_find (const struct limit_table *self, struct span name);
+
+// The state of a target (kind 's') or group ('g'); NULL: it has no limit.
+struct limit_state *limits_find_for (const struct limit_table *self, char kind, const char *name);
 
 // Set the limit of a name by an admin; NULL removes it. Returns whether the limit in force has
 // changed: then `busy` must be counted again.

@@ -1,6 +1,5 @@
 #include "ready.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "ident.h"
@@ -151,10 +150,8 @@ static struct ready_level *level_for (struct ready *self, int priority)
         at++;
     if (at < self->level_count && self->levels[at].priority == priority)
         return &self->levels[at];
-    if (self->level_count == self->level_room) {
-        self->level_room = self->level_room ? 2 * self->level_room : 2;
-        self->levels = memory_resize (self->levels, self->level_room * sizeof *self->levels);
-    }
+    self->levels =
+        memory_grow (self->levels, self->level_count, &self->level_room, sizeof *self->levels);
     memmove (&self->levels[at + 1], &self->levels[at],
              (self->level_count++ - at) * sizeof *self->levels);
     self->levels[at] = (struct ready_level){.priority = priority};
@@ -163,9 +160,7 @@ static struct ready_level *level_for (struct ready *self, int priority)
 
 static void set_group_limit (struct ready_group *group, const struct limit_table *limits)
 {
-    char name[LIMIT_NAME_MAX + 1];
-    int size = *group->name ? snprintf (name, sizeof name, "g:%s", group->name) : 0;
-    group->limit = size > 0 ? limits_find (limits, span_of (name, (size_t)size)) : NULL;
+    group->limit = *group->name ? limits_find_for (limits, 'g', group->name) : NULL;
 }
 
 static uint64_t group_hash (int priority, struct span name)

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "redis_keys.h"
 
-enum { CHUNK_BYTES = 65536, LIST_FIRST = 64 };
+enum { CHUNK_BYTES = 65536 };
 
 struct rows_chunk {
     struct rows_chunk *next;
@@ -62,10 +62,7 @@ struct span rows_number (struct rows *self, int64_t number)
 
 void rows_own_block (struct rows *self, void *block)
 {
-    if (self->kept_count == self->kept_room) {
-        self->kept_room = self->kept_room ? 2 * self->kept_room : LIST_FIRST;
-        self->kept = memory_resize (self->kept, self->kept_room * sizeof *self->kept);
-    }
+    self->kept = memory_grow (self->kept, self->kept_count, &self->kept_room, sizeof *self->kept);
     self->kept[self->kept_count++] = block;
 }
 
@@ -111,10 +108,7 @@ void rows_free (struct rows *self)
 
 static void row_list_add (struct rows *self, struct row_list *list, struct span text)
 {
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : LIST_FIRST;
-        list->at = memory_resize (list->at, list->room * sizeof *list->at);
-    }
+    list->at = memory_grow (list->at, list->count, &list->room, sizeof *list->at);
     list->at[list->count++] = text;
     self->size += text.size;
 }
@@ -134,11 +128,8 @@ void rows_add_count (struct rows *self, struct span field, struct span change)
 
 void rows_add_command (struct rows *self, const struct span *words, size_t count)
 {
-    if (self->command_count == self->command_room) {
-        self->command_room = self->command_room ? 2 * self->command_room : LIST_FIRST;
-        self->commands =
-            memory_resize (self->commands, self->command_room * sizeof *self->commands);
-    }
+    self->commands = memory_grow (self->commands, self->command_count, &self->command_room,
+                                  sizeof *self->commands);
     self->commands[self->command_count++] = count;
     for (size_t i = 0; i < count; i++)
         row_list_add (self, &self->words, words[i]);
@@ -175,11 +166,8 @@ void rows_merge_command (struct rows *self, const struct span *words, size_t cou
 
 void rows_add_outcome (struct rows *self, const struct outcome_row *outcome)
 {
-    if (self->outcome_count == self->outcome_room) {
-        self->outcome_room = self->outcome_room ? 2 * self->outcome_room : LIST_FIRST;
-        self->outcomes =
-            memory_resize (self->outcomes, self->outcome_room * sizeof *self->outcomes);
-    }
+    self->outcomes = memory_grow (self->outcomes, self->outcome_count, &self->outcome_room,
+                                  sizeof *self->outcomes);
     self->outcomes[self->outcome_count++] = *outcome;
     self->size += outcome->record.size + outcome->output.size;
 }

@@ -105,10 +105,7 @@ static struct team_worker *worker_for (struct team *self, struct span name)
     size_t at = worker_index (self, name, &found);
     if (found)
         return self->workers[at];
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 4;
-        self->workers = memory_resize (self->workers, self->room * sizeof *self->workers);
-    }
+    self->workers = memory_grow (self->workers, self->count, &self->room, sizeof *self->workers);
     memmove (&self->workers[at + 1], &self->workers[at],
              (self->count++ - at) * sizeof *self->workers);
     struct team_worker *worker = memory_new (sizeof *worker);
@@ -152,10 +149,8 @@ struct team_worker *team_add_worker (struct team *self, struct span name, uint64
 
 static void add_removed_name (struct team *self, const char *name)
 {
-    if (self->removed_count == self->removed_room) {
-        self->removed_room = self->removed_room ? 2 * self->removed_room : 4;
-        self->removed = memory_resize (self->removed, self->removed_room * sizeof *self->removed);
-    }
+    self->removed = memory_grow (self->removed, self->removed_count, &self->removed_room,
+                                 sizeof *self->removed);
     self->removed[self->removed_count++] = memory_text (name);
 }
 

@@ -43,10 +43,7 @@ static struct voter *voter_for (struct ballot *self, struct span name)
             return &self->at[i];
     if (self->count == VOTERS_MAX)
         return NULL;
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 8;
-        self->at = memory_resize (self->at, self->room * sizeof *self->at);
-    }
+    self->at = memory_grow (self->at, self->count, &self->room, sizeof *self->at);
     struct voter *voter = &self->at[self->count++];
     *voter = (struct voter){0};
     memcpy (voter->name, name.data, name.size);
@@ -60,7 +57,7 @@ void ballot_open (struct ballot *self, struct span names)
     self->count = self->others = self->bytes = 0;
     for (size_t i = 0; i < json_array_size (list); i++) {
         const json_t *name = json_array_get (list, i);
-        struct span text = span_of (json_string_value (name), json_string_length (name));
+        struct span text = json_span (name);
         // Names beyond VOTERS_MAX are only counted, not looked up.
         self->others += i >= VOTERS_MAX || !voter_for (self, text);
     }

@@ -2,9 +2,9 @@
 #include "ending.h"
 
 #include "codes.h"
-#include "pacing.h"
 
-bool ending_has_retry_policy (const struct plan *plan)
+// Whether the plan defines a retry strategy of its own.
+static bool has_retry_policy (const struct plan *plan)
 {
     return plan->policy && plan->policy->retry.strategy != RETRY_PACED;
 }
@@ -14,26 +14,29 @@ bool ending_has_retry_policy (const struct plan *plan)
 const struct retry_policy *ending_retry_policy (const struct plan *plan)
 {
     static const struct retry_policy none = {.strategy = RETRY_NONE};
-    if (ending_has_retry_policy (plan))
+    if (has_retry_policy (plan))
         return &plan->policy->retry;
     return plan->step.size || plan->flow_run ? &none : NULL;
 }
 
-int64_t ending_failure_delay_ms (const struct plan *plan)
+// The delay from the present failure to its retry.
+static int64_t failure_delay_ms (const struct plan *plan)
 {
     const struct retry_policy *policy = ending_retry_policy (plan);
     return policy ? retry_delay_ms (policy, plan->error_count, plan->exec_id)
                   : pacing_delay_ms (plan->error_count);
 }
 
-bool ending_awaits_retry (const struct plan *plan)
+// Whether the present occurrence is to be retried: a run of it failed, or its target did not take
+// it.
+static bool awaits_retry (const struct plan *plan)
 {
     return plan->error_count > 0 || plan->tries > 0;
 }
 
 int64_t ending_retry_delay_ms (const struct plan *plan)
 {
-    return plan->error_count ? ending_failure_delay_ms (plan) : pacing_delay_ms (plan->tries);
+    return plan->error_count ? failure_delay_ms (plan) : pacing_delay_ms (plan->tries);
 }
 
 // -- the plan of a flow's step
@@ -51,18 +54,23 @@ struct decision ending_close_step (struct plan *plan, struct decision decision)
 
 // -- manual runs, and admin commands during a run
 
+void ending_drop_manual_run (struct plan *plan)
+{
+    plan->extra = PLAN_NONE;
+    plan_set_run_with (plan, (struct span){0});
+}
+
 // A manual run is tried once.
 struct decision ending_finish_manual_run (struct plan *plan, struct decision decision)
 {
     plan->state = plan->extra;
-    plan->extra = PLAN_NONE;
-    plan_set_run_with (plan, (struct span){0});
+    ending_drop_manual_run (plan);
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID && plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR; // this status revokes the right to run
     decision.waiting = WAITING_NOT;
     decision.exhausted = false; // a manual run does not exhaust the scheduled occurrence
     decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
-    if (plan->state == PLAN_QUEUE && ending_awaits_retry (plan)) {
+    if (plan->state == PLAN_QUEUE && awaits_retry (plan)) {
         plan->state = PLAN_RETRY; // the retry that was due before the manual run
         decision.commit = COMMIT_RETRY;
         decision.delay_ms = ending_retry_delay_ms (plan);
@@ -94,7 +102,7 @@ struct decision ending_finish (struct plan *plan, enum plan_state was, struct de
 
 bool ending_lost_is_failure (const struct plan *plan)
 {
-    return ending_has_retry_policy (plan) || (plan->policy && plan->policy->timeout_s);
+    return has_retry_policy (plan) || (plan->policy && plan->policy->timeout_s);
 }
 
 // -- a run that was not taken: the same occurrence is retried, after growing delays
@@ -176,19 +184,17 @@ struct decision ending_failed (struct plan *plan, const struct zone *zone, int64
         return exhaust_occurrence (plan, zone, now);
     plan->state = PLAN_RETRY;
     return (struct decision){.commit = COMMIT_RETRY,
-                             .delay_ms = advice.kind == ADVICE_AFTER
-                                             ? advice.after_s * 1000
-                                             : ending_failure_delay_ms (plan),
+                             .delay_ms = advice.kind == ADVICE_AFTER ? advice.after_s * 1000
+                                                                     : failure_delay_ms (plan),
                              .broadcast = BROADCAST_RESULT};
 }
 
 struct decision ending_requeue_or_park (struct plan *plan, int64_t delay_ms)
 {
     if (plan->state == PLAN_PAUSE || plan->state == PLAN_CLOSE) {
-        plan->extra = PLAN_NONE;
-        plan_set_run_with (plan, (struct span){0});
+        ending_drop_manual_run (plan);
         return (struct decision){.commit = COMMIT_PARK};
     }
-    plan->state = ending_awaits_retry (plan) ? PLAN_RETRY : PLAN_QUEUE;
+    plan->state = awaits_retry (plan) ? PLAN_RETRY : PLAN_QUEUE;
     return (struct decision){.commit = COMMIT_RETRY, .delay_ms = delay_ms};
 }

@@ -5,20 +5,11 @@
 
 #include "engine.h"
 
-// Whether the plan defines a retry strategy of its own.
-bool ending_has_retry_policy (const struct plan *plan);
-
 // The policy by which its failures are retried; NULL: the default, after growing delays.
 const struct retry_policy *ending_retry_policy (const struct plan *plan);
 
-// The delay from the present failure to its retry.
-int64_t ending_failure_delay_ms (const struct plan *plan);
-
-// Whether the present occurrence is to be retried: a run of it failed, or its target did not take
-// it.
-bool ending_awaits_retry (const struct plan *plan);
-
-// The delay from that event to the retry.
+// The delay from the present failure, or from the moment when the target did not take the run, to
+// the retry.
 int64_t ending_retry_delay_ms (const struct plan *plan);
 
 // Complete a decision, as the last step of each: if the plan was paused or closed during the run,
@@ -29,6 +20,9 @@ struct decision ending_finish (struct plan *plan, enum plan_state was, struct de
 // End the plan of a flow's call that has failed permanently; its flow continues from there. Any
 // other decision is returned unchanged.
 struct decision ending_close_step (struct plan *plan, struct decision decision);
+
+// Drop a run outside the schedule, with its input.
+void ending_drop_manual_run (struct plan *plan);
 
 // End a run outside the schedule: whatever its result, the plan returns to its former state.
 struct decision ending_finish_manual_run (struct plan *plan, struct decision decision);

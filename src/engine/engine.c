@@ -4,6 +4,7 @@
 
 #include "codes.h"
 #include "ending.h"
+#include "nearest.h"
 
 // How soon a run that was not sent is due again.
 enum { REQUEUE_SOON_MS = 1000, REQUEUE_LATER_MS = 30000 };
@@ -20,10 +21,7 @@ const char *target_type_name (enum target_type type)
 
 int target_type_parse (const char *name)
 {
-    for (int i = 0; i < TARGET_TYPES; i++)
-        if (strcmp (target_type_names[i], name) == 0)
-            return i;
-    return -1;
+    return word_index (target_type_names, TARGET_TYPES, name);
 }
 
 bool commit_ends_run (enum commit commit)
@@ -77,51 +75,35 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
 
 // -- the right to run
 
-// Whether a stored plan is unfit to run (plan document 3.3(3)); the reason says why.
-static bool is_unfit (const struct plan *plan, const struct due *due, struct reason *reason)
+// Whether a stored plan is fit to run (plan document 3.3(3)); if not, the reason says why.
+static bool is_fit (const struct plan *plan, const struct due *due, struct reason *reason)
 {
     struct desc desc;
     struct reason why;
-    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID) {
-        reason_set (reason, "last_state: the plan has lost its right to run");
-        return true;
-    }
-    if (plan->station.size == 0) {
-        reason_set (reason, "station: is empty");
-        return true;
-    }
-    if (!span_equal (plan->station, due->key_station)) {
-        reason_set (reason, "station: is not the one of the plan's key");
-        return true;
-    }
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
+        return reason_reject (reason, "last_state: the plan has lost its right to run");
+    if (plan->station.size == 0)
+        return reason_reject (reason, "station: is empty");
+    if (!span_equal (plan->station, due->key_station))
+        return reason_reject (reason, "station: is not the one of the plan's key");
     size_t least = PLAN_MESSAGES_MIN - due->flow;
-    if (due->unknown && plan->message_count == PLAN_MESSAGES_MIN - 1) { // it has no COMMAND
-        reason_set (reason, "flow %.*s: not found", (int)due->key_station.size,
-                    (const char *)due->key_station.data);
-        return true;
-    }
-    if (plan->message_count < least) {
-        reason_set (reason, "messages: want at least %zu frames, got %zu", least,
-                    plan->message_count);
-        return true;
-    }
-    if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &why)) {
-        reason_set (reason, "messages: %s", why.text);
-        return true;
-    }
-    if (!plan_dispatch_fits (&desc, due->way)) {
-        reason_set (reason, "messages: too many frames to send");
-        return true;
-    }
-    return false;
+    if (due->unknown && plan->message_count == PLAN_MESSAGES_MIN - 1) // it has no COMMAND
+        return reason_reject (reason, "flow %.*s: not found", (int)due->key_station.size,
+                              (const char *)due->key_station.data);
+    if (plan->message_count < least)
+        return reason_reject (reason, "messages: want at least %zu frames, got %zu", least,
+                              plan->message_count);
+    if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &why))
+        return reason_reject (reason, "messages: %s", why.text);
+    return plan_dispatch_fits (&desc, due->way) ||
+           reason_reject (reason, "messages: too many frames to send");
 }
 
 struct decision engine_revoke (struct plan *plan)
 {
     if (plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR;
-    plan->extra = PLAN_NONE;
-    plan_set_run_with (plan, (struct span){0});
+    ending_drop_manual_run (plan);
     plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
     return ending_close_step (plan, (struct decision){.commit = COMMIT_PARK,
                                                       .broadcast = BROADCAST_RESULT,
@@ -186,10 +168,8 @@ static struct decision end_lost_manual_run (struct plan *plan, uint64_t lost)
 // End the lost run as timed out.
 static struct decision end_lost_run (struct plan *plan, const struct due *due)
 {
-    enum plan_state was = plan->state;
     plan->exec_id = due->lost;
-    return ending_finish (
-        plan, was, ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice));
+    return engine_timeout (plan, due->zone, due->now);
 }
 
 // -- due
@@ -236,7 +216,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         reason_set (reason, "the manual run gave no result within its lease");
         return end_lost_manual_run (plan, due->lost);
     }
-    if (is_unfit (plan, due, reason))
+    if (!is_fit (plan, due, reason))
         return engine_revoke (plan);
     if (loss == LOSS_POLL) {
         reason_set (reason, "vote: its deadline has passed");

@@ -155,9 +155,9 @@ static struct decision answer_poll (const struct answer_event *event)
     const struct vote_rule *rule = &event->plan->vote;
     size_t needed = vote_rule_needed (rule, tally->voters);
     bool counts = rule->need == VOTE_ANY || rule->need == VOTE_COUNT;
+    if (needed && tally->in_favour >= needed && (tally->opened || counts))
+        return end_poll (event, ZERO_STATUS_OK_ID);
     if (tally->event == POLL_VOTE || tally->event == POLL_OPENED) {
-        if (needed && tally->in_favour >= needed && (tally->opened || counts))
-            return end_poll (event, ZERO_STATUS_OK_ID);
         if (tally->opened && tally->in_favour + (tally->voters - tally->voted) < needed)
             return end_poll (event, ZERO_STATUS_FAILED_ID);
         struct decision decision = answer_heartbeat (event);
@@ -169,8 +169,6 @@ static struct decision answer_poll (const struct answer_event *event)
         }
         return decision;
     }
-    if (needed && tally->in_favour >= needed && (tally->opened || counts))
-        return end_poll (event, ZERO_STATUS_OK_ID);
     if (lacks_votes (event->plan, tally, needed))
         return resend_vote (event);
     return end_poll (event,

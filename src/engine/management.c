@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "codes.h"
+#include "ending.h"
 #include "status.h"
 
 #define IN(state) (1U << (state))
@@ -14,33 +15,20 @@ enum {
     CLOSED = IN (PLAN_CLOSE)
 };
 
-// Whether the plan is neither stopped nor closed: it is in the queue, or its run is in flight.
-static bool is_queued (const struct plan *plan)
-{
-    return (OPEN & IN (plan->state)) != 0;
-}
-
-// Drop a manual run that was not sent.
-static void drop_manual_run (struct plan *plan)
-{
-    plan->extra = PLAN_NONE;
-    plan_set_run_with (plan, (struct span){0});
-}
-
 // Take the plan out of the queue. A manual run that was sent continues, and the plan returns to
 // `state` after it, even if the lease has expired and the answer is late; one that was not sent is
 // dropped.
 static void stop_plan (struct plan *plan, const struct manage_request *request,
                        enum plan_state state)
 {
-    bool sent = request->running || plan->state == PLAN_EXECUTE || !is_queued (plan);
+    bool sent = request->running || plan->state == PLAN_EXECUTE || !plan_is_queued (plan);
     plan_note_stop (plan, plan_state_name (state), request->who, request->now);
     plan->held = 0;
     plan->state = state;
     if (plan->extra && sent)
         plan->extra = state;
     else
-        drop_manual_run (plan);
+        ending_drop_manual_run (plan);
     if (request->running)
         plan->exec_time =
             request->now; // there is no queue entry for the lease: it starts at exec_time
@@ -78,7 +66,7 @@ static int reset_plan (struct plan *plan, const struct manage_request *request, 
     if (plan->extra && request->running)
         plan->extra = PLAN_QUEUE;
     else
-        drop_manual_run (plan);
+        ending_drop_manual_run (plan);
     plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
     *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;
     return 0;
@@ -92,19 +80,16 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     bool after_current = request->running && !plan->extra;
     int64_t count = plan->skip_wait + request->count + after_current;
     int64_t most = schedule_skip_max (&plan->schedule);
-    if (plan->skip_wait + request->count > most) {
-        reason_set (reason,
-                    "skip: at most %" PRId64 " occurrences of this plan at once, whose times are "
-                    "counted one by one; got %" PRId64,
-                    most, plan->skip_wait + request->count);
-        return ZPLAN_EARGUMENT;
-    }
-    if (!schedule_skip (&plan->schedule, request->zone, &current, count, &next)) {
-        reason_set (reason,
-                    "skip: no occurrence is left after %" PRId64 " more; close ends the plan",
-                    request->count);
-        return ZPLAN_EARGUMENT;
-    }
+    if (plan->skip_wait + request->count > most)
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "skip: at most %" PRId64 " occurrences of this plan at once, whose "
+                             "times are counted one by one; got %" PRId64,
+                             most, plan->skip_wait + request->count);
+    if (!schedule_skip (&plan->schedule, request->zone, &current, count, &next))
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "skip: no occurrence is left after %" PRId64
+                             " more; close ends the plan",
+                             request->count);
     plan->skip_set = request->count;
     *ret = REQUEUE_KEEP;
     if (after_current) {
@@ -116,7 +101,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     plan->skip_num = next.used - plan->real_repet;
     plan->error_count = 0;
     plan->tries = 0;
-    if (is_queued (plan) && !plan->extra) {
+    if (plan_is_queued (plan) && !plan->extra) {
         plan->state = PLAN_QUEUE;
         *ret = REQUEUE_TIME;
     }
@@ -126,16 +111,13 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
 static int run_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                      struct reason *reason)
 {
-    if (request->running) {
-        reason_set (reason, "run: the plan is running");
-        return ZPLAN_EARGUMENT;
-    }
-    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID) {
-        reason_set (reason, "run: the plan has lost its right to run; reset it first");
-        return ZPLAN_EARGUMENT;
-    }
+    if (request->running)
+        return reason_error (reason, ZPLAN_EARGUMENT, "run: the plan is running");
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "run: the plan has lost its right to run; reset it first");
     if (!plan->extra)
-        plan->extra = is_queued (plan) ? PLAN_QUEUE : plan->state;
+        plan->extra = plan_is_queued (plan) ? PLAN_QUEUE : plan->state;
     plan->state = PLAN_QUEUE;
     plan_set_run_with (plan, request->with);
     *ret = REQUEUE_NOW;
@@ -150,21 +132,17 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
     struct moments at = {.claimed = request->now, .now = request->now};
     struct misses misses = {.why = NULL};
     struct occurrence next = plan_occurrence (plan);
-    if (plan->verdict != VERDICT_PENDING && plan->verdict != VERDICT_FAILURE) {
-        reason_set (reason, "done: the plan has not failed permanently");
-        return ZPLAN_EARGUMENT;
-    }
-    if (request->running) { // a manual run
-        reason_set (reason, "done: the plan is running");
-        return ZPLAN_EARGUMENT;
-    }
+    if (plan->verdict != VERDICT_PENDING && plan->verdict != VERDICT_FAILURE)
+        return reason_error (reason, ZPLAN_EARGUMENT, "done: the plan has not failed permanently");
+    if (request->running) // a manual run
+        return reason_error (reason, ZPLAN_EARGUMENT, "done: the plan is running");
     // A skip or an update may have moved the plan past the failed occurrence already.
     bool failed = plan->error_count > 0;
     bool more = !failed || misses_next (plan, request->zone, &at, &misses, &next);
     plan_set_remark (plan, request->remark);
     plan_set_stopped (plan, (struct span){0});
     plan->verdict = VERDICT_MANUAL;
-    drop_manual_run (plan);
+    ending_drop_manual_run (plan);
     plan->missed += misses.missed.count;
     if (request->ret_misses)
         *request->ret_misses = misses;
@@ -182,11 +160,6 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
 
 // -- update
 
-static void set_description (struct plan *plan, const struct plan_fields *fields)
-{
-    plan->description = span_of (fields->description, fields->description_size);
-}
-
 // Whether the new number of repeats leaves an occurrence.
 static int check_repeat (const struct plan *plan, const struct plan_fields *fields,
                          struct reason *reason)
@@ -195,9 +168,9 @@ static int check_repeat (const struct plan *plan, const struct plan_fields *fiel
     bool once = !schedule_repeats (fields->schedule.type);
     if (once || fields->schedule.repeat == SCHEDULE_FOREVER || fields->schedule.repeat > used)
         return 0;
-    reason_set (reason, "plan_repet: want more than the %" PRId64 " that are used up, got %d", used,
-                fields->schedule.repeat);
-    return ZPLAN_EARGUMENT;
+    return reason_error (reason, ZPLAN_EARGUMENT,
+                         "plan_repet: want more than the %" PRId64 " that are used up, got %d",
+                         used, fields->schedule.repeat);
 }
 
 // Replace the schedule as if it were submitted now: its repeats start at 0, and occurrences before
@@ -217,8 +190,8 @@ static int restart_schedule (struct plan *plan, const struct manage_request *req
         const char *field = ends                             ? "end_time"
                             : schedule.type == SCHEDULE_CRON ? "cron"
                                                              : "plan_time";
-        reason_set (reason, "%s: with this schedule the plan would never run again", field);
-        return ZPLAN_EARGUMENT;
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "%s: with this schedule the plan would never run again", field);
     }
     plan->schedule = schedule;
     plan->plan_time = first.time;
@@ -249,10 +222,8 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
                         struct reason *reason)
 {
     const struct plan_fields *fields = request->fields;
-    if (request->running && !only_workers_change (plan, fields)) {
-        reason_set (reason, "update: the plan is running");
-        return ZPLAN_EARGUMENT;
-    }
+    if (request->running && !only_workers_change (plan, fields))
+        return reason_error (reason, ZPLAN_EARGUMENT, "update: the plan is running");
     bool rescheduled =
         fields->skip_set > 0 || !plan_same_schedule (plan, &fields->schedule, fields->policy);
     int rc = rescheduled ? restart_schedule (plan, request, reason)
@@ -264,9 +235,9 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
     plan->vote = fields->vote;
     plan_take_policy (plan, policy_keep (fields->policy));
     plan_set_remark (plan, span_of (fields->remark, fields->remark_size));
-    set_description (plan, fields);
+    plan->description = span_of (fields->description, fields->description_size);
     *ret = REQUEUE_KEEP;
-    if (rescheduled && is_queued (plan) && !plan->extra) {
+    if (rescheduled && plan_is_queued (plan) && !plan->extra) {
         plan->state = PLAN_QUEUE;
         *ret = REQUEUE_TIME;
     }
@@ -295,9 +266,8 @@ int engine_handle_command (struct plan *plan, const struct manage_request *reque
                            enum requeue *ret, struct reason *reason)
 {
     const struct plan_command *command = &commands[request->command];
-    if (!(command->states & IN (plan->state))) {
-        reason_set (reason, "%s: the plan is %s", command->name, plan_state_word (plan->state));
-        return ZPLAN_EARGUMENT;
-    }
+    if (!(command->states & IN (plan->state)))
+        return reason_error (reason, ZPLAN_EARGUMENT, "%s: the plan is %s", command->name,
+                             plan_state_word (plan->state));
     return command->run (plan, request, ret, reason);
 }

@@ -9,6 +9,7 @@
 #include "rfc3339.h"
 #include "spread.h"
 #include "utf8.h"
+#include "nearest.h"
 
 static const char *const state_names[PLAN_STATES] = {
     [PLAN_NONE] = "none",   [PLAN_QUEUE] = "queue", [PLAN_EXECUTE] = "execute",
@@ -180,11 +181,6 @@ bool plan_same_schedule (const struct plan *self, const struct schedule *schedul
            own->base_time == schedule->base_time && policy_same_schedule (self->policy, policy);
 }
 
-static bool is_queued_state (enum plan_state state)
-{
-    return state != PLAN_PAUSE && state != PLAN_ERROR && state != PLAN_CLOSE;
-}
-
 // Replace a text by a copy of another plan's text, which may be NULL.
 static void copy_plan_text (char **ret, const char *other)
 {
@@ -194,7 +190,7 @@ static void copy_plan_text (char **ret, const char *other)
 bool plan_copy_progress (struct plan *self, const struct plan *other)
 {
     bool same = plan_same_schedule (other, &self->schedule, self->policy) && self->skip_set == 0;
-    bool stays_paused = self->state == PLAN_PAUSE && is_queued_state (other->state);
+    bool stays_paused = self->state == PLAN_PAUSE && plan_is_queued (other);
     self->exec_id = other->exec_id;
     self->exec_time = other->exec_time;
     self->last_state = other->last_state;
@@ -219,7 +215,7 @@ bool plan_copy_progress (struct plan *self, const struct plan *other)
     copy_plan_text (&self->run_with, other->run_with);
     copy_plan_text (&self->stopped, other->stopped);
     self->held = 0;
-    bool keeps_place = same || other->extra || !is_queued_state (other->state);
+    bool keeps_place = same || other->extra || !plan_is_queued (other);
     if (keeps_place) {
         self->state = other->state;
         self->held = other->held;
@@ -253,16 +249,10 @@ const char *plan_verdict_name (enum plan_verdict verdict)
 
 int plan_verdict_parse (const char *name)
 {
-    for (int i = 0; i < VERDICTS; i++)
-        if (strcmp (verdict_names[i], name) == 0)
-            return i;
-    return -1;
+    return word_index (verdict_names, VERDICTS, name);
 }
 
 int plan_state_parse (const char *name)
 {
-    for (int i = 0; i < PLAN_STATES; i++)
-        if (strcmp (state_names[i], name) == 0)
-            return i;
-    return -1;
+    return word_index (state_names, PLAN_STATES, name);
 }

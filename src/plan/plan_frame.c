@@ -38,23 +38,18 @@ static bool read_integer (struct plan_frame_reading *reading, const char *name,
         *ret = value->integer;
         return true;
     }
-    reason_set (reading->reason, "%s: want an integer", name);
-    return false;
+    return reason_reject (reading->reason, "%s: want an integer", name);
 }
 
 static bool read_description (struct plan_frame_reading *reading, const char *name,
                               const struct value *value)
 {
     size_t size = value->text.size;
-    if (value->kind != TEXT) {
-        reason_set (reading->reason, "%s: want a string", name);
-        return false;
-    }
-    if ((int64_t)size > reading->limits->description) {
-        reason_set (reading->reason, "%s: at most %" PRId64 " bytes, got %zu", name,
-                    reading->limits->description, size);
-        return false;
-    }
+    if (value->kind != TEXT)
+        return reason_reject (reading->reason, "%s: want a string", name);
+    if ((int64_t)size > reading->limits->description)
+        return reason_reject (reading->reason, "%s: at most %" PRId64 " bytes, got %zu", name,
+                              reading->limits->description, size);
     memcpy (reading->fields->description, value->text.data, size);
     reading->fields->description_size = size;
     return true;
@@ -68,11 +63,9 @@ static bool read_plan_type (struct plan_frame_reading *reading, const char *name
         type = value->integer;
     else if (value->kind == TEXT)
         type = schedule_type_parse ((const char *)value->text.data);
-    if (type < 0 || type >= SCHEDULE_TYPES) {
-        reason_set (reading->reason, "%s: want 0..%d or " SCHEDULE_TYPE_NAMES (", "), name,
-                    SCHEDULE_TYPES - 1);
-        return false;
-    }
+    if (type < 0 || type >= SCHEDULE_TYPES)
+        return reason_reject (reading->reason, "%s: want 0..%d or " SCHEDULE_TYPE_NAMES (", "),
+                              name, SCHEDULE_TYPES - 1);
     reading->fields->schedule.type = (enum schedule_type)type;
     reading->has_type = true;
     return true;
@@ -95,14 +88,11 @@ static bool read_plan_repet (struct plan_frame_reading *reading, const char *nam
 static bool read_no_keep (struct plan_frame_reading *reading, const char *name,
                           const struct value *value)
 {
-    if (value->kind != FLAG) {
-        reason_set (reading->reason, "%s: want true or false", name);
-        return false;
-    }
-    if (reading->keep_seen) {
-        reason_set (reading->reason, "no_skip: is the same field as no_keep; give only one");
-        return false;
-    }
+    if (value->kind != FLAG)
+        return reason_reject (reading->reason, "%s: want true or false", name);
+    if (reading->keep_seen)
+        return reason_reject (reading->reason,
+                              "no_skip: is the same field as no_keep; give only one");
     reading->keep_seen = true;
     reading->fields->schedule.keep = value->flag;
     return true;
@@ -114,23 +104,19 @@ static bool read_plan_time (struct plan_frame_reading *reading, const char *name
     int64_t time;
     if (value->kind == TEXT) {
         struct reason why;
-        if (rfc3339_parse (value->text, &time, &why)) {
-            reason_set (reading->reason, "%s: %s", name, why.text);
-            return false;
-        }
+        if (rfc3339_parse (value->text, &time, &why))
+            return reason_reject (reading->reason, "%s: %s", name, why.text);
     } else if (value->kind != INTEGER) {
-        reason_set (reading->reason,
-                    "%s: want whole Unix seconds or an RFC 3339 string, no fraction", name);
-        return false;
+        return reason_reject (reading->reason,
+                              "%s: want whole Unix seconds or an RFC 3339 string, no fraction",
+                              name);
     } else {
         time = value->integer;
     }
-    if (time < 0 || time > SCHEDULE_TIME_MAX) {
-        reason_set (reading->reason,
-                    "%s: want Unix seconds 0..%" PRId64 " (year 9999), got %" PRId64, name,
-                    SCHEDULE_TIME_MAX, time);
-        return false;
-    }
+    if (time < 0 || time > SCHEDULE_TIME_MAX)
+        return reason_reject (reading->reason,
+                              "%s: want Unix seconds 0..%" PRId64 " (year 9999), got %" PRId64,
+                              name, SCHEDULE_TIME_MAX, time);
     reading->fields->schedule.base_time = time;
     return true;
 }
@@ -140,21 +126,18 @@ static bool read_skip_set (struct plan_frame_reading *reading, const char *name,
 {
     if (!read_integer (reading, name, value, &reading->fields->skip_set))
         return false;
-    if (reading->fields->skip_set < 0 || reading->fields->skip_set > INT32_MAX) {
-        reason_set (reading->reason, "%s: want 0..%d, got %" PRId64, name, INT32_MAX,
-                    reading->fields->skip_set);
-        return false;
-    }
+    if (reading->fields->skip_set < 0 || reading->fields->skip_set > INT32_MAX)
+        return reason_reject (reading->reason, "%s: want 0..%d, got %" PRId64, name, INT32_MAX,
+                              reading->fields->skip_set);
     return true;
 }
 
 static bool read_remark (struct plan_frame_reading *reading, const char *name,
                          const struct value *value)
 {
-    if (value->kind != TEXT || value->text.size > PLAN_WORDS_MAX) {
-        reason_set (reading->reason, "%s: want a string of at most %d bytes", name, PLAN_WORDS_MAX);
-        return false;
-    }
+    if (value->kind != TEXT || value->text.size > PLAN_WORDS_MAX)
+        return reason_reject (reading->reason, "%s: want a string of at most %d bytes", name,
+                              PLAN_WORDS_MAX);
     memcpy (reading->fields->remark, value->text.data, value->text.size);
     reading->fields->remark_size = value->text.size;
     return true;
@@ -175,10 +158,8 @@ static bool read_hold (struct plan_frame_reading *reading, const char *name,
 {
     enum hold *hold = &reading->fields->hold;
     bool paused = value->kind == TEXT && strcmp ((const char *)value->text.data, "pause") == 0;
-    if (value->kind != FLAG && !paused) {
-        reason_set (reading->reason, "%s: want true, false or \"pause\"", name);
-        return false;
-    }
+    if (value->kind != FLAG && !paused)
+        return reason_reject (reading->reason, "%s: want true, false or \"pause\"", name);
     *hold = paused ? HOLD_PAUSED : value->flag ? HOLD_MARKED : HOLD_NONE;
     return check_hold_once (reading);
 }
@@ -186,10 +167,8 @@ static bool read_hold (struct plan_frame_reading *reading, const char *name,
 static bool read_paused (struct plan_frame_reading *reading, const char *name,
                          const struct value *value)
 {
-    if (value->kind != FLAG) {
-        reason_set (reading->reason, "%s: want true or false", name);
-        return false;
-    }
+    if (value->kind != FLAG)
+        return reason_reject (reading->reason, "%s: want true or false", name);
     reading->fields->hold = value->flag ? HOLD_PAUSED : HOLD_NONE;
     return check_hold_once (reading);
 }
@@ -263,7 +242,7 @@ static struct value value_of_tree (const json_t *tree)
         value.integer = json_integer_value (tree);
     } else if (json_is_string (tree)) {
         value.kind = TEXT;
-        value.text = span_of (json_string_value (tree), json_string_length (tree));
+        value.text = json_span (tree);
     } else if (json_is_boolean (tree)) {
         value.kind = FLAG;
         value.flag = json_is_true (tree);
@@ -287,13 +266,11 @@ bool plan_frame_field (const char *name)
 static bool reject_frame_field (struct plan_frame_reading *reading, const char *name)
 {
     for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
-        if (strcmp (read_only[i], name) == 0) {
-            reason_set (reading->reason, "%s: is set by the station and cannot be submitted", name);
-            return false;
-        }
+        if (strcmp (read_only[i], name) == 0)
+            return reason_reject (reading->reason,
+                                  "%s: is set by the station and cannot be submitted", name);
     }
-    reason_set (reading->reason, "%s: unknown field", quoted (span_text (name)));
-    return false;
+    return reason_reject (reading->reason, "%s: unknown field", quoted (span_text (name)));
 }
 
 static bool read_frame_field (struct plan_frame_reading *reading, const char *name,
@@ -306,8 +283,7 @@ static bool read_frame_field (struct plan_frame_reading *reading, const char *na
             reading->policy = json_object ();
         if (json_object_set (reading->policy, name, (json_t *)tree) == 0)
             return true;
-        reason_set (reading->reason, "%s: out of memory", name);
-        return false;
+        return reason_reject (reading->reason, "%s: out of memory", name);
     }
     return field ? field->read (reading, name, &value) : reject_frame_field (reading, name);
 }

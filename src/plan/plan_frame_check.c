@@ -13,18 +13,14 @@ static bool check_plan_value (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     struct value_range range = schedule_value_range (schedule->type);
-    if (needs_value (schedule) && !reading->has_value) {
-        reason_set (reading->reason, "plan_value: is missing, plan_type %s needs it",
-                    schedule_type_name (schedule->type));
-        return false;
-    }
+    if (needs_value (schedule) && !reading->has_value)
+        return reason_reject (reading->reason, "plan_value: is missing, plan_type %s needs it",
+                              schedule_type_name (schedule->type));
     if (schedule->type == SCHEDULE_WEEK && reading->value == 7)
         reading->value = 0; // 0 and 7 are Sunday
-    if (reading->value < range.min || reading->value > range.max) {
-        reason_set (reading->reason, "plan_value: want %d..%d, got %" PRId64, range.min, range.max,
-                    reading->value);
-        return false;
-    }
+    if (reading->value < range.min || reading->value > range.max)
+        return reason_reject (reading->reason, "plan_value: want %d..%d, got %" PRId64, range.min,
+                              range.max, reading->value);
     schedule->value = (int32_t)reading->value;
     return true;
 }
@@ -32,16 +28,14 @@ static bool check_plan_value (struct plan_frame_reading *reading)
 // Set the number of repeats from the policy: `total` is the product of iteration and cycle.
 static bool check_iterations (struct plan_frame_reading *reading, int64_t total)
 {
-    if (total > INT32_MAX) {
-        reason_set (reading->reason, "iteration: want at most %d runs in all, got %" PRId64,
-                    INT32_MAX, total);
-        return false;
-    }
-    if (reading->has_repeat && reading->repeat != total) {
-        reason_set (reading->reason,
-                    "plan_repet: iteration and cycle determine it (%" PRId64 "); omit it", total);
-        return false;
-    }
+    if (total > INT32_MAX)
+        return reason_reject (reading->reason,
+                              "iteration: want at most %d runs in all, got %" PRId64, INT32_MAX,
+                              total);
+    if (reading->has_repeat && reading->repeat != total)
+        return reason_reject (reading->reason,
+                              "plan_repet: iteration and cycle determine it (%" PRId64 "); omit it",
+                              total);
     reading->fields->schedule.repeat = (int32_t)total;
     return true;
 }
@@ -50,11 +44,9 @@ static bool check_plan_repet (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     const struct policy *policy = reading->fields->policy;
-    if (reading->repeat < INT32_MIN || reading->repeat > INT32_MAX) {
-        reason_set (reading->reason, "plan_repet: want -1 or 1..%d, got %" PRId64, INT32_MAX,
-                    reading->repeat);
-        return false;
-    }
+    if (reading->repeat < INT32_MIN || reading->repeat > INT32_MAX)
+        return reason_reject (reading->reason, "plan_repet: want -1 or 1..%d, got %" PRId64,
+                              INT32_MAX, reading->repeat);
     schedule->repeat = (int32_t)reading->repeat;
     if (!schedule_repeats (schedule->type))
         return true;
@@ -62,16 +54,12 @@ static bool check_plan_repet (struct plan_frame_reading *reading)
         return check_iterations (reading, policy->iteration * policy_cycle (policy));
     if (!reading->has_repeat && schedule->type == SCHEDULE_CRON)
         schedule->repeat = SCHEDULE_FOREVER;
-    else if (!reading->has_repeat) {
-        reason_set (reading->reason, "plan_repet: is missing, plan_type %s needs it",
-                    schedule_type_name (schedule->type));
-        return false;
-    }
-    if (schedule->repeat < SCHEDULE_FOREVER || schedule->repeat == 0) {
-        reason_set (reading->reason, "plan_repet: want -1 (for ever) or 1..%d, got %d", INT32_MAX,
-                    schedule->repeat);
-        return false;
-    }
+    else if (!reading->has_repeat)
+        return reason_reject (reading->reason, "plan_repet: is missing, plan_type %s needs it",
+                              schedule_type_name (schedule->type));
+    if (schedule->repeat < SCHEDULE_FOREVER || schedule->repeat == 0)
+        return reason_reject (reading->reason, "plan_repet: want -1 (for ever) or 1..%d, got %d",
+                              INT32_MAX, schedule->repeat);
     return true;
 }
 
@@ -80,17 +68,13 @@ static bool check_plan_repet (struct plan_frame_reading *reading)
 static bool check_time_and_skips (struct plan_frame_reading *reading)
 {
     const struct schedule *schedule = &reading->fields->schedule;
-    if (schedule->type == SCHEDULE_TIME && schedule->base_time == 0) {
-        reason_set (reading->reason, "plan_time: is missing, plan_type time needs it");
-        return false;
-    }
+    if (schedule->type == SCHEDULE_TIME && schedule->base_time == 0)
+        return reason_reject (reading->reason, "plan_time: is missing, plan_type time needs it");
     int64_t runs = schedule_repeats (schedule->type) ? schedule->repeat : 1;
-    if (runs != SCHEDULE_FOREVER && reading->fields->skip_set >= runs) {
-        reason_set (reading->reason,
-                    "skip_set: want less than plan_repet (%" PRId64 "), got %" PRId64, runs,
-                    reading->fields->skip_set);
-        return false;
-    }
+    if (runs != SCHEDULE_FOREVER && reading->fields->skip_set >= runs)
+        return reason_reject (reading->reason,
+                              "skip_set: want less than plan_repet (%" PRId64 "), got %" PRId64,
+                              runs, reading->fields->skip_set);
     int64_t most = schedule_skip_max (schedule);
     if (reading->fields->skip_set > most)
         reason_set (reading->reason,
@@ -131,10 +115,8 @@ static bool check_policy (struct plan_frame_reading *reading)
 
 bool plan_frame_check (struct plan_frame_reading *reading)
 {
-    if (!reading->has_type) {
-        reason_set (reading->reason, "plan_type: is missing");
-        return false;
-    }
+    if (!reading->has_type)
+        return reason_reject (reading->reason, "plan_type: is missing");
     const struct policy *policy = reading->fields->policy;
     if (!check_policy (reading) || !check_plan_value (reading) || !check_plan_repet (reading) ||
         !check_time_and_skips (reading))

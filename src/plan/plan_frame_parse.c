@@ -28,10 +28,9 @@ int plan_frame_parse_tree (struct span frame, const struct plan_limits *limits,
 int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
                       struct reason *reason)
 {
-    if ((int64_t)frame.size > limits->bytes) {
-        reason_set (reason, "PLAN: at most %" PRId64 " bytes, got %zu", limits->bytes, frame.size);
-        return ZPLAN_EPLAN;
-    }
+    if ((int64_t)frame.size > limits->bytes)
+        return reason_error (reason, ZPLAN_EPLAN, "PLAN: at most %" PRId64 " bytes, got %zu",
+                             limits->bytes, frame.size);
     return plan_frame_scan (frame, limits, ret)
                ? 0
                : plan_frame_parse_tree (frame, limits, ret, reason);

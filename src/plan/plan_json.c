@@ -178,16 +178,6 @@ static void write_public_members (const struct plan *self, int64_t ahead, struct
         write_run_place (self, ahead, text);
 }
 
-// Write the whole public text. exec_id 0: the traceparent is the submission's.
-static void write_public_object (const struct plan *self, uint64_t exec_id, int64_t nominal,
-                                 struct json_text *text)
-{
-    write_public_members (self, 0, text);
-    if (self->policy)
-        write_trace (self, exec_id, nominal, text);
-    json_text_raw (text, span_of ("}", 1));
-}
-
 void plan_write_stored (const struct plan *self, struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
@@ -206,11 +196,7 @@ char *plan_stored_text (const struct plan *self, size_t *ret_size)
 
 char *plan_public_text (const struct plan *self)
 {
-    struct json_text text;
-    size_t size;
-    json_text_start (&text, public_room (self));
-    write_public_object (self, 0, 0, &text);
-    return json_text_end (&text, &size);
+    return plan_run_text (self, 0, 0);
 }
 
 char *plan_run_text (const struct plan *self, uint64_t exec_id, int64_t nominal)
@@ -218,7 +204,10 @@ char *plan_run_text (const struct plan *self, uint64_t exec_id, int64_t nominal)
     struct json_text text;
     size_t size;
     json_text_start (&text, public_room (self));
-    write_public_object (self, exec_id, nominal, &text);
+    write_public_members (self, 0, &text);
+    if (self->policy)
+        write_trace (self, exec_id, nominal, &text);
+    json_text_raw (&text, span_of ("}", 1));
     return json_text_end (&text, &size);
 }
 

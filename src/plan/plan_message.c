@@ -46,12 +46,7 @@ static bool is_frame_added (const struct addition *addition, const struct desc *
 {
     if (!(way->by_identity ? addition->by_identity : addition->by_frame))
         return false;
-    if (!addition->replaces)
-        return true;
-    for (size_t i = 0; i < client->count; i++)
-        if (client->types[i] == addition->type)
-            return false;
-    return true;
+    return !addition->replaces || desc_find (client, addition->type) == client->count;
 }
 
 bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way *way)
@@ -147,10 +142,8 @@ struct span plan_sent_frame (const struct plan *plan, uint8_t type)
     struct reason reason;
     if (desc_parse (plan->messages[1], plan->message_count - 2, &desc, &reason))
         return (struct span){0};
-    for (size_t i = 0; i < desc.count; i++)
-        if (desc.types[i] == type)
-            return plan->messages[2 + i];
-    return (struct span){0};
+    size_t at = desc_find (&desc, type);
+    return at < desc.count ? plan->messages[2 + at] : (struct span){0};
 }
 
 struct span plan_command (const struct plan *plan)

@@ -1,6 +1,5 @@
 // Reading a stored plan, in two ways: texts that the station itself writes are parsed without a
 // tree, any other by jansson, with the reason of each rejection.
-#include "json_scan.h"
 #include "plan_record.h"
 #include "plan_step.h"
 
@@ -79,30 +78,13 @@ static bool scan_record_value (struct plan_parser *self, const struct record_fie
     return false;
 }
 
-// The field of the next name, searched from the expected one on. False: unknown.
-static bool scan_record_name (struct plan_parser *self, enum field_name *ret)
-{
-    size_t place = self->next;
-    for (size_t i = 0; i < FIELDS; i++, place++) {
-        if (place == FIELDS)
-            place = 0;
-        const struct record_field *field = &plan_record[plan_record_order[place]];
-        if (field->kind != POLICY && json_scan_name (&self->scan, &field->written)) {
-            self->next = place + 1;
-            *ret = plan_record_order[place];
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool scan_record (struct plan_parser *self)
 {
     if (!json_scan_take (&self->scan, '{'))
         return false;
     do {
         enum field_name name;
-        if (!scan_record_name (self, &name) || self->seen & BIT (name) ||
+        if (!record_scan_name (&self->scan, &self->next, &name) || self->seen & BIT (name) ||
             !scan_record_value (self, &plan_record[name]))
             return false;
         self->seen |= BIT (name);
@@ -137,20 +119,14 @@ static bool decode_stored_frame (struct plan *self, const json_t *value, struct 
 
 static bool read_span_fields (struct plan *self, const json_t *object, struct reason *reason)
 {
-    const struct {
-        const char *name;
-        struct span *span;
-    } spans[] = {
-        {"request_id", &self->request_id},
-        {"station", &self->station},
-        {"caller", &self->caller},
-        {"description", &self->description},
-    };
-    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
-        if (!decode_stored_frame (self, json_object_get (object, spans[i].name), spans[i].span)) {
-            reason_set (reason, "%s: is missing or not a string", spans[i].name);
-            return false;
-        }
+    for (size_t i = 0; i < FIELDS; i++) {
+        const struct record_field *field = &plan_record[i];
+        struct span span;
+        if (field->kind != SPAN)
+            continue;
+        if (!decode_stored_frame (self, json_object_get (object, field->name), &span))
+            return reason_reject (reason, "%s: is missing or not a string", field->name);
+        memcpy ((uint8_t *)self + field->offset, &span, sizeof span);
     }
     return true;
 }
@@ -162,22 +138,18 @@ static bool read_step (struct plan *self, const json_t *object, struct reason *r
     if (!text ||
         (decode_stored_frame (self, text, &self->step) && plan_step_parse (self->step, &step)))
         return true;
-    reason_set (reason, "step: is not the call of a step");
-    return false;
+    return reason_reject (reason, "step: is not the call of a step");
 }
 
 static bool read_messages (struct plan *self, const json_t *object, struct reason *reason)
 {
     const json_t *messages = json_object_get (object, "messages");
-    if (!json_is_array (messages) || json_array_size (messages) > PLAN_MESSAGES_MAX) {
-        reason_set (reason, "messages: want an array of at most %d frames", PLAN_MESSAGES_MAX);
-        return false;
-    }
+    if (!json_is_array (messages) || json_array_size (messages) > PLAN_MESSAGES_MAX)
+        return reason_reject (reason, "messages: want an array of at most %d frames",
+                              PLAN_MESSAGES_MAX);
     for (size_t i = 0; i < json_array_size (messages); i++) {
-        if (!decode_stored_frame (self, json_array_get (messages, i), &self->messages[i])) {
-            reason_set (reason, "messages: item %zu is not a frame", i);
-            return false;
-        }
+        if (!decode_stored_frame (self, json_array_get (messages, i), &self->messages[i]))
+            return reason_reject (reason, "messages: item %zu is not a frame", i);
         self->message_count++;
     }
     return true;
@@ -191,10 +163,8 @@ static bool read_integers (struct plan *self, const json_t *object, struct reaso
         if (field->kind != INTEGER)
             continue;
         if (json_object_get (object, field->name) &&
-            !json_get_integer (object, field->name, field->min, field->max, &value)) {
-            reason_set (reason, "%s: not an integer within its bounds", field->name);
-            return false;
-        }
+            !json_get_integer (object, field->name, field->min, field->max, &value))
+            return reason_reject (reason, "%s: not an integer within its bounds", field->name);
         record_set_integer (self, field, value);
     }
     return true;
@@ -218,11 +188,9 @@ static bool read_text_fields (struct plan *self, const json_t *object, struct re
                  {"source", plan_set_source}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const json_t *text = json_object_get (object, words[i].name);
-        if (text && !json_is_string (text)) {
-            reason_set (reason, "%s: want a string", words[i].name);
-            return false;
-        }
-        words[i].set (self, span_of (json_string_value (text), json_string_length (text)));
+        if (text && !json_is_string (text))
+            return reason_reject (reason, "%s: want a string", words[i].name);
+        words[i].set (self, json_span (text));
     }
     return true;
 }
@@ -232,10 +200,8 @@ static bool read_policy (struct plan *self, const json_t *object, struct reason 
     if (!policy_read_from (object, &self->policy, reason))
         return false;
     policy_into_schedule (self->policy, &self->schedule);
-    if (self->schedule.type == SCHEDULE_CRON && !self->schedule.cron) {
-        reason_set (reason, "cron: is missing");
-        return false;
-    }
+    if (self->schedule.type == SCHEDULE_CRON && !self->schedule.cron)
+        return reason_reject (reason, "cron: is missing");
     return true;
 }
 
@@ -244,16 +210,12 @@ static bool check_value_and_keep (const struct plan *self, const json_t *object,
                                   struct reason *reason)
 {
     struct value_range range = schedule_value_range (self->schedule.type);
-    if (!record_value_fits (self)) {
-        reason_set (reason, "plan_value: want %d..%d for plan_type %s", range.min, range.max,
-                    schedule_type_name (self->schedule.type));
-        return false;
-    }
+    if (!record_value_fits (self))
+        return reason_reject (reason, "plan_value: want %d..%d for plan_type %s", range.min,
+                              range.max, schedule_type_name (self->schedule.type));
     const json_t *keep = json_object_get (object, "no_keep");
-    if (keep && !json_is_boolean (keep)) {
-        reason_set (reason, "no_keep: want true or false");
-        return false;
-    }
+    if (keep && !json_is_boolean (keep))
+        return reason_reject (reason, "no_keep: want true or false");
     return true;
 }
 

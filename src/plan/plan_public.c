@@ -5,7 +5,6 @@
 #include "callback_rule.h"
 #include "codes.h"
 #include "desc.h"
-#include "json_scan.h"
 #include "memory.h"
 #include "plan_record.h"
 #include "plan_step.h"
@@ -32,21 +31,13 @@ static void set_iteration_place (json_t *object)
 static size_t stored_frame_index (const json_t *stored, uint8_t type)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
-    uint8_t bytes[2 * DESC_SIZE_MAX]; // fits the text: base64 is a third longer than the bytes
-    size_t size;
     struct desc desc;
-    struct reason reason;
     const json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
-    const json_t *frame = json_array_get (messages, DESCRIPTION);
-    const json_t *encoded = json_object_get (frame, "b64");
-    if (json_string_length (encoded ? encoded : frame) > sizeof bytes ||
-        !json_to_frame (frame, bytes, &size) ||
-        desc_parse (span_of (bytes, size), json_array_size (messages) - FIRST, &desc, &reason))
+    if (!json_to_desc (json_array_get (messages, DESCRIPTION), json_array_size (messages) - FIRST,
+                       &desc))
         return 0;
-    for (size_t i = 0; i < desc.count; i++)
-        if (desc.types[i] == type)
-            return FIRST + i;
-    return 0;
+    size_t at = desc_find (&desc, type);
+    return at < desc.count ? FIRST + at : 0;
 }
 
 // The COMMAND frame's value among `messages`; NULL: there is none.
@@ -64,7 +55,7 @@ void plan_mask_stored (json_t *stored)
     json_t *callback = json_object_get (stored, "callback"), *object;
     if (!callback)
         return;
-    struct span text = span_of (json_string_value (callback), json_string_length (callback));
+    struct span text = json_span (callback);
     size_t at = stored_frame_index (stored, ZERO_FRAME_PLAN), size = 0;
     object = json_is_string (callback) ? json_read_object (text, &ignored) : json_incref (callback);
     json_t *masked = object ? callback_rule_masked (object) : json_object ();
@@ -94,7 +85,7 @@ static void replace_stored_step (json_t *stored)
     struct plan_step step;
     struct json_text shown;
     size_t size;
-    if (plan_step_parse (span_of (json_string_value (text), json_string_length (text)), &step)) {
+    if (plan_step_parse (json_span (text), &step)) {
         json_text_start (&shown, PLAN_STEP_SIZE);
         plan_step_write (&step, &shown);
         char *object = json_text_end (&shown, &size);
@@ -206,20 +197,11 @@ static bool is_convertible_value (struct span value)
 // Consume the next member if it is a field of plan_record. False: plan_convert_public must decide.
 static bool take_record_field (struct public_parts *self, struct json_scan *scan, bool *ret_found)
 {
-    size_t place = self->next;
-    for (size_t i = 0; i < FIELDS; i++, place++) {
-        place = place == FIELDS ? 0 : place;
-        enum field_name field = plan_record_order[place];
-        if (field == FIELD_POLICY || !json_scan_name (scan, &plan_record[field].written))
-            continue;
-        *ret_found = true;
-        self->next = place + 1;
-        return field != FIELD_STEP && !self->fields[field].size &&
-               json_scan_value (scan, &self->fields[field]) &&
-               (field == FIELD_MESSAGES || is_convertible_value (self->fields[field]));
-    }
-    *ret_found = false;
-    return true;
+    enum field_name field;
+    *ret_found = record_scan_name (scan, &self->next, &field);
+    return !*ret_found || (field != FIELD_STEP && !self->fields[field].size &&
+                           json_scan_value (scan, &self->fields[field]) &&
+                           (field == FIELD_MESSAGES || is_convertible_value (self->fields[field])));
 }
 
 // Consume the next member, a field of the policy. False: plan_convert_public must decide.
@@ -291,9 +273,9 @@ static bool find_command (struct span messages, struct span *ret)
     if (!json_scan_frame (&scan, bytes, &size) ||
         desc_parse (span_of (bytes, size), count - FIRST, &desc, &ignored))
         return false;
-    for (size_t i = 0; i < desc.count && !ret->size; i++)
-        if (desc.types[i] == ZERO_FRAME_COMMAND)
-            *ret = frames[FIRST + i];
+    size_t at = desc_find (&desc, ZERO_FRAME_COMMAND);
+    if (at < desc.count)
+        *ret = frames[FIRST + at];
     return true;
 }
 

@@ -2,6 +2,7 @@
 // of the plan's JSON.
 #pragma once
 
+#include "json_scan.h"
 #include "plan_json.h"
 
 enum width { WIDTH_8, WIDTH_32, WIDTH_64 }; // bits of a struct member
@@ -101,6 +102,24 @@ static inline void record_set_integer (struct plan *self, const struct record_fi
         memcpy (at, &value, sizeof value);
     else
         memcpy (at, &narrow, sizeof narrow);
+}
+
+// Consume the next member's name if it is that of a field, searched from `*next` on, an index in
+// plan_record_order that is moved past it. False: it is none, or of the policy. Inline, as
+// record_get_integer.
+static inline bool record_scan_name (struct json_scan *scan, size_t *next, enum field_name *ret)
+{
+    size_t place = *next;
+    for (size_t i = 0; i < FIELDS; i++, place++) {
+        place = place == FIELDS ? 0 : place;
+        const struct record_field *field = &plan_record[plan_record_order[place]];
+        if (field->kind == POLICY || !json_scan_name (scan, &field->written))
+            continue;
+        *next = place + 1;
+        *ret = plan_record_order[place];
+        return true;
+    }
+    return false;
 }
 
 // Whether the plan's value is in the range of its type. The bounds of plan_value do not ensure it,

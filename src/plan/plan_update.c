@@ -7,20 +7,14 @@
 // occurrences were skipped already.
 static json_t *frame_of_plan (const struct plan *plan)
 {
-    json_t *frame = json_object ();
-    json_object_set_new (
-        frame, "description",
-        json_stringn ((const char *)plan->description.data, plan->description.size));
-    json_object_set_new (frame, "plan_type", json_integer (plan->schedule.type));
-    json_object_set_new (frame, "plan_value", json_integer (plan->schedule.value));
-    json_object_set_new (frame, "plan_repet", json_integer (plan->schedule.repeat));
-    json_object_set_new (frame, "no_keep", json_boolean (plan->schedule.keep));
-    json_object_set_new (frame, "plan_time", json_integer (plan->schedule.base_time));
-    if (plan->remark)
-        json_object_set_new (frame, "remark", json_string (plan->remark));
-    json_t *vote = vote_rule_write (&plan->vote);
-    if (vote)
-        json_object_set_new (frame, "vote", vote);
+    const struct schedule *schedule = &plan->schedule;
+    json_t *frame =
+        json_pack ("{s:o*, s:i, s:i, s:i, s:b, s:I, s:s*, s:o*}", "description",
+                   json_stringn ((const char *)plan->description.data, plan->description.size),
+                   "plan_type", (int)schedule->type, "plan_value", (int)schedule->value,
+                   "plan_repet", (int)schedule->repeat, "no_keep", (int)schedule->keep, "plan_time",
+                   (json_int_t)schedule->base_time, "remark", plan->remark, "vote",
+                   vote_rule_write (&plan->vote));
     if (!plan->policy)
         return frame;
     json_object_update (frame, plan->policy->fields);
@@ -36,14 +30,12 @@ static json_t *frame_of_plan (const struct plan *plan)
 static int check_revision (const struct plan *plan, json_t *update, struct reason *reason)
 {
     const json_t *revision = json_object_get (update, "revision");
-    if (!json_is_integer (revision)) {
-        reason_set (reason, "revision: is missing; it is the one the plan was read at");
-        return ZPLAN_EARGUMENT;
-    }
-    if (json_integer_value (revision) != plan->revision) {
-        reason_set (reason, "revision: the plan was changed meanwhile, read it again");
-        return ZPLAN_EARGUMENT;
-    }
+    if (!json_is_integer (revision))
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "revision: is missing; it is the one the plan was read at");
+    if (json_integer_value (revision) != plan->revision)
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "revision: the plan was changed meanwhile, read it again");
     json_object_del (update, "revision");
     return 0;
 }
@@ -92,10 +84,9 @@ static int merge_update (json_t *frame, json_t *update, struct plan_update *ret,
 {
     const char *name;
     json_t *value;
-    if (json_object_get (update, "no_skip") && json_object_get (update, "no_keep")) {
-        reason_set (reason, "no_skip: is the same field as no_keep; give only one");
-        return ZPLAN_EARGUMENT;
-    }
+    if (json_object_get (update, "no_skip") && json_object_get (update, "no_keep"))
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "no_skip: is the same field as no_keep; give only one");
     drop_replaced_fields (frame, update);
     json_object_foreach (update, name, value)
     {
@@ -103,15 +94,12 @@ static int merge_update (json_t *frame, json_t *update, struct plan_update *ret,
             ret->messages = json_incref (value);
             continue;
         }
-        if (!plan_frame_field (name)) {
-            reason_set (reason, "%s: cannot be updated", quoted (span_text (name)));
-            return ZPLAN_EARGUMENT;
-        }
+        if (!plan_frame_field (name))
+            return reason_error (reason, ZPLAN_EARGUMENT, "%s: cannot be updated",
+                                 quoted (span_text (name)));
         const char *why = fixed_reason (frame, name, value);
-        if (why) {
-            reason_set (reason, "%s", why);
-            return ZPLAN_EARGUMENT;
-        }
+        if (why)
+            return reason_error (reason, ZPLAN_EARGUMENT, "%s", why);
         if (json_is_null (value) && policy_field (name))
             json_object_del (frame, name); // removed
         else

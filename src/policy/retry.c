@@ -1,9 +1,16 @@
 #include "retry.h"
 
-#include "pacing.h"
 #include "spread.h"
 
 enum { DAY_S = 86400, SECOND_MS = 1000 };
+
+int64_t pacing_delay_ms (int64_t failures)
+{
+    enum { LAST_MS = 60 * SECOND_MS, DOUBLINGS_MAX = 6 };
+    int64_t doublings = failures - 1 < DOUBLINGS_MAX ? failures - 1 : DOUBLINGS_MAX;
+    int64_t delay = (int64_t)SECOND_MS << (doublings > 0 ? doublings : 0);
+    return delay < LAST_MS ? delay : LAST_MS;
+}
 
 bool retry_is_exhausted (const struct retry_policy *self, int64_t failures)
 {

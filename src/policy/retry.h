@@ -26,6 +26,10 @@ struct retry_policy {
     bool need_manual; // when retries are exhausted, the plan waits for manual action
 };
 
+// The default delay: milliseconds from a failure to its retry, 1 s for the first failure since the
+// last success, doubling to 60 s. `failures` counts them, and is at least 1.
+int64_t pacing_delay_ms (int64_t failures);
+
 // Whether an occurrence with this many failures, at least 1, has no more retries.
 bool retry_is_exhausted (const struct retry_policy *self, int64_t failures);
 

@@ -87,9 +87,8 @@ static const char *item_at (const struct parser *self, const uint8_t *at)
 // Set the reason: what is wanted at this place, and what is there. Returns false.
 static bool reject_cron_item (const struct parser *self, const uint8_t *at, const char *wanted)
 {
-    reason_set (self->reason, "%s: column %d: want %s, got %s", self->name,
-                (int)(at - self->start) + 1, wanted, item_at (self, at));
-    return false;
+    return reason_reject (self->reason, "%s: column %d: want %s, got %s", self->name,
+                          (int)(at - self->start) + 1, wanted, item_at (self, at));
 }
 
 // Read a decimal number. Of one that is too large for any field only some digits are computed.
@@ -118,10 +117,9 @@ static bool parse_range (struct parser *self, int min, int max, const char *want
     while (self->at - digits > NUMBER_DIGITS && *digits == '0')
         digits++;
     int count = (int)(self->at - digits);
-    reason_set (self->reason, "%s: column %d: want %s, got %.*s", self->name,
-                (int)(start - self->start) + 1, wanted,
-                count < NUMBER_DIGITS ? count : NUMBER_DIGITS, (const char *)digits);
-    return false;
+    return reason_reject (self->reason, "%s: column %d: want %s, got %.*s", self->name,
+                          (int)(start - self->start) + 1, wanted,
+                          count < NUMBER_DIGITS ? count : NUMBER_DIGITS, (const char *)digits);
 }
 
 // Read a name of three letters; the caller checks what follows it.
@@ -286,10 +284,9 @@ static int count_fields (struct parser self)
 static bool parse_fields (struct parser *self)
 {
     int count = count_fields (*self);
-    if (count != FIELDS && count != FIELDS - 1) {
-        reason_set (self->reason, "%s: column 1: want 5 or 6 fields, got %d", self->name, count);
-        return false;
-    }
+    if (count != FIELDS && count != FIELDS - 1)
+        return reason_reject (self->reason, "%s: column 1: want 5 or 6 fields, got %d", self->name,
+                              count);
     self->sets[SECOND] = 1; // with 5 fields: second 0
     for (int number = FIELDS - count; number < FIELDS; number++) {
         skip_blanks (self);

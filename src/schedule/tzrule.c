@@ -170,70 +170,30 @@ static int64_t date_local (const struct tzrule_date *date, int64_t year)
     return day * CIVIL_DAY + date->time;
 }
 
-static int64_t start_instant (const struct tzrule *self, int64_t year)
+struct tzrule_stretch tzrule_stretch (const struct tzrule *self, int64_t instant)
 {
-    return date_local (&self->start, year) - self->standard;
-}
-
-static int64_t end_instant (const struct tzrule *self, int64_t year)
-{
-    return date_local (&self->end, year) - self->daylight;
-}
-
-int32_t tzrule_offset (const struct tzrule *self, int64_t instant)
-{
+    struct tzrule_stretch stretch = {INT64_MIN, INT64_MAX, self->standard};
     if (!self->has_daylight)
-        return self->standard;
+        return stretch;
 
     int64_t year = civil_date (civil_day_of (instant)).year;
-    int64_t latest = INT64_MIN;
-    int32_t offset = self->standard;
     for (int64_t y = year - YEARS_BEFORE; y <= year + YEARS_AFTER; y++) {
-        int64_t start = start_instant (self, y), end = end_instant (self, y);
-        if (end <= instant && end > latest) {
-            latest = end;
-            offset = self->standard;
+        int64_t start = date_local (&self->start, y) - self->standard;
+        int64_t end = date_local (&self->end, y) - self->daylight;
+        if (end <= instant && end > stretch.begin) {
+            stretch.begin = end;
+            stretch.offset = self->standard;
         }
         // If both are at the same time, the start of DST applies: POSIX encodes permanent DST like
         // this.
-        if (start <= instant && start >= latest) {
-            latest = start;
-            offset = self->daylight;
+        if (start <= instant && start >= stretch.begin) {
+            stretch.begin = start;
+            stretch.offset = self->daylight;
         }
+        if (start > instant && start < stretch.end)
+            stretch.end = start;
+        if (end > instant && end < stretch.end)
+            stretch.end = end;
     }
-    return offset;
-}
-
-int64_t tzrule_next (const struct tzrule *self, int64_t instant)
-{
-    if (!self->has_daylight)
-        return INT64_MAX;
-
-    int64_t year = civil_date (civil_day_of (instant)).year;
-    int64_t next = INT64_MAX;
-    for (int64_t y = year - YEARS_BEFORE; y <= year + YEARS_AFTER; y++) {
-        int64_t start = start_instant (self, y), end = end_instant (self, y);
-        if (start > instant && start < next)
-            next = start;
-        if (end > instant && end < next)
-            next = end;
-    }
-    return next;
-}
-
-int64_t tzrule_previous (const struct tzrule *self, int64_t instant)
-{
-    if (!self->has_daylight)
-        return INT64_MIN;
-
-    int64_t year = civil_date (civil_day_of (instant)).year;
-    int64_t previous = INT64_MIN;
-    for (int64_t y = year - YEARS_BEFORE; y <= year + YEARS_AFTER; y++) {
-        int64_t start = start_instant (self, y), end = end_instant (self, y);
-        if (start <= instant && start > previous)
-            previous = start;
-        if (end <= instant && end > previous)
-            previous = end;
-    }
-    return previous;
+    return stretch;
 }

@@ -30,11 +30,11 @@ struct tzrule {
 // Parse a TZ string, which may be hostile. False: it is invalid.
 bool tzrule_parse (struct span text, struct tzrule *ret_rule);
 
-// Seconds east of UTC in force at this instant.
-int32_t tzrule_offset (const struct tzrule *self, int64_t instant);
+// The time between two transitions of a rule.
+struct tzrule_stretch {
+    int64_t begin, end; // INT64_MIN, INT64_MAX: the offset never changes
+    int32_t offset;     // seconds east of UTC
+};
 
-// The first transition after this instant; INT64_MAX: the offset never changes.
-int64_t tzrule_next (const struct tzrule *self, int64_t instant);
-
-// The last transition at or before this instant; INT64_MIN: the offset never changes.
-int64_t tzrule_previous (const struct tzrule *self, int64_t instant);
+// The stretch that holds this instant.
+struct tzrule_stretch tzrule_stretch (const struct tzrule *self, int64_t instant);

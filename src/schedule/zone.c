@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tzrule.h"
+#include "nearest.h"
 
 enum {
     HEADER_SIZE = 44,
@@ -198,15 +199,6 @@ static size_t transitions_until (const struct zone *self, int64_t instant)
     return low;
 }
 
-int32_t zone_offset (const struct zone *self, int64_t instant)
-{
-    assert (instant >= -INSTANT_MAX && instant <= INSTANT_MAX);
-    size_t passed = transitions_until (self, instant);
-    if (passed == self->count && self->has_rule)
-        return tzrule_offset (&self->rule, instant);
-    return self->offsets[passed > 0 ? self->types[passed - 1] : 0];
-}
-
 static int64_t clamp_instant (int64_t instant)
 {
     if (instant < -INSTANT_MAX)
@@ -216,16 +208,22 @@ static int64_t clamp_instant (int64_t instant)
 
 struct zone_stretch zone_stretch (const struct zone *self, int64_t instant)
 {
+    assert (instant >= -INSTANT_MAX && instant <= INSTANT_MAX);
     size_t passed = transitions_until (self, instant);
     int64_t begin = passed > 0 ? self->times[passed - 1] : INT64_MIN;
     int64_t end = passed < self->count ? self->times[passed] : INT64_MAX;
     if (passed == self->count && self->has_rule) {
-        int64_t of_rule = tzrule_previous (&self->rule, instant);
-        begin = of_rule > begin ? of_rule : begin;
-        end = tzrule_next (&self->rule, instant);
+        struct tzrule_stretch rule = tzrule_stretch (&self->rule, instant);
+        return (struct zone_stretch){clamp_instant (rule.begin > begin ? rule.begin : begin),
+                                     clamp_instant (rule.end), rule.offset};
     }
     return (struct zone_stretch){clamp_instant (begin), clamp_instant (end),
-                                 zone_offset (self, instant)};
+                                 self->offsets[passed > 0 ? self->types[passed - 1] : 0]};
+}
+
+int32_t zone_offset (const struct zone *self, int64_t instant)
+{
+    return zone_stretch (self, instant).offset;
 }
 
 // A stretch contains the local time at most once. All stretches that can contain it are tried in
@@ -281,20 +279,12 @@ enum {
     OVERLAPS = sizeof overlap_names / sizeof *overlap_names
 };
 
-static int index_named (const char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp (names[i], name) == 0)
-            return i;
-    return -1;
-}
-
 int zone_gap_parse (const char *name)
 {
-    return index_named (gap_names, GAPS, name);
+    return word_index (gap_names, GAPS, name);
 }
 
 int zone_overlap_parse (const char *name)
 {
-    return index_named (overlap_names, OVERLAPS, name);
+    return word_index (overlap_names, OVERLAPS, name);
 }

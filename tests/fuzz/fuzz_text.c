@@ -150,11 +150,11 @@ static void check_rule (struct span text)
         return;
     for (uint64_t i = 0; i < 8; i++) {
         int64_t instant = (int64_t)(feed_hash (text, i) >> (i % 2 ? 33 : 22));
-        int64_t next = tzrule_next (&rule, instant);
-        HOLDS (next > instant);
+        struct tzrule_stretch stretch = tzrule_stretch (&rule, instant);
+        HOLDS (stretch.begin <= instant && stretch.end > instant);
         // Before the next transition the offset does not change.
-        if (next != INT64_MAX)
-            HOLDS (tzrule_offset (&rule, instant) == tzrule_offset (&rule, next - 1));
+        if (stretch.end != INT64_MAX)
+            HOLDS (stretch.offset == tzrule_stretch (&rule, stretch.end - 1).offset);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"
-#include "pacing.h"
+#include "retry.h"
 #include "plan_json.h"
 
 // -- submit

@@ -10,11 +10,6 @@
 
 // -- the fields success and error
 
-static struct span span_of_json (const json_t *text)
-{
-    return span_of (json_string_value (text), json_string_length (text));
-}
-
 // Whether the URL has a path; a masked one has none.
 static bool has_path (struct span url)
 {
@@ -25,18 +20,15 @@ static bool has_path (struct span url)
 // Check `url`: a URL with a path, or @NAME.
 static bool check_url_field (void *none, const json_t *value, struct reason *reason)
 {
-    struct span text = span_of_json (value);
+    struct span text = json_span (value);
     struct callback_url url;
     (void)none;
-    if (!json_is_string (value) || memchr (json_string_value (value), 0, text.size)) {
-        reason_set (reason, "want a URL, or @NAME of one that the sender knows");
-        return false;
-    }
+    if (!json_is_string (value) || memchr (json_string_value (value), 0, text.size))
+        return reason_reject (reason, "want a URL, or @NAME of one that the sender knows");
     if (text.size && text.data[0] == '@') {
         if (callback_name_valid (span_of (text.data + 1, text.size - 1)))
             return true;
-        reason_set (reason, "want @ and 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
-        return false;
+        return reason_reject (reason, "want @ and 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
     }
     if (callback_url_read (text, &url, reason))
         return false;
@@ -55,8 +47,7 @@ static bool check_endpoint (void *none, const json_t *value, struct reason *reas
     (void)none;
     if (json_object_get (value, "url"))
         return json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, reason);
-    reason_set (reason, "want an object with url, and method");
-    return false;
+    return reason_reject (reason, "want an object with url, and method");
 }
 
 // -- the other fields
@@ -64,10 +55,10 @@ static bool check_endpoint (void *none, const json_t *value, struct reason *reas
 static bool check_secret_name (void *none, const json_t *value, struct reason *reason)
 {
     (void)none;
-    if (json_is_string (value) && callback_name_valid (span_of_json (value)))
+    if (json_is_string (value) && callback_name_valid (json_span (value)))
         return true;
-    reason_set (reason, "want the name of a secret, 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
-    return false;
+    return reason_reject (reason, "want the name of a secret, 1..%d of A-Z a-z 0-9 _ . -",
+                          CALLBACK_NAME_MAX);
 }
 
 static bool check_callback_retry (void *none, const json_t *value, struct reason *reason)
@@ -82,16 +73,14 @@ static bool check_headers (void *none, const json_t *value, struct reason *reaso
     const char *header;
     json_t *text;
     (void)none;
-    if (!json_is_object (value) || json_object_size (value) > CALLBACK_HEADERS_MAX) {
-        reason_set (reason, "want an object of at most %d headers", CALLBACK_HEADERS_MAX);
-        return false;
-    }
+    if (!json_is_object (value) || json_object_size (value) > CALLBACK_HEADERS_MAX)
+        return reason_reject (reason, "want an object of at most %d headers", CALLBACK_HEADERS_MAX);
     json_object_foreach ((json_t *)value, header, text)
     {
         bool good = json_is_string (text);
         if (!good)
             reason_set (reason, "%s: want a string", quoted (span_text (header)));
-        if (!good || callback_header_check (span_text (header), span_of_json (text), reason))
+        if (!good || callback_header_check (span_text (header), json_span (text), reason))
             return false;
     }
     return true;
@@ -115,8 +104,7 @@ bool callback_rule_check (void *none, const json_t *object, struct reason *reaso
     (void)none;
     if (json_object_get (object, "success") || json_object_get (object, "error"))
         return json_fields_read (object, fields, sizeof fields / sizeof *fields, NULL, reason);
-    reason_set (reason, "want an object with success, error or both");
-    return false;
+    return reason_reject (reason, "want an object with success, error or both");
 }
 
 // -- masking
@@ -127,7 +115,7 @@ json_t *callback_masked_url (const json_t *text)
     struct reason ignored;
     if (json_string_length (text) && json_string_value (text)[0] == '@')
         return json_deep_copy (text);
-    bool known = json_is_string (text) && !callback_url_read (span_of_json (text), &url, &ignored);
+    bool known = json_is_string (text) && !callback_url_read (json_span (text), &url, &ignored);
     return known ? json_stringn (url.text, url.origin_size) : json_string ("(masked)");
 }
 

@@ -209,11 +209,5 @@ int callback_url_read (struct span text, struct callback_url *ret, struct reason
 
 bool callback_name_valid (struct span name)
 {
-    if (name.size < 1 || name.size > CALLBACK_NAME_MAX || name.data[0] == '.')
-        return false;
-    for (size_t i = 0; i < name.size; i++)
-        if (!is_letter (name.data[i]) && !is_digit (name.data[i]) &&
-            !(name.data[i] && strchr ("_.-", name.data[i])))
-            return false;
-    return true;
+    return station_name_valid (name) && name.data[0] != '.';
 }

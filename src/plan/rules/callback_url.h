@@ -5,13 +5,14 @@
 #include <stdbool.h>
 
 #include "reason.h"
+#include "station_name.h"
 
 enum {
     CALLBACK_URL_MAX = 1024,
     CALLBACK_URL_SIZE =
         CALLBACK_URL_MAX + 16, // rebuilding may add "/" and lengthen an address; and the NUL
     CALLBACK_HOST_SIZE = 254,
-    CALLBACK_NAME_MAX = 64
+    CALLBACK_NAME_MAX = STATION_NAME_MAX
 };
 
 struct callback_url {

@@ -23,8 +23,7 @@ static bool check_default_retry (void *none, const json_t *value, struct reason 
         return true;
     if (json_is_object (value))
         return retry_rule_read (&retry, value, reason);
-    reason_set (reason, "want 0, 1, or an object with strategy and others");
-    return false;
+    return reason_reject (reason, "want 0, 1, or an object with strategy and others");
 }
 
 static bool check_on_error (void *none, const json_t *value)
@@ -42,8 +41,7 @@ bool flow_defaults_check (void *none, const json_t *value, struct reason *reason
     (void)none;
     if (json_is_object (value))
         return json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, reason);
-    reason_set (reason, "want an object with retry and on_error");
-    return false;
+    return reason_reject (reason, "want an object with retry and on_error");
 }
 
 json_t *flow_defaults_retry (const json_t *value)

@@ -36,8 +36,8 @@ static bool read_misfire (void *policy, const json_t *value, struct reason *reas
     self->misfire_keep = json_integer_value (value);
     if (json_is_integer (value) && self->misfire_keep >= 1 && self->misfire_keep <= KEEP_MAX)
         return true;
-    reason_set (reason, "want skip, latest, all, or how many of the newest: 1..%d", KEEP_MAX);
-    return false;
+    return reason_reject (reason, "want skip, latest, all, or how many of the newest: 1..%d",
+                          KEEP_MAX);
 }
 
 static bool read_callback (void *policy, const json_t *value, struct reason *reason)
@@ -48,32 +48,28 @@ static bool read_callback (void *policy, const json_t *value, struct reason *rea
     return self->stored || callback_rule_check (NULL, value, reason);
 }
 
-// Read a name that becomes a part of Redis keys. `allowed`: its characters.
-static bool read_policy_name (const json_t *value, const char *allowed,
-                              char ret[POLICY_NAME_MAX + 1], struct reason *reason)
+// Read a name that becomes a part of Redis keys. `more`: characters allowed besides the usual ones.
+static bool read_policy_name (const json_t *value, const char *more, char ret[POLICY_NAME_MAX + 1],
+                              struct reason *reason)
 {
-    const char *text = json_string_value (value);
-    size_t size = json_string_length (value);
-    if (text && size >= 1 && size <= POLICY_NAME_MAX && strspn (text, allowed) == size) {
-        memcpy (ret, text, size + 1);
+    struct span name = json_span (value);
+    if (name_valid_with (name, more)) {
+        memcpy (ret, name.data, name.size + 1);
         return true;
     }
-    reason_set (reason, "want 1..%d of A-Z a-z 0-9 _ . -", POLICY_NAME_MAX);
-    return false;
+    return reason_reject (reason, "want 1..%d of A-Z a-z 0-9 _ . -", POLICY_NAME_MAX);
 }
-
-static const char letters[] = ":ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 
 // Read `group`. Only groups that the station itself makes contain a colon.
 static bool read_group_field (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
-    return read_policy_name (value, letters + !self->stored, self->group, reason);
+    return read_policy_name (value, self->stored ? ":" : "", self->group, reason);
 }
 
 static bool read_kind_field (void *kind, const json_t *value, struct reason *reason)
 {
-    return read_policy_name (value, letters + 1, kind, reason);
+    return read_policy_name (value, "", kind, reason);
 }
 
 // Check `tenant` or `creator`: a number, or a name.
@@ -83,8 +79,7 @@ static bool check_owner (void *none, const json_t *value, struct reason *reason)
     (void)none;
     if (json_is_integer (value) || (json_is_string (value) && size >= 1 && size <= POLICY_TEXT_MAX))
         return true;
-    reason_set (reason, "want an integer, or a string of 1..%d bytes", POLICY_TEXT_MAX);
-    return false;
+    return reason_reject (reason, "want an integer, or a string of 1..%d bytes", POLICY_TEXT_MAX);
 }
 
 // Check `ext`: an object of any members, bounded in depth.
@@ -93,15 +88,39 @@ static bool check_ext (void *none, const json_t *value, struct reason *reason)
     (void)none;
     if (json_is_object (value) && json_depth (value) <= POLICY_DEPTH_MAX)
         return true;
-    reason_set (reason, "want an object, nested %d deep at most", POLICY_DEPTH_MAX);
-    return false;
+    return reason_reject (reason, "want an object, nested %d deep at most", POLICY_DEPTH_MAX);
+}
+
+// Check `params`: an object, or a text of lines NAME = EXPRESSION. The station checks names and
+// types of params, as it knows the flow.
+static bool policy_check_params (void *none, const json_t *value, struct reason *reason)
+{
+    enum { PARAMS_TEXT_MAX = 65536 };
+    size_t size = json_string_length (value);
+    (void)none;
+    if (json_is_string (value) && size >= 1 && size <= PARAMS_TEXT_MAX)
+        return true;
+    if (json_is_object (value) && json_depth (value) <= POLICY_DEPTH_MAX)
+        return true;
+    return reason_reject (reason,
+                          "want an object, nested %d deep at most, or lines NAME = EXPRESSION",
+                          POLICY_DEPTH_MAX);
+}
+
+static bool policy_read_batch (void *policy, const json_t *value)
+{
+    enum { BATCH_TEXT_MAX = 64 };
+    struct policy *self = policy;
+    size_t size = json_string_length (value);
+    self->has_batch = json_is_string (value) && size >= 1 && size <= BATCH_TEXT_MAX;
+    return self->has_batch;
 }
 
 // Read `traceparent`. An invalid one is dropped, as it must not prevent the plan from running.
 static bool read_traceparent (void *policy, const json_t *value)
 {
     struct policy *self = policy;
-    struct span text = span_of (json_string_value (value), json_string_length (value));
+    struct span text = json_span (value);
     self->trace_dropped = !trace_valid (text);
     if (!self->trace_dropped)
         memcpy (self->traceparent, text.data, text.size);
@@ -170,8 +189,7 @@ static bool check_start_and_end (const struct policy *self, struct reason *reaso
 {
     if (!self->end_time || self->end_time >= self->start_time)
         return true;
-    reason_set (reason, "end_time: is before start_time");
-    return false;
+    return reason_reject (reason, "end_time: is before start_time");
 }
 
 // Read and check a policy from an object without other members. NULL with a reason.
@@ -281,27 +299,27 @@ static const json_t *policy_value (const struct policy *self, const char *name)
     return self ? json_object_get (self->fields, name) : NULL;
 }
 
+// Whether this field has the same value in both, or is in neither.
+static bool has_same_value (const struct policy *self, const struct policy *other, const char *name)
+{
+    const json_t *one = policy_value (self, name), *two = policy_value (other, name);
+    return one == two || json_equal (one, two);
+}
+
 bool policy_same_schedule (const struct policy *self, const struct policy *other)
 {
-    for (size_t i = 0; i < FIELDS; i++) {
-        const json_t *one = policy_value (self, fields[i].field.name);
-        const json_t *two = policy_value (other, fields[i].field.name);
-        if (fields[i].about == ABOUT_WHEN && one != two &&
-            !json_equal ((json_t *)one, (json_t *)two))
+    for (size_t i = 0; i < FIELDS; i++)
+        if (fields[i].about == ABOUT_WHEN && !has_same_value (self, other, fields[i].field.name))
             return false;
-    }
     return true;
 }
 
 bool policy_same_but_workers (const struct policy *self, const struct policy *other)
 {
-    for (size_t i = 0; i < FIELDS; i++) {
-        const json_t *one = policy_value (self, fields[i].field.name);
-        const json_t *two = policy_value (other, fields[i].field.name);
-        if (fields[i].field.read_with_reason != workers_rule_read && one != two &&
-            !json_equal ((json_t *)one, (json_t *)two))
+    for (size_t i = 0; i < FIELDS; i++)
+        if (fields[i].field.read_with_reason != workers_rule_read &&
+            !has_same_value (self, other, fields[i].field.name))
             return false;
-    }
     return true;
 }
 

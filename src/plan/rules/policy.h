@@ -12,13 +12,14 @@
 #include "on_failure.h"
 #include "retry.h"
 #include "schedule.h"
+#include "station_name.h"
 #include "trace.h"
 #include "workers_rule.h"
 
 enum {
     ZONE_NAME_MAX = 64,
-    POLICY_NAME_MAX = 64,  // bytes of group and kind
-    POLICY_TEXT_MAX = 256, // bytes of key, category, tenant and creator
+    POLICY_NAME_MAX = STATION_NAME_MAX, // bytes of group and kind
+    POLICY_TEXT_MAX = 256,              // bytes of key, category, tenant and creator
     CRONS_MAX = 16
 };
 

@@ -1,4 +1,4 @@
-// Private to policy.c, policy_when.c, policy_flow.c and policy_text.c.
+// Private to policy.c, policy_when.c and policy_text.c.
 #pragma once
 
 #include "policy.h"
@@ -11,6 +11,5 @@ enum { POLICY_DEPTH_MAX = 8 };
 typedef bool policy_read_with_reason_fn (void *value_of_policy, const json_t *value,
                                          struct reason *reason);
 typedef bool policy_read_fn (void *policy, const json_t *value);
-policy_read_with_reason_fn policy_read_cron, policy_read_cycle, policy_read_instant,
-    policy_check_params;
-policy_read_fn policy_read_gap, policy_read_overlap, policy_read_batch;
+policy_read_with_reason_fn policy_read_cron, policy_read_cycle, policy_read_instant;
+policy_read_fn policy_read_gap, policy_read_overlap;

@@ -28,7 +28,7 @@ void policy_restore_objects (json_t *stored)
 {
     for (size_t i = 0; i < TEXTS; i++) {
         const json_t *text = json_object_get (stored, texts[i]);
-        struct span bytes = span_of (json_string_value (text), json_string_length (text));
+        struct span bytes = json_span (text);
         struct reason ignored;
         json_t *object = json_is_string (text) ? json_read_object (bytes, &ignored) : NULL;
         if (object && json_depth (object) <= POLICY_DEPTH_MAX)

@@ -2,6 +2,7 @@
 // for missed occurrences.
 #include <inttypes.h>
 
+#include "json.h"
 #include "policy_private.h"
 #include "rfc3339.h"
 
@@ -15,13 +16,11 @@ bool policy_read_cron (void *policy, const json_t *value, struct reason *reason)
     bool right = count >= 1 && count <= CRONS_MAX;
     for (size_t i = 0; right && i < count; i++) {
         const json_t *text = list ? json_array_get (value, i) : value;
-        expressions[i] = span_of (json_string_value (text), json_string_length (text));
+        expressions[i] = json_span (text);
         right = json_is_string (text);
     }
-    if (!right) {
-        reason_set (reason, "cron: want an expression, or a list of 1..%d", CRONS_MAX);
-        return false;
-    }
+    if (!right)
+        return reason_reject (reason, "cron: want an expression, or a list of 1..%d", CRONS_MAX);
     self->cron = cron_new (expressions, count, reason);
     return self->cron != NULL;
 }
@@ -49,21 +48,16 @@ bool policy_read_cycle (void *policy, const json_t *value, struct reason *reason
         self->runs = json_integer_value (value);
         if (self->runs >= 1 && self->runs <= INT32_MAX)
             return true;
-        reason_set (reason, "want 1..%d", INT32_MAX);
-        return false;
+        return reason_reject (reason, "want 1..%d", INT32_MAX);
     }
-    if (!json_is_array (value) || count < 1 || count > CYCLE_MAX) {
-        reason_set (reason, "want a number, or a list of 1..%d durations", CYCLE_MAX);
-        return false;
-    }
+    if (!json_is_array (value) || count < 1 || count > CYCLE_MAX)
+        return reason_reject (reason, "want a number, or a list of 1..%d durations", CYCLE_MAX);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get (value, i);
         json_int_t duration = json_integer_value (item);
-        if (!json_is_integer (item) || duration < 1 || duration > CYCLE_DURATION_MAX) {
-            reason_set (reason, "want durations 1..%d, in the unit of plan_type",
-                        CYCLE_DURATION_MAX);
-            return false;
-        }
+        if (!json_is_integer (item) || duration < 1 || duration > CYCLE_DURATION_MAX)
+            return reason_reject (reason, "want durations 1..%d, in the unit of plan_type",
+                                  CYCLE_DURATION_MAX);
         self->cycle.durations[i] = (int32_t)duration;
     }
     self->cycle.count = count;
@@ -74,7 +68,7 @@ bool policy_read_cycle (void *policy, const json_t *value, struct reason *reason
 bool policy_read_instant (void *instant, const json_t *value, struct reason *reason)
 {
     int64_t *ret = instant;
-    struct span text = span_of (json_string_value (value), json_string_length (value));
+    struct span text = json_span (value);
     bool read = json_is_integer (value);
     reason_set (reason, "want whole Unix seconds or an RFC 3339 string, no fraction");
     *ret = json_integer_value (value);

@@ -14,17 +14,14 @@ static bool read_sequence (void *rule, const json_t *value, struct reason *reaso
 {
     struct retry_policy *self = rule;
     size_t size = json_array_size (value);
-    if (!json_is_array (value) || size < 1 || size > RETRY_SEQUENCE_MAX) {
-        reason_set (reason, "want a list of 1..%d numbers of seconds", RETRY_SEQUENCE_MAX);
-        return false;
-    }
+    if (!json_is_array (value) || size < 1 || size > RETRY_SEQUENCE_MAX)
+        return reason_reject (reason, "want a list of 1..%d numbers of seconds",
+                              RETRY_SEQUENCE_MAX);
     for (size_t i = 0; i < size; i++) {
         const json_t *item = json_array_get (value, i);
         json_int_t seconds = json_integer_value (item);
-        if (!json_is_integer (item) || seconds < 0 || seconds > SECONDS_MAX) {
-            reason_set (reason, "want 0..%d", SECONDS_MAX);
-            return false;
-        }
+        if (!json_is_integer (item) || seconds < 0 || seconds > SECONDS_MAX)
+            return reason_reject (reason, "want 0..%d", SECONDS_MAX);
         self->sequence[i] = (int32_t)seconds;
     }
     self->sequence_size = size;
@@ -68,10 +65,8 @@ bool retry_rule_read (void *ret, const json_t *object, struct reason *reason)
     enum { ABSENT = -1 };
     struct retry_policy *self = ret;
     *self = (struct retry_policy){.max = ABSENT};
-    if (!json_is_object (object)) {
-        reason_set (reason, "want an object with strategy, max and others");
-        return false;
-    }
+    if (!json_is_object (object))
+        return reason_reject (reason, "want an object with strategy, max and others");
     bool read = json_fields_read (object, fields, sizeof fields / sizeof *fields, self, reason);
     if (self->max == ABSENT)
         self->max = self->strategy == RETRY_NONE ? 0 : RETRY_FOREVER;

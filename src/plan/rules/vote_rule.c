@@ -1,6 +1,7 @@
 #include "vote_rule.h"
 
 #include "json_fields.h"
+#include "nearest.h"
 
 static const char *const names[] = {
     [VOTE_ALL] = "all", [VOTE_ANY] = "any", [VOTE_MAJORITY] = "majority"};
@@ -16,14 +17,12 @@ static bool read_vote_need (void *rule, const json_t *value, struct reason *reas
         self->count = (int32_t)count;
         return true;
     }
-    for (size_t i = VOTE_ALL; text && i < sizeof names / sizeof *names; i++) {
-        if (strcmp (text, names[i]) == 0) {
-            self->need = (enum vote_need)i;
-            return true;
-        }
+    int need = text ? word_index (names + VOTE_ALL, VOTE_COUNT - VOTE_ALL, text) : -1;
+    if (need >= 0) {
+        self->need = (enum vote_need) (VOTE_ALL + need);
+        return true;
     }
-    reason_set (reason, "want all, any, majority or a number 1..%d", VOTE_COUNT_MAX);
-    return false;
+    return reason_reject (reason, "want all, any, majority or a number 1..%d", VOTE_COUNT_MAX);
 }
 
 bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason *reason)
@@ -37,21 +36,17 @@ bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason 
     if (json_is_object (object) &&
         json_fields_read (object, fields, sizeof fields / sizeof *fields, ret, &why))
         return true;
-    reason_set (reason, "vote: %s", why.text);
-    return false;
+    return reason_reject (reason, "vote: %s", why.text);
 }
 
 json_t *vote_rule_write (const struct vote_rule *self)
 {
     if (self->need == VOTE_NONE)
         return NULL;
-    json_t *object = json_object ();
-    json_object_set_new (object, "rule",
-                         self->need == VOTE_COUNT ? json_integer (self->count)
-                                                  : json_string (names[self->need]));
-    if (self->deadline_s)
-        json_object_set_new (object, "deadline", json_integer (self->deadline_s));
-    return object;
+    return json_pack ("{s:o, s:o*}", "rule",
+                      self->need == VOTE_COUNT ? json_integer (self->count)
+                                               : json_string (names[self->need]),
+                      "deadline", self->deadline_s ? json_integer (self->deadline_s) : NULL);
 }
 
 size_t vote_rule_needed (const struct vote_rule *self, size_t voters)

@@ -2,20 +2,14 @@
 
 #include <inttypes.h>
 
+#include "json.h"
 #include "json_fields.h"
 
 enum { COUNT_MAX = 1000, ONLY_MAX = 64, SECONDS_MAX = 86400, PING_S = 30, TIMEOUT_S = 60 };
 
 bool worker_name_valid (struct span name)
 {
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:@-";
-    if (name.size < 1 || name.size > WORKER_NAME_MAX)
-        return false;
-    for (size_t i = 0; i < name.size; i++)
-        if (!memchr (allowed, name.data[i], sizeof allowed - 1))
-            return false;
-    return true;
+    return name_valid_with (name, ":@");
 }
 
 // Check `only`: a list of workers' names.
@@ -26,8 +20,7 @@ static bool check_only_workers (void *rule, const json_t *value, struct reason *
     (void)rule;
     for (size_t i = 0; good && i < size; i++) {
         const json_t *name = json_array_get (value, i);
-        good = json_is_string (name) &&
-               worker_name_valid (span_of (json_string_value (name), json_string_length (name)));
+        good = json_is_string (name) && worker_name_valid (json_span (name));
     }
     if (!good)
         reason_set (reason,

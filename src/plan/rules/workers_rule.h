@@ -7,8 +7,9 @@
 #include <jansson.h>
 
 #include "reason.h"
+#include "station_name.h"
 
-enum { WORKER_NAME_MAX = 64 };
+enum { WORKER_NAME_MAX = STATION_NAME_MAX };
 
 struct workers_rule {
     int32_t count;     // workers that take a run; 0 = the plan has no `workers`
