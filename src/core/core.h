@@ -115,7 +115,7 @@ int64_t core_batch (const struct core *self);
 bool core_has_rows (const struct core *self);
 
 // The size of the open batch in bytes, approximately.
-size_t core_bytes (const struct core *self);
+size_t core_batch_bytes (const struct core *self);
 
 // Release the memory of batches, unless one has rows or is in flight.
 void core_release_memory (struct core *self);
@@ -301,9 +301,9 @@ enum core_end {
     CORE_FLOW,  // as CORE_LEASE, for a flow: it counts for its target's limit only, keeps exec_id
     CORE_DOUBT, // over without a status, to be retried; a late answer counts until then
     CORE_RETRY, // over, and the plan is retried
-    CORE_PAST,  // as CORE_RETRY, but a late answer may still arrive, to be ignored
-    CORE_OVER,  // over: the plan waits for its next time, or leaves the queue
-    CORE_GONE   // the plan has ended: its keys are deleted
+    CORE_RETRY_OUTLIVED, // as CORE_RETRY, but a late answer may still arrive, to be ignored
+    CORE_OVER,           // over: the plan waits for its next time, or leaves the queue
+    CORE_GONE            // the plan has ended: its keys are deleted
 };
 
 struct core_commit {

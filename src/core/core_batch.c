@@ -284,7 +284,7 @@ bool core_has_rows (const struct core *self)
            self->exec_id != self->exec_written || self->seq != self->seq_written;
 }
 
-size_t core_bytes (const struct core *self)
+size_t core_batch_bytes (const struct core *self)
 {
     return self->message_bytes + self->gathering->size;
 }

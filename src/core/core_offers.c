@@ -90,8 +90,9 @@ static int64_t offer_order (const struct team *team)
 }
 
 // How many plans of this priority and above are offered.
-static size_t count_offered_above (const struct offer_list *list, int priority)
+static size_t count_offered_from (const struct offer_list *list, int priority)
 {
+    // The least order of a lower priority: see offer_order.
     int64_t behind = (int64_t)(MAX_PRIORITY - priority + 1) * 2 * ((int64_t)1 << SINCE_BITS);
     size_t first = list->first, end = list->end;
     while (first < end) {
@@ -113,7 +114,7 @@ int offers_lowest_priority (const struct core *self, const struct core_target *t
     bool large = list->bytes >= OFFERS_BYTES_MAX;
     int floor = MAX_PRIORITY + 1, priority;
     for (size_t i = 0; (priority = ready_priority (&target->ready, i)) >= 0; i++) {
-        size_t above = count_offered_above (list, priority);
+        size_t above = count_offered_from (list, priority);
         if (above >= most || (large && above >= OFFERS_SURE))
             break;
         floor = priority;

@@ -283,9 +283,12 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
 enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
                               struct core_committed *ret)
 {
-    static const enum flight flights[] = {
-        [CORE_LEASE] = FLIGHT_TAKEN, [CORE_FLOW] = FLIGHT_FLOW,    [CORE_DOUBT] = FLIGHT_NO_STATUS,
-        [CORE_RETRY] = FLIGHT_NONE,  [CORE_PAST] = FLIGHT_EARLIER, [CORE_OVER] = FLIGHT_NONE};
+    static const enum flight flights[] = {[CORE_LEASE] = FLIGHT_TAKEN,
+                                          [CORE_FLOW] = FLIGHT_FLOW,
+                                          [CORE_DOUBT] = FLIGHT_NO_STATUS,
+                                          [CORE_RETRY] = FLIGHT_NONE,
+                                          [CORE_RETRY_OUTLIVED] = FLIGHT_EARLIER,
+                                          [CORE_OVER] = FLIGHT_NONE};
     struct open_plan *plan = open_find_run (self, commit->target, commit->id, commit->exec_id);
     *ret = (struct core_committed){0};
     if (!plan)
@@ -348,7 +351,7 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
     struct open_plan *plan = open_find_run (self, target, id, exec_id);
     if (!plan || !plan->queued || plan->score_us >= due_us)
         return;
-    // It does not count since its lease expired.
+    // Its lease had expired, and it no longer counted toward limits: count it again.
     if (plan->flight == FLIGHT_TAKEN && !plan->charged && !plan->pull_run)
         open_charge (self, plan, now_us);
     open_queue (self, plan, due_us);

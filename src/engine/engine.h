@@ -64,7 +64,13 @@ struct run {
 enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_PULL, TARGET_TYPES };
 
 // The role of an answer in a vote.
-enum poll { POLL_NONE, POLL_OPENED, POLL_VOTE, POLL_CLOSED, POLL_TIMEOUT };
+enum poll {
+    POLL_NONE,   // none: there is no vote, or it is a heartbeat
+    POLL_OPENED, // the target names the voters
+    POLL_VOTE,   // the vote of a voter
+    POLL_CLOSED, // the target says that no more votes come
+    POLL_TIMEOUT // the deadline of the vote has passed
+};
 
 struct vote_tally {
     enum poll event;

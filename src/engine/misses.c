@@ -106,7 +106,7 @@ bool misses_after_end (const struct plan *plan, const struct zone *zone, int64_t
     if (!plan->schedule.end_time || now <= plan->schedule.end_time)
         return false;
     schedule_at_or_after (&plan->schedule, zone, &current, now, &none, &rest.missed, &next);
-    if (rest.missed.count == 0) // a plan of the type none misses none
+    if (rest.missed.count == 0) // of the type none: the missed occurrence is the present one
         rest.missed = (struct missed){1, current.time, current.time, false};
     *ret_misses = rest;
     return true;

@@ -84,7 +84,7 @@ struct flow_step {
     struct flow_template *no_signal_value;
     bool has_undo, undo_inner, undo_started;
     struct flow_call undo;
-    json_t *json; // the step completed with its kind and the defaults
+    json_t *json; // the step's JSON, with what its kind and the defaults add
 };
 
 struct flow_param {

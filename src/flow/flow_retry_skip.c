@@ -350,7 +350,8 @@ void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
     free (marks);
 }
 
-// Undo the decisions about the steps after a skipped one that did not start, and queue them again.
+// Revoke what was decided about the steps after a skipped one, as far as they have not started, and
+// queue them again.
 static void redecide_downstream (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;

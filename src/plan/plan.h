@@ -21,7 +21,7 @@ enum plan_state {
     PLAN_NONE,
     PLAN_QUEUE,   // waits for its time
     PLAN_EXECUTE, // a run is in flight
-    PLAN_RETRY,   // waits for a paced retry
+    PLAN_RETRY,   // waits for a retry
     PLAN_SKIP,    // a state of MicroZero that zplan never sets
     PLAN_PAUSE,   // removed from the queue by a command, until it is reset
     PLAN_ERROR,   // removed from the queue by a failure, until it is reset

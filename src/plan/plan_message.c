@@ -16,8 +16,9 @@ enum added { ADD_CONTEXT, ADD_PLAN, ADD_TIME, ADD_LOCAL_ID, ADD_REQUEST_ID, ADD_
 struct addition {
     uint8_t type;
     bool by_frame, by_identity; // the ways that add it
-    bool replaces;   // not added to a client's frame of this type; by identity it replaces that
-    bool only_empty; // it replaces only an empty one
+    bool replaces;   // at most one such frame: one of the client stays, or gets this content by
+                     // identity
+    bool only_empty; // by identity, the client's gets this content only if it is empty
 };
 
 static const struct addition additions[] = {

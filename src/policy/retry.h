@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum retry_strategy {
-    RETRY_PACED,      // the default: 1 s, doubling to 60 s, forever
+    RETRY_PACED,      // the plan has no retry: 1 s, doubling to 60 s, forever
     RETRY_NONE,       // the first failure is the last
     RETRY_FIXED,      // each time after `interval_s`
     RETRY_SEQUENCE,   // after sequence[0], sequence[1], ...; the last delay repeats

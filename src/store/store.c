@@ -394,7 +394,7 @@ bool store_busy (const struct store *self)
     bool soon = self->state == STORE_LOADING ||
                 (self->state == STORE_STANDBY && owner_is_owner (writer_owner (self->writer)));
     return soon || (store_is_serving (self) &&
-                    (link_busy (self->link) || core_bytes (self->core) >= BATCH_BYTES ||
+                    (link_busy (self->link) || core_batch_bytes (self->core) >= BATCH_BYTES ||
                      (int64_t)store_pending (self) >= self->window));
 }
 
@@ -402,7 +402,7 @@ bool store_idle (const struct store *self)
 {
     if (!store_is_serving (self))
         return !store_busy (self);
-    return link_idle (self->link) && core_bytes (self->core) < BATCH_BYTES &&
+    return link_idle (self->link) && core_batch_bytes (self->core) < BATCH_BYTES &&
            (int64_t)store_pending (self) <= self->window / 2;
 }
 

@@ -71,7 +71,7 @@ static struct core_commit make_core_commit (struct store *self, const struct sto
         .id = plan->id,
         .exec_id = commit->exec_id,
         .end = commit->flow ? CORE_FLOW
-               : outlived   ? CORE_PAST
+               : outlived   ? CORE_RETRY_OUTLIVED
                             : ends[decision->commit],
         .queued = decision->commit != COMMIT_PARK && !decision->unqueued,
         .due_us = due_us,

@@ -41,7 +41,7 @@ static void remove_invalid_member (struct store *self, struct span member)
 }
 
 // Parse the members of a page; those that name no plan are removed from the queue.
-static size_t parse_members (struct store *self, const redisReply *reply, struct core_member *out)
+static size_t take_members (struct store *self, const redisReply *reply, struct core_member *out)
 {
     size_t count = 0;
     for (size_t i = 0; i + FIELDS <= reply->elements && count < CORE_PAGE; i += FIELDS) {
@@ -64,7 +64,7 @@ static void on_queue_page (void *owner, const redisReply *reply)
     struct store *self = sent_read->store;
     if (read_is_current (sent_read) && reply_is_array (reply, 0)) {
         struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
-        size_t count = parse_members (self, reply, members);
+        size_t count = take_members (self, reply, members);
         core_load_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
         free (members);
         store_report_next_due (self);

@@ -143,7 +143,7 @@ static uint64_t some_run (struct world *world)
 
 static void answer (struct world *world)
 {
-    static const enum core_end ends[] = {CORE_LEASE, CORE_DOUBT, CORE_RETRY, CORE_PAST,
+    static const enum core_end ends[] = {CORE_LEASE, CORE_DOUBT, CORE_RETRY, CORE_RETRY_OUTLIVED,
                                          CORE_OVER,  CORE_GONE,  CORE_GONE};
     uint64_t id = some_run (world);
     struct core_committed committed;

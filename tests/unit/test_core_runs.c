@@ -15,7 +15,7 @@ static void a_run_without_a_result_is_lost_when_its_lease_ends (void **state)
                 {"a heartbeat", CORE_LEASE, true, true},
                 {"no status: nothing is expected of it", CORE_DOUBT, false, false},
                 {"it is tried again", CORE_RETRY, false, false},
-                {"the same, and an answer may still come", CORE_PAST, true, false}};
+                {"the same, and an answer may still come", CORE_RETRY_OUTLIVED, true, false}};
     for (size_t i = 0; i < ROWS (rows); i++) {
         struct core_taken first = {0}, second = {0};
         begin ();

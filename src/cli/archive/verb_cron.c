@@ -8,7 +8,7 @@
 #include "call.h"
 #include "clock.h"
 #include "crontab.h"
-#include "load.h"
+#include "submit_lines.h"
 #include "memory.h"
 #include "only.h"
 #include "print.h"
@@ -399,13 +399,13 @@ static int import_jobs (struct importing *self)
     size_t count = self->crontab->job_count;
     size_t lines = count ? (size_t)self->crontab->jobs[count - 1].line : 0;
     self->done = memory_new ((lines + 1) * sizeof *self->done);
-    const struct load load = {.file = self->file,
-                              .opened = file,
-                              .timezone = self->timezone,
-                              .how = self->wish->hold ? LOAD_HELD : LOAD_AS_THEY_ARE,
-                              .on_line = on_line,
-                              .owner = self};
-    code = load_file (self->cli, &load);
+    const struct submit_lines load = {.file = self->file,
+                                      .opened = file,
+                                      .timezone = self->timezone,
+                                      .how = self->wish->hold ? LINES_HELD : LINES_AS_THEY_ARE,
+                                      .on_line = on_line,
+                                      .owner = self};
+    code = submit_lines (self->cli, &load);
     free (self->done);
     if (code == EXIT_DONE && !self->cli->json && self->count > 0) {
         if (self->wish->hold)
@@ -440,7 +440,7 @@ static int import_crontab (struct importing *self)
 // Read and parse the whole file; NULL: reported on stderr.
 static struct crontab *read_file (const char *name, enum crontab_format format)
 {
-    FILE *file = load_open (name);
+    FILE *file = lines_open (name);
     if (!file)
         return NULL;
     char *text = memory_new (CRONTAB_SIZE_MAX + 1);

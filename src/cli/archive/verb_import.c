@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "load.h"
+#include "submit_lines.h"
 #include "print.h"
 #include "restore_private.h"
 
@@ -223,7 +223,7 @@ int verb_import (const struct cli *cli)
         return code;
     char *first = NULL;
     size_t room = 0;
-    FILE *file = load_open (cli->argv[1]);
+    FILE *file = lines_open (cli->argv[1]);
     if (!file)
         return EXIT_REFUSED;
     ssize_t size = getline (&first, &room, file);
@@ -239,13 +239,13 @@ int verb_import (const struct cli *cli)
             usage_error (cli->argv[0], &(struct reason){"--dry-run: is for a file of `zplan export "
                                                         "--everything`"});
     } else {
-        const struct load load = {.file = cli->argv[1],
-                                  .opened = file,
-                                  .first = first,
-                                  .first_size = size > 0 ? (size_t)size : 0,
-                                  .how = wish.hold ? LOAD_HELD : LOAD_AS_THEY_ARE,
-                                  .stop_on_error = wish.stop_on_error};
-        code = load_file (cli, &load);
+        const struct submit_lines load = {.file = cli->argv[1],
+                                          .opened = file,
+                                          .first = first,
+                                          .first_size = size > 0 ? (size_t)size : 0,
+                                          .how = wish.hold ? LINES_HELD : LINES_AS_THEY_ARE,
+                                          .stop_on_error = wish.stop_on_error};
+        code = submit_lines (cli, &load);
     }
     free (first);
     if (file != stdin)

@@ -6,7 +6,7 @@
 #include "call.h"
 #include "clock.h"
 #include "json.h"
-#include "load.h"
+#include "submit_lines.h"
 #include "only.h"
 #include "action_frame.h"
 #include "print.h"
@@ -217,14 +217,15 @@ static int add_one_plan (const struct cli *cli, const struct action_options *ord
 // -- many plans, from a file
 
 static const struct option from_rows[] = {
-    TEXT_OPTION (struct load, file, "--from", "FILE",
+    TEXT_OPTION (struct submit_lines, file, "--from", "FILE",
                  "add a plan for each line of a file, or of standard input (-)",
                  .offered = VALUES_FILES),
-    FLAG_OPTION (struct load, stop_on_error, "--stop-on-error",
+    FLAG_OPTION (struct submit_lines, stop_on_error, "--stop-on-error",
                  "with --from: stop at the first line that is rejected"),
 };
 
-static int add_from_file (const struct cli *cli, struct action_options *order, struct load *load)
+static int add_from_file (const struct cli *cli, struct action_options *order,
+                          struct submit_lines *load)
 {
     struct reason reason;
     load->timezone = order->words.timezone;
@@ -236,7 +237,7 @@ static int add_from_file (const struct cli *cli, struct action_options *order, s
     for (size_t i = 0; i < sizeof groups / sizeof *groups && !given; i++)
         given = options_given (&groups[i]);
     if (!given)
-        return load_file (cli, load);
+        return submit_lines (cli, load);
     reason_set (&reason, "--from and %s: want one or the other", given);
     return usage_error (cli->argv[0], &reason);
 }
@@ -244,7 +245,7 @@ static int add_from_file (const struct cli *cli, struct action_options *order, s
 int verb_add (const struct cli *cli)
 {
     struct action_options order = {0};
-    struct load load = {0};
+    struct submit_lines load = {0};
     const struct usage usage = {
         .synopsis = "zplan add [--target NAME] --command WORD [--arg TEXT]... [TIME]  |  "
                     "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",

@@ -131,7 +131,7 @@ struct printing {
     const struct cli *cli;
     const struct history_options *asked;
     struct text_table *table; // NULL with --json and --output
-    bool missed_reported;     // the note on missing outcomes was printed
+    bool gone_reported;       // the note on missing outcomes was printed
     const char *plan;         // reading an archive: the plan's reference (plan_ref.h), NULL = any
     int64_t room;             // reading an archive: outcomes still wanted
     bool found;               // the plan has an outcome, printed or not
@@ -153,7 +153,7 @@ static void print_run (const struct cli *cli, const json_t *run, const json_t *e
     print_answer_new (cli, JSON_RUN, object);
 }
 
-static void report_missed (struct printing *self, const json_t *page)
+static void report_gone_outcomes (struct printing *self, const json_t *page)
 {
     const char *asked = self->asked->epoch;
     const char *epoch = json_string_value (json_object_get (page, "epoch"));
@@ -171,7 +171,7 @@ static void report_missed (struct printing *self, const json_t *page)
     else
         fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
                  self->asked->since, number_cell_text (json_object_get (page, "first"), first));
-    self->missed_reported = true;
+    self->gone_reported = true;
 }
 
 // Keep only the last line of the output, which is all that a table shows, to save memory.
@@ -198,8 +198,8 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
 static bool handle_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
-    if (field_is_true (page, "missed") && !self->missed_reported)
-        report_missed (self, page);
+    if (field_is_true (page, "missed") && !self->gone_reported)
+        report_gone_outcomes (self, page);
     size_t i;
     json_t *run;
     json_array_foreach (json_object_get (page, "runs"), i, run)
@@ -317,7 +317,7 @@ static int print_archived (struct printing *printing, const char *plan)
     struct reason reason;
     struct archive_reading reading = {.path = printing->asked->archive,
                                       .newest = printing->asked->newest,
-                                      .quiet = printing->missed_reported,
+                                      .quiet = printing->gone_reported,
                                       .wants = wants_archived_run,
                                       .take = print_archived_run,
                                       .owner = printing};
@@ -326,9 +326,9 @@ static int print_archived (struct printing *printing, const char *plan)
     printing->room = printing->asked->count;
     printing->found = !plan; // without a plan the archive may be empty
     int error = archive_read (&reading, &reason);
-    if (error && !printing->missed_reported)
+    if (error && !printing->gone_reported)
         complain (NULL, span_text (reason.text));
-    printing->missed_reported = true;
+    printing->gone_reported = true;
     if (error || printing->found)
         return error || reading.broken ? EXIT_REFUSED : EXIT_DONE;
     if (plan_ref_as_name (printing->cli, plan, name))

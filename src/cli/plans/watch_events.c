@@ -94,7 +94,7 @@ static void print_object (const struct cli *cli, const struct zplan_event *event
                                as_is ? json_deep_copy (state) : json_names (JSON_PLAN, state)));
 }
 
-static void report_missed (const struct zplan_event *event)
+static void report_lost_events (const struct zplan_event *event)
 {
     if (event->missed == ZPLAN_EVENTS_UNKNOWN)
         complain (NULL, span_text ("the station counts its events anew: some may be missed"));
@@ -136,7 +136,7 @@ static void receive_events (const struct cli *cli, struct zplan_events *events, 
         for (int i = 0; continues && i < EVENTS_AT_ONCE; i++) {
             if (zplan_events_recv (events, 0, &event) != ZPLAN_OK)
                 break;
-            report_missed (&event);
+            report_lost_events (&event);
             if (event.station_size >= size && memcmp (event.station, title, size) == 0)
                 continues = print_event (cli, &event, &count);
         }

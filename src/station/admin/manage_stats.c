@@ -24,7 +24,7 @@ static json_t *target_stats (struct station *self, struct target *target)
     return json_pack (
         "{s:s, s:b, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o*, s:o*, s:o*}", "name",
         target_name (target), "connected", target_connection (target) != 0, "since",
-        (json_int_t)target_since (target), "unanswered", target_unanswered (target), "sent",
+        (json_int_t)target_state_since (target), "unanswered", target_unanswered (target), "sent",
         (json_int_t)tally->sent, "ended_well", (json_int_t)tally->ended_well, "failed",
         (json_int_t)tally->failed, "fresh", (json_int_t)tally->fresh, "late_ms",
         (json_int_t)tally->late_ms, "ready", (json_int_t)core_ready (core, name), "oldest_due",

@@ -236,7 +236,7 @@ static void explain_target (struct facts *self)
         add_reason (self, "it is added", 0, "there is no target %s",
                     quoted (self->loaded->station));
     } else if (!target_connection (target)) {
-        rfc3339_format (target_since (target), since);
+        rfc3339_format (target_state_since (target), since);
         add_reason (self, "it connects", 0, "the target %s is not connected since %s",
                     target_name (target), since);
     } else if (target_unresponsive_since (target)) {

@@ -41,7 +41,7 @@ static void on_committed (void *owner, const struct store_committed *answer);
 // deadline or the timeout, plus a margin for the station to end it.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan)
 {
-    enum { MARGIN_US = 1999999 };
+    enum { MARGIN_US = 1999999 }; // one second, and rounding up to whole seconds
     int64_t end_us = engine_poll_end_us (plan) ? engine_run_end_us (plan) : 0;
     int64_t left_s = (end_us - store_now_us (self->store) + MARGIN_US) / 1000000;
     return !end_us ? self->settings->exec_timeout_s : left_s > 1 ? left_s : 1;

@@ -147,7 +147,7 @@ void pull_offer (struct station *self, const struct store_claimed *claimed, stru
 {
     struct offer_call *call = memory_new (sizeof *call);
     struct active_run *active = runs_find (self, plan->id);
-    if (active) // it was only looked up
+    if (active) // kept from a lookup; runs of pull targets are not kept in memory
         runs_drop (&active);
     call->station = self;
     call->plan = plan;

@@ -395,7 +395,7 @@ int64_t pull_no_worker (struct station *self, struct target *target)
     if (has_waiting_takes (self, target))
         return 0;
     if (!last_s) // none since the start, or since the target was added
-        return now_s - target_since (target) < FIRST_S ? 0 : target_since (target);
+        return now_s - target_state_since (target) < FIRST_S ? 0 : target_state_since (target);
     return now_s - last_s < WORKER_S ? 0 : last_s;
 }
 

@@ -97,7 +97,7 @@ static bool read_station (const json_t *entry, const char *host, struct found_st
 }
 
 // Add the station, unless the list has one of its name already.
-static void add_station (const struct found_station *station, struct found_list *list)
+static void add_found_target (const struct found_station *station, struct found_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp (list->at[i].name, station->name) == 0)
@@ -131,7 +131,7 @@ int center_list_read (const struct span *frames, size_t count, const char *host,
     for (size_t i = 0; i < json_array_size (array); i++) {
         struct found_station station;
         if (read_station (json_array_get (array, i), host, &station))
-            add_station (&station, ret);
+            add_found_target (&station, ret);
     }
     json_decref (array);
     return 0;

@@ -5,7 +5,7 @@
 #include "socket.h"
 
 // A later target of the same name replaces the earlier one: the command line wins over the file.
-static int add_station (void *values, const char *text, struct reason *reason)
+static int add_target (void *values, const char *text, struct reason *reason)
 {
     struct station_settings *self = values;
     struct target_settings target = {.origin = ORIGIN_SETTINGS};
@@ -30,7 +30,7 @@ static int set_center (void *values, const char *text, struct reason *reason)
 #define FIELD(name) offsetof (struct station_settings, name)
 
 static const struct setting rows[] = {
-    {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_station,
+    {"stations", "--station", "NAME=TYPE@ENDPOINT", NULL, SETTING_LIST, 0, 0, 0, add_target,
      "a target; TYPE is api, pub or vote; or NAME=pull, whose plans\n"
      "                              workers fetch (zplan work); may end with\n"
      "                              ,dialect=microzero,mailbox=identity,key=TEXT,curve=KEY,\n"

@@ -352,7 +352,7 @@ uint64_t target_connection (const struct target *self)
     return self->up ? self->connections : 0;
 }
 
-int64_t target_since (const struct target *self)
+int64_t target_state_since (const struct target *self)
 {
     return self->since_us / 1000000;
 }

@@ -89,7 +89,7 @@ int target_unanswered (const struct target *self);
 void target_count_unanswered (struct target *self, int change);
 
 // When it was last connected, lost or created, Unix seconds.
-int64_t target_since (const struct target *self);
+int64_t target_state_since (const struct target *self);
 
 // Counters of the target since it was created.
 struct target_tally {

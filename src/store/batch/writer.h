@@ -63,7 +63,7 @@ enum written {
 struct waiter {
     struct waiter *next;
     enum waiter_kind {
-        WAITER_SURE,      // waits until the outcome is known
+        WAITER_SURE,      // waits until the outcome is known, but not for replicas
         WAITER_CLIENT,    // a client's change: waits only while Redis is connected and answers
         WAITER_SUBMISSION // a client's new plan: as WAITER_CLIENT, but Redis may reject it
     } kind;

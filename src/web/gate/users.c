@@ -18,18 +18,18 @@
 
 enum {
     USERS_MAX = 1000,
-    KEYS_MAX = 64,
+    KEYS_MAX = 64, // keys of users, each with its own connection to the station
     SESSIONS_MAX = 10000,
     TOKEN_SESSIONS_MAX = 64, // of one token, at most
     BUCKETS = 1024,
-    CHECK_MS = 500,
-    SWEEP_US = 60000000, // between two removals of ended sessions
-    SESSION_S = 12 * 3600,
-    IDLE_S = 3600,
+    CHECK_MS = 500,          // between two looks at the files of users
+    SWEEP_US = 60000000,     // between two removals of ended sessions
+    SESSION_S = 12 * 3600,   // after which a session ends
+    IDLE_S = 3600,           // without a request, after which it ends
     PER_SECOND = 50,         // requests of a session per second
     USER_EXCHANGES_MAX = 64, // concurrent exchanges of one user
-    WRONG_PER_SECOND = 10,
-    WRONG_ROWS = 256
+    WRONG_PER_SECOND = 10,   // wrong tokens per second from the addresses of one row
+    WRONG_ROWS = 256         // addresses share rows by their hash
 };
 
 #define SUFFIX ".user"

@@ -82,7 +82,7 @@ void api_limit_put (struct exchange *self)
         send_named_command (self, "set", text, on_limit_put);
 }
 
-void api_shelf_delete (struct exchange *self)
+void api_named_delete (struct exchange *self)
 {
     send_named_command (self, "remove", NULL, api_on_done);
 }

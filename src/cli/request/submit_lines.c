@@ -1,6 +1,6 @@
 // Each line is read (entry.h) and processed in stages: check whether a plan with this id exists,
 // submit it. Each stage is a separate request in the pipeline.
-#include "load.h"
+#include "submit_lines.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ struct load_line {
 
 struct load_run {
     const struct cli *cli;
-    const struct load *load;
+    const struct submit_lines *load;
     struct pipeline *pipeline;
     struct zone *zone;
     FILE *file;
@@ -269,7 +269,7 @@ static void pause_entry (struct entry *entry)
 // Send the first request for a line. False: the station does not answer.
 static bool send_item (struct load_run *self, struct load_line *item)
 {
-    bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
+    bool holds = self->load->how == LINES_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
         count_item (self, item, &self->ended, "nothing");
         return true;
@@ -351,7 +351,7 @@ static bool process_lines (struct load_run *self)
     char *text = NULL;
     size_t room = 0;
     ssize_t size;
-    const struct load *load = self->load;
+    const struct submit_lines *load = self->load;
     bool going = !load->first_size || process_text (self, load->first, load->first_size);
     while (going && self->untaken == 0 && !(load->stop_on_error && self->refused > 0) &&
            (size = getline (&text, &room, self->file)) >= 0)
@@ -407,7 +407,7 @@ static int report_load (struct load_run *self)
     return self->refused || self->untaken || self->unread ? EXIT_REFUSED : EXIT_DONE;
 }
 
-FILE *load_open (const char *name)
+FILE *lines_open (const char *name)
 {
     struct stat status;
     FILE *file = strcmp (name, "-") == 0 ? stdin : fopen (name, "r");
@@ -421,7 +421,7 @@ FILE *load_open (const char *name)
     return NULL;
 }
 
-int load_file (const struct cli *cli, const struct load *load)
+int submit_lines (const struct cli *cli, const struct submit_lines *load)
 {
     int code = EXIT_REFUSED;
     struct reason reason;
@@ -430,7 +430,7 @@ int load_file (const struct cli *cli, const struct load *load)
     if (!self.zone)
         return usage_error (cli->argv[0], &reason);
     struct stat status;
-    self.file = load->opened ? load->opened : load_open (load->file);
+    self.file = load->opened ? load->opened : lines_open (load->file);
     if (self.file && fstat (fileno (self.file), &status) == 0 && S_ISREG (status.st_mode))
         self.size = status.st_size;
     if (self.file)
