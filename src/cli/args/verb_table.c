@@ -33,7 +33,7 @@ static const struct verb verbs[] = {
      .aliases = "crontab"},
     {"watch", verb_watch, "print results as they come, without a gap", .words = WORDS_NONE},
     {"history", verb_history, "print how runs ended", .words = WORDS_PLANS},
-    {"logs", verb_logs, "print what runs wrote", .words = WORDS_PLANS, .listed = "log output"},
+    {"logs", verb_logs, "print what runs wrote", .words = WORDS_PLANS, .aliases = "log output"},
     {"result", verb_result, "print the last result of plans, whole", .words = WORDS_PLANS},
     {"archive", verb_archive, "move how runs ended from the station into files",
      .words = WORDS_FOLDERS},
