@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "flow.h"
 #include "memory.h"
 
 enum { PLAIN_MAX = 80 }; // bytes; a longer path is quoted
@@ -253,7 +254,8 @@ bool flow_template_evaluate_value (const struct flow_template *self, const char 
     const struct template_path place = {.name = path};
     *ret = (struct flow_value){.is_time = false};
     if (!self->expr)
-        return (ret->json = evaluate_template (self, &place, env, 0, reason));
+        return (ret->json = flow_template_evaluate (
+                    self, path, env, self->literal ? SIZE_MAX : FLOW_VALUE_MAX, reason));
     bool ok = flow_evaluate (self->expr, env, FLOW_TEMPLATE_SCALAR_MAX, ret, reason);
     if (!ok)
         prefix_with_path (&place, reason);

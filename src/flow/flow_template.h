@@ -50,7 +50,8 @@ bool flow_evaluate (const struct expr *expr, const struct expr_env *env, size_t 
 json_t *flow_value_json (const struct flow_value *value);
 
 // Like flow_template_evaluate, but a template that is one expression may return a time, and other
-// values of it have at most FLOW_TEMPLATE_SCALAR_MAX bytes.
+// values of it have at most FLOW_TEMPLATE_SCALAR_MAX bytes; lists and objects with expressions have
+// at most FLOW_VALUE_MAX.
 bool flow_template_evaluate_value (const struct flow_template *self, const char *path,
                                    const struct expr_env *env, struct flow_value *ret,
                                    struct reason *reason);

@@ -184,6 +184,10 @@ static const struct row flow_rows[] = {
      "\"params\": {\"p\": \"=1 / 0\"}, \"finally\": \"b\", \"steps\": {\"a\": " CALL (
          UNDO) ", \"b\": " CALL () "}",
      "", "NN", FLOW_BADLY, ""},
+    {"a list of params may have expressions",
+     "\"params\": {\"p\": [\"=1 + 1\", 3], \"q\": \"=p[0] + 1\"}, \"steps\": {\"a\": " CALL (
+         ", \"if\": \"q == 3\"") "}",
+     "a+", "F", FLOW_WELL, "a"},
     {"a required param that is missing, too",
      "\"params\": {\"p\": {\"required\": true}}, \"steps\": {\"a\": " CALL () "}", "", "N",
      FLOW_BADLY, ""},
