@@ -341,8 +341,6 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
 const char *core_epoch (const struct core *self);
 // The number of the last broadcast.
 int64_t core_seq (const struct core *self);
-// The last exec_id that was assigned.
-uint64_t core_exec_id (const struct core *self);
 
 // Add an outcome to the history that is not broadcast.
 void core_outcome (struct core *self, struct span target, uint64_t id, int64_t ended_ms,

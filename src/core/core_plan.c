@@ -92,11 +92,6 @@ int64_t core_seq (const struct core *self)
     return self->seq;
 }
 
-uint64_t core_exec_id (const struct core *self)
-{
-    return self->exec_id;
-}
-
 // -- failures, broadcast at most once a minute
 
 // The failure of this plan that was broadcast lately; NULL: none was.

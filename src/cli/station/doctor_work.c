@@ -211,10 +211,11 @@ static bool report_parked_undos (const struct cli *cli, struct zplan_client *cli
         json_t *shown = call_command_quietly (
             cli, client, (const char *[]){"flow", "show", run, "{\"limit\":1}", NULL}, &ignored);
         const char *call = json_string_value (json_object_get (shown, "undo_parked"));
-        if (call) {
+        const char *flow = json_string_value (json_object_get (shown, "flow"));
+        if (call && flow) {
             snprintf (text, sizeof text,
-                      "run %s of flow %s waits: the undo of %s has failed permanently", run,
-                      json_string_value (json_object_get (shown, "flow")), call);
+                      "run %s of flow %s waits: the undo of %s has failed permanently", run, flow,
+                      call);
             snprintf (advice, sizeof advice,
                       "zplan flow reset %s/%s tries it again, zplan flow done %s/%s goes on", run,
                       call, run, call);

@@ -205,7 +205,8 @@ bool exchange_observes (const json_t *answer)
     const json_t *role;
     json_array_foreach (json_object_get (answer, "roles"), i, role)
     {
-        if (strcmp (json_string_value (role), "observe") == 0)
+        const char *name = json_string_value (role);
+        if (name && strcmp (name, "observe") == 0)
             return true;
     }
     return false;
