@@ -266,7 +266,7 @@ static inline struct span open_group (const struct open_plan *plan)
     return span_text (plan->group ? plan->group : "");
 }
 
-// Set priority and group of a plan that has no group yet. Nothing is written.
+// Set priority and group of a plan; a group that it had was freed. Nothing is written.
 void open_init_class (struct open_plan *plan, int priority, struct span group);
 
 // Change priority and group; its run counts toward the limit of the new group then.

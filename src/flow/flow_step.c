@@ -147,7 +147,7 @@ static void read_plan_fields (struct flow_reader *self, struct flow_call *call, 
             continue;
         json_t *alone = json_pack ("{s:O}", name, value);
         struct policy *policy = policy_read (alone, &reason);
-        size_t size = strlen (name); // drop the name from the reason, as `where` ends with it
+        size_t size = strlen (name); // drop the name from the reason, as the path ends with it
         bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
         if (!policy)
             flow_add_error (self, flow_path_of (path, name).text, "%s",

@@ -167,10 +167,13 @@ static void add_wait_over_event (struct sim_call *call)
 // Count one more attempt of this call in its run. Returns the number of attempts.
 static uint32_t count_attempt (const struct sim_call *call)
 {
-    uint32_t **counts = &call->run->tries[call->step];
-    if (!*counts)
-        *counts = memory_new ((FLOW_ITEMS_MAX + 1) * sizeof **counts);
-    return ++(*counts)[call->item + 1];
+    struct sim_tries *tries = &call->run->tries[call->step];
+    size_t place = (size_t)(call->item + 1);
+    while (tries->count <= place) {
+        tries->of = memory_grow (tries->of, tries->count, &tries->room, sizeof *tries->of);
+        tries->of[tries->count++] = 0;
+    }
+    return ++tries->of[place];
 }
 
 struct sim_result sim_call_sent (struct sim_call *call)

@@ -201,7 +201,7 @@ void sim_run_destroy (struct sim_run **run)
     sim_timer_stop (self->station, &self->done);
     flow_run_destroy (&self->run, self->flow);
     for (uint32_t i = 0; i < self->flow->step_count; i++)
-        free (self->tries[i]);
+        free (self->tries[i].of);
     free (self->tries);
     free (self->spans);
     free (self->waits);

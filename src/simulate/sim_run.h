@@ -41,6 +41,12 @@ struct sim_span {
     int64_t blocked_ms[SIM_BLOCKS]; // by cause, the longest time that one call was blocked
 };
 
+// Numbers of attempts of a step's calls, by item; that of item -1 is the first.
+struct sim_tries {
+    uint32_t *of; // owned
+    size_t count, room;
+};
+
 struct sim_run {
     struct simulation *simulation;
     struct sim_station *station;
@@ -51,8 +57,8 @@ struct sim_run {
     unsigned depth;
     int64_t began;
     struct sim_span *spans;
-    uint32_t **tries;   // numbers of attempts by step and item, that of item -1 first; NULL: none
-    struct table calls; // in flight
+    struct sim_tries *tries;      // by step
+    struct table calls;           // in flight
     struct sim_wait *waits;       // two for each step: its timer, and the signal for it
     struct sim_timer limit, done; // timeout of the run; its end, to be handled by the caller
     struct sim_run *subs, *next;  // runs of its sub-flows, kept for retries; next sibling

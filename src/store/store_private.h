@@ -143,7 +143,8 @@ void store_call_when_serving (struct store *self, enum waiter_kind kind,
 
 // -- names and texts
 
-#define SCHEMA_TEXT "2" // STORE_SCHEMA
+#define SCHEMA_TEXT "2"
+_Static_assert(STORE_SCHEMA == 2, "SCHEMA_TEXT is its text");
 
 enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
 

@@ -61,7 +61,7 @@ def test_random_runs(engine, part):
 def test_what_is_undone(engine, part):
     """The last to end first, one at a time, of runs that do not finish."""
     undone = 0
-    for seed in seeds(part, 8):
+    for seed in seeds(part, 4):
         for run in played(engine, seed, Run.to_the_end, undo=0.5):
             undone += len(run.undone)
     assert undone

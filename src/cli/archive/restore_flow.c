@@ -9,7 +9,7 @@
 #include "print.h"
 #include "restore_private.h"
 
-// Request a version of a flow from the station, NULL: the one in use. NULL: there is none, or the
+// Request a version of a flow; `version` NULL: the one in use. Returns NULL: there is none, or the
 // error was reported.
 static json_t *request_version (struct restoring *self, const char *name, const json_t *version)
 {

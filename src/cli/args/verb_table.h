@@ -22,7 +22,7 @@ struct verb {
     const char *help; // in the list of verbs
     enum verb_words words;
     const char *listed;  // WORDS_LISTED: the first word is one of these, separated by spaces
-    const char *aliases; // further names, separated by spaces; not in the help; NULL: none
+    const char *aliases; // further names, separated by spaces; NULL: none
 };
 
 const struct verb *verb_table (size_t *ret_count);

@@ -16,7 +16,7 @@ struct status {
     json_t *targets; // as `stats` returns them
     json_t *hidden;  // reason -> names of the parts that are unknown for this reason
     int64_t running_count, failed_count, retrying, paused, dead;
-    int64_t plans; // number of plans that were read; -1: unknown
+    int64_t plans; // 0: there are none; -1: unknown; else above 0
     bool more;     // there are more plans than were read
 };
 

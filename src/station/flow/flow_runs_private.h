@@ -65,7 +65,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
 struct flow_live *flow_live_find (struct station *self, uint64_t run);
 // Keep the run in memory; this may evict others.
 void flow_live_add (struct station *self, struct flow_live *live);
-// Free a run that flow_live_add has not kept, perhaps without its parts.
+// Free a run that is not kept in memory (any more), perhaps without its parts.
 void flow_live_free (struct flow_live *live);
 // Remove a run from memory, and free it.
 void flow_live_forget (struct flow_live *live);

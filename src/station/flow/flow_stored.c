@@ -205,14 +205,14 @@ static void end_damaged (struct run_read *self, const char *reason)
     end_without_run (self, false, reason);
 }
 
-// Copy a reply that is a string or an array of strings; NULL: it is neither.
-static struct frames *copy_reply (const redisReply *reply)
+// Copy a reply of this type, a string or an array of strings; NULL: it has another one.
+static struct frames *copy_reply (const redisReply *reply, int type)
 {
-    if (!reply || (reply->type != REDIS_REPLY_STRING && reply->type != REDIS_REPLY_ARRAY))
+    if (!reply || reply->type != type)
         return NULL;
     const redisReply *const *items = (const redisReply *const *)reply->element;
     size_t count = reply->elements;
-    if (reply->type == REDIS_REPLY_STRING) {
+    if (type == REDIS_REPLY_STRING) {
         items = &reply;
         count = 1;
     }
@@ -299,7 +299,7 @@ static void on_map (void *owner, const redisReply *reply)
 {
     struct run_read *self = owner;
     size_t at = self->map_count - self->maps_left--;
-    self->map_bytes[at] = copy_reply (reply);
+    self->map_bytes[at] = copy_reply (reply, REDIS_REPLY_STRING);
     self->maps[at].bytes = string_of (self->map_bytes[at]);
     if (self->maps_left)
         return;
@@ -379,7 +379,9 @@ static bool read_station_fields (struct run_read *self)
 static void on_part (void *owner, const redisReply *reply)
 {
     struct run_read *self = owner;
-    self->parts[self->part_count++] = copy_reply (reply);
+    bool hash = self->part_count == PART_RUN || self->part_count == PART_DATA;
+    self->parts[self->part_count++] =
+        copy_reply (reply, hash ? REDIS_REPLY_ARRAY : REDIS_REPLY_STRING);
     if (self->part_count < PARTS)
         return;
     if (!reply || !self->parts[PART_RUN])

@@ -1,6 +1,6 @@
 // Counts the stored callbacks of each source, as receivers that are away must not fill Redis. While
 // a source has too many, its plans that want a callback wait: nothing is lost, and other sources
-// are not affected. Source: proto 7.12.
+// are not affected. Also drops callbacks, and reports their states. Source: proto 7.12.
 #pragma once
 
 #include "station_state.h"

@@ -164,7 +164,7 @@ static void refuse_never (struct submission *submission)
     submission_end (submission);
 }
 
-// Handle the stored plan of the id, which was in use a moment ago. A plan that would never run is
+// Handle the plan that is stored under the id, if there is one. A plan that would never run is
 // refused, unless it repeats an accepted one.
 static void on_id_holder (void *owner, const struct store_loaded *answer)
 {
