@@ -1,14 +1,11 @@
 // Peer bytes go into a reason through quoted () only.
 #include "reason.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 enum { QUOTED_SHOWN = 64, QUOTED_ROTATION = 8 };
 
-// Write the text, cut at a character boundary.
-__attribute__ ((format (printf, 2, 0))) static void write_reason (struct reason *self,
-                                                                  const char *format, va_list args)
+void reason_format (struct reason *self, const char *format, va_list args)
 {
     if (vsnprintf (self->text, sizeof self->text, format, args) < (int)sizeof self->text)
         return;
@@ -25,7 +22,7 @@ int reason_set (struct reason *self, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
-    write_reason (self, format, args);
+    reason_format (self, format, args);
     va_end (args);
     return -1;
 }
@@ -34,7 +31,7 @@ bool reason_reject (struct reason *self, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
-    write_reason (self, format, args);
+    reason_format (self, format, args);
     va_end (args);
     return false;
 }
@@ -43,7 +40,7 @@ int reason_error (struct reason *self, int error, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
-    write_reason (self, format, args);
+    reason_format (self, format, args);
     va_end (args);
     return error;
 }

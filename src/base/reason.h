@@ -1,6 +1,8 @@
 // Why something was rejected: a text that names the field and the rule.
 #pragma once
 
+#include <stdarg.h>
+
 #include "span.h"
 
 enum { REASON_MAX = 200 };
@@ -13,6 +15,10 @@ struct reason {
 // caller can return in turn.
 int reason_set (struct reason *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
+
+// As reason_set, with the arguments of a function that is variadic itself.
+void reason_format (struct reason *self, const char *format, va_list args)
+    __attribute__ ((format (printf, 2, 0)));
 
 // As reason_set, but returns false.
 bool reason_reject (struct reason *self, const char *format, ...)

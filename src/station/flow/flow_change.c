@@ -64,13 +64,11 @@ __attribute__ ((format (printf, 3, 4))) static void reject_change (struct flow_c
                                                                    enum wire_error error,
                                                                    const char *format, ...)
 {
-    char text[2 * REASON_MAX];
     struct reason reason;
     va_list arguments;
     va_start (arguments, format);
-    vsnprintf (text, sizeof text, format, arguments);
+    reason_format (&reason, format, arguments);
     va_end (arguments);
-    reason_set (&reason, "%s", text);
     reply_refuse (self->station, self->peer, error, reason.text);
     end_change (self);
 }

@@ -104,12 +104,10 @@ void reply_refuse_format (struct station *self, struct peer *peer, enum wire_err
                           const char *format, ...)
 {
     struct reason reason;
-    char text[2 * REASON_MAX];
     va_list args;
     va_start (args, format);
-    vsnprintf (text, sizeof text, format, args);
+    reason_format (&reason, format, args);
     va_end (args);
-    reason_set (&reason, "%s", text); // cuts it at a character boundary
     reply_refuse (self, peer, error, reason.text);
 }
 

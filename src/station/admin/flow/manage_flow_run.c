@@ -30,13 +30,11 @@ void run_command_end (struct run_command *self)
 
 void run_command_refuse (struct run_command *self, enum wire_error error, const char *format, ...)
 {
-    char text[2 * REASON_MAX];
     struct reason reason;
     va_list arguments;
     va_start (arguments, format);
-    vsnprintf (text, sizeof text, format, arguments);
+    reason_format (&reason, format, arguments);
     va_end (arguments);
-    reason_set (&reason, "%s", text);
     reply_refuse (self->station, self->peer, error, reason.text);
     run_command_end (self);
 }
