@@ -30,7 +30,7 @@ void fuzz_history (const struct arguments *arguments)
         return;
     }
     HOLDS (question.store.limit >= 1 && question.store.limit <= RUNS_MAX);
-    HOLDS (question.since >= 0 && question.store.plan_id <= INT64_MAX);
+    HOLDS (question.since >= -1 && question.store.plan_id <= INT64_MAX);
     HOLDS (question.store.seq <= INT64_MAX && question.store.sub <= INT64_MAX);
     HOLDS (strnlen (question.station, sizeof question.station) < sizeof question.station);
     HOLDS (strnlen (question.epoch, sizeof question.epoch) < sizeof question.epoch);
