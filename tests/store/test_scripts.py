@@ -357,6 +357,12 @@ def test_pages_of_plans(db, turn):
         assert list_page(db, after, target, 1000)[1] == [row for row in want if row[0][:16] > after]
 
 
+def test_a_page_does_not_end_between_entries_of_one_id(db):
+    db.zadd(IDS, {entry("7", target): 0 for target in ("a", "a b", "job")})     # the second one is none
+    db.set(member("7", "job"), "text")
+    assert all_pages(db, 1)[0] == [(entry("7", "job"), "text", "")]
+
+
 def test_runs_of_another_type_are_none(db):
     db.zadd(IDS, {entry("1"): 0})
     db.set(member("1"), "text")

@@ -26,9 +26,9 @@ local function add_page(page)
     end
     local runs = #members > 0 and redis.pcall('HMGET', KEYS[2], unpack(members)) or {}
     for nth, entry in ipairs(page) do
-        -- A page ends between two ids, never between two entries of one id.
+        -- A page ends between two ids, never between two entries of one id; what is no entry may stand between these.
         local digits, place = ids[nth], places[nth]
-        if digits ~= last and (entries_seen >= ENTRIES_MAX or messages_seen >= messages_max or bytes > BYTES_MAX) then
+        if digits and digits ~= last and (entries_seen >= ENTRIES_MAX or messages_seen >= messages_max or bytes > BYTES_MAX) then
             return true
         end
         if digits then
