@@ -61,23 +61,35 @@ static const char *text_or_null (const char *text)
     return *text ? text : NULL;
 }
 
+// The filter, or NULL if it has fewer members than these: json_pack omits an optional one for which
+// memory does not suffice.
+static json_t *whole_filter (json_t *filter, size_t members)
+{
+    if (json_object_size (filter) == members)
+        return filter;
+    json_decref (filter);
+    return NULL;
+}
+
 void recovery_request_head (struct recovery *self)
 {
     const struct gap *gap = &self->gap;
-    request_history (self, PHASE_HEAD,
-                     gap->known ? json_pack ("{s:I, s:i, s:s*}", "since", (json_int_t)gap->last,
+    json_t *filter = gap->known ? json_pack ("{s:I, s:i, s:s*}", "since", (json_int_t)gap->last,
                                              "limit", 1, "epoch", text_or_null (gap->epoch))
-                                : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1));
+                                : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1);
+    request_history (self, PHASE_HEAD, whole_filter (filter, gap->known && *gap->epoch ? 3 : 2));
 }
 
 // Request the output too, so that a missed result has the same data as a received one.
 void recovery_request_page (struct recovery *self)
 {
     const struct gap *gap = &self->gap;
-    request_history (self, PHASE_PAGE,
-                     json_pack ("{s:I, s:i, s:s*, s:b, s:s*}", "since", (json_int_t)gap->last,
+    json_t *filter = json_pack ("{s:I, s:i, s:s*, s:b, s:s*}", "since", (json_int_t)gap->last,
                                 "limit", PAGE_RUNS, "epoch", text_or_null (gap->epoch), "output", 1,
-                                "after", text_or_null (self->filling.after)));
+                                "after", text_or_null (self->filling.after));
+    request_history (self, PHASE_PAGE,
+                     whole_filter (filter, 3 + (size_t)(*gap->epoch != 0) +
+                                               (size_t)(*self->filling.after != 0)));
 }
 
 // -- replies of the history
