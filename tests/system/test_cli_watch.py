@@ -293,7 +293,7 @@ def test_watch_tells_that_the_station_counts_anew(station):
     station.outcome("z")
     assert name(lines_of(process, 1)[0]) == ("z", False)
     told = told_by(process)
-    assert told.startswith("zplan: the station counts its results anew") and told.count("\n") == 1
+    assert told.startswith("zplan: the station restarted its numbering of results") and told.count("\n") == 1
 
 
 def test_watch_of_a_station_that_never_published(station):
@@ -310,7 +310,7 @@ def test_watch_since_of_another_epoch(station):
     station.outcome("a")
     process = station.watch("--since", "40", "--epoch", "old", "--json=wire")
     assert name(lines_of(process, 1)[0]) == ("a", True)
-    assert told_by(process).startswith("zplan: the station counts its results anew")
+    assert told_by(process).startswith("zplan: the station restarted its numbering of results")
 
 
 def test_watch_since_what_is_to_come(station):

@@ -174,7 +174,7 @@ static bool check_page (struct pages *pages, const json_t *page)
 {
     struct moving *self = pages->owner;
     if (!span_is (field_text (page, "epoch"), self->epoch))
-        return fail_move (self, "the station counts its results anew now: run it again");
+        return fail_move (self, "the station restarted its numbering of results: run it again");
     if (!self->first)
         self->first = field_number (page, "first");
     return true;

@@ -105,12 +105,12 @@ static const struct option skip_rows[] = {
 };
 
 static const struct option retry_rows[] = {
-    FLAG_OPTION (struct flow_wish, fresh, "--fresh", "evaluate params, lists and times anew"),
+    FLAG_OPTION (struct flow_wish, fresh, "--fresh", "evaluate params, lists and times again"),
     FLAG_OPTION (struct flow_wish, restart, "--restart",
                  "all steps again, also those that finished"),
     NUMBER_OPTION (struct flow_wish, version, "--version", "N", 1, INT32_MAX,
                    "go on by this version, of the same steps and edges: what\n"
-                   "differs in it, and all behind it, begins anew"),
+                   "differs in it, and all steps after it, restart"),
     TEXT_OPTION (struct flow_wish, reason, "--reason", "TEXT", "why", .utf8 = true),
 };
 

@@ -160,7 +160,7 @@ static void report_gone_outcomes (struct printing *self, const json_t *page)
     char first[WORD_SIZE], last[WORD_SIZE];
     if (asked && epoch && strcmp (asked, epoch) != 0)
         complain (NULL,
-                  span_text ("the station counts its results anew: this is all that is kept"));
+                  span_text ("the station restarted its numbering of results: it has only these"));
     else if (field_number (page, "last") < self->asked->since)
         fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
                  self->asked->since, number_cell_text (json_object_get (page, "last"), last));

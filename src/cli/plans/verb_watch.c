@@ -191,8 +191,8 @@ static void handle_notice (void *context, const struct zplan_notice *notice)
         report_no_answer (self, notice);
         break;
     case ZPLAN_NOTICE_ANEW:
-        complain (NULL, span_text ("the station counts its results anew: what came before that and "
-                                   "was not printed is not known"));
+        complain (NULL, span_text ("the station restarted its numbering of results: earlier ones "
+                                   "may be missed"));
         break;
     default:
         fprintf (stderr, "zplan: %s%" PRId64 "%s%" PRId64 "%s\n", texts[notice->kind][0],

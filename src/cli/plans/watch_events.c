@@ -97,7 +97,8 @@ static void print_object (const struct cli *cli, const struct zplan_event *event
 static void report_lost_events (const struct zplan_event *event)
 {
     if (event->missed == ZPLAN_EVENTS_UNKNOWN)
-        complain (NULL, span_text ("the station counts its events anew: some may be missed"));
+        complain (NULL,
+                  span_text ("the station restarted the numbers of events: some may be missed"));
     else if (event->missed)
         fprintf (stderr, "zplan: %" PRId64 " events are missed\n", event->missed);
 }

@@ -1225,7 +1225,7 @@ class Client:
         them); none of them: at once. `repeat`: how many times; without it for ever.
         `title`: for people, and what subscribers can subscribe to. `name` (or `key`): of which there is one plan
         at a time; it is accepted wherever an id is. `id`: an id of one's own; the same plan submitted again under it
-        is accepted once (with `at`: a `delay` begins anew).
+        is accepted once (with `at`: a `delay` restarts).
         `retry`: how many times a failed run is repeated before the next occurrence has its turn, 10 s later, then
         20 s, 40 s ...; 0 or "none": never; without it, or with "forever", until it succeeds; or an object (proto/,
         7.4). `on_failure`: a command that is called with the outcome as JSON when all retries have failed; or

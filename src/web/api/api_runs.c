@@ -46,7 +46,7 @@ static void on_run (struct exchange *self, const struct station_answer *answer)
     const json_t *run = json_array_get (json_object_get (answer->json, "runs"), 0);
     const char *entry = json_string_value (json_object_get (run, "entry"));
     if (epoch && (!now || strcmp (epoch, now) != 0)) {
-        exchange_problem (self, 410, "other_epoch", "the station counts its runs anew");
+        exchange_problem (self, 410, "other_epoch", "the station restarted its numbering of runs");
     } else if (!entry || strcmp (entry, self->routed.args[0]) != 0) {
         exchange_problem (self, 404, "not_find", "the history has no such run");
     } else {
