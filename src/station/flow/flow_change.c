@@ -64,12 +64,10 @@ __attribute__ ((format (printf, 3, 4))) static void reject_change (struct flow_c
                                                                    enum wire_error error,
                                                                    const char *format, ...)
 {
-    struct reason reason;
     va_list arguments;
     va_start (arguments, format);
-    reason_format (&reason, format, arguments);
+    reply_refuse_arguments (self->station, self->peer, error, format, arguments);
     va_end (arguments);
-    reply_refuse (self->station, self->peer, error, reason.text);
     end_change (self);
 }
 

@@ -100,15 +100,21 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
     reply_send (self, peer, &(struct reply){.status = status, .reason = reason});
 }
 
+void reply_refuse_arguments (struct station *self, struct peer *peer, enum wire_error error,
+                             const char *format, va_list args)
+{
+    struct reason reason;
+    reason_format (&reason, format, args);
+    reply_refuse (self, peer, error, reason.text);
+}
+
 void reply_refuse_format (struct station *self, struct peer *peer, enum wire_error error,
                           const char *format, ...)
 {
-    struct reason reason;
     va_list args;
     va_start (args, format);
-    reason_format (&reason, format, args);
+    reply_refuse_arguments (self, peer, error, format, args);
     va_end (args);
-    reply_refuse (self, peer, error, reason.text);
 }
 
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,

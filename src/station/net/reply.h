@@ -24,6 +24,11 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
 void reply_refuse_format (struct station *self, struct peer *peer, enum wire_error error,
                           const char *format, ...) __attribute__ ((format (printf, 4, 5)));
 
+// The same, with the arguments of a function that is variadic itself.
+void reply_refuse_arguments (struct station *self, struct peer *peer, enum wire_error error,
+                             const char *format, va_list args)
+    __attribute__ ((format (printf, 4, 0)));
+
 // A copy of the peer that outlives the packet; reply_send releases it. Its request counts as
 // waiting until then.
 struct peer *peer_keep (struct station *self, const struct request *request);

@@ -30,12 +30,10 @@ void run_command_end (struct run_command *self)
 
 void run_command_refuse (struct run_command *self, enum wire_error error, const char *format, ...)
 {
-    struct reason reason;
     va_list arguments;
     va_start (arguments, format);
-    reason_format (&reason, format, arguments);
+    reply_refuse_arguments (self->station, self->peer, error, format, arguments);
     va_end (arguments);
-    reply_refuse (self->station, self->peer, error, reason.text);
     run_command_end (self);
 }
 
