@@ -205,10 +205,10 @@ class Page:
         return [line for block in self.help(program).rest for line in typeset(block)]
 
     def do_lists(self, program):
-        told = self.help(program)
+        page = self.help(program)
         out = []
-        for block in told.every[len(told.about):]:
-            out += [f".SS {escape(block[0].rstrip(':'))}", *typeset(block[1:])] if told.is_list(block) else typeset(block)
+        for block in page.every[len(page.about):]:
+            out += [f".SS {escape(block[0].rstrip(':'))}", *typeset(block[1:])] if page.is_list(block) else typeset(block)
         return out
 
     def do_verbs(self):

@@ -98,8 +98,8 @@ def lines_of(process, count):
     return [json.loads(process.stdout.readline()) for _ in range(count)]
 
 
-def told_by(process):
-    """It ends: what it told on stderr."""
+def errors_of(process):
+    """Wait for its end: what it wrote to stderr."""
     process.send_signal(signal.SIGTERM)
     ended = Ended(process)
     assert (ended.code, ended.out) == (DONE, "")
@@ -138,7 +138,7 @@ def test_watch_since_goes_on_with_what_comes(station):
     assert [name(line) for line in lines_of(process, 2)] == [("b", True), ("c", True)]
     station.outcome("d")
     assert [name(line) for line in lines_of(process, 1)] == [("d", False)]
-    assert told_by(process) == ""
+    assert errors_of(process) == ""
 
 
 def test_watch_asks_for_what_did_not_come(station):
@@ -157,7 +157,7 @@ def test_watch_asks_for_what_did_not_come(station):
     assert lines[2]["frames"][0]["value"] == "x"
     asked, = station.requests("history")
     assert json.loads(asked[0]) == {"since": 2, "epoch": "e1", "limit": 100, "output": True}
-    assert told_by(process) == ""
+    assert errors_of(process) == ""
 
 
 def test_watch_for_people_marks_what_came_by_history(station):
@@ -192,7 +192,7 @@ def test_watch_of_a_title_fills_gaps_too(station):
     station.outcome("report 3")
     assert [name(line) for line in lines_of(process, 3)] == [
         ("report 1", False), ("report 2", True), ("report 3", False)]
-    assert told_by(process) == ""
+    assert errors_of(process) == ""
 
 
 def test_watch_of_a_title_that_is_no_text(station):
@@ -217,7 +217,7 @@ def test_watch_prints_nothing_twice(station):
     station.publish("c", 3)
     station.outcome("d")
     assert [name(line) for line in lines_of(process, 2)] == [("c", False), ("d", False)]
-    assert told_by(process) == ""
+    assert errors_of(process) == ""
 
 
 def test_watch_of_a_station_that_lost_its_latest_writes(station):
@@ -228,7 +228,7 @@ def test_watch_of_a_station_that_lost_its_latest_writes(station):
     station.outcome("B")
     station.outcome("C")
     assert [line["title"] for line in lines_of(process, 5)] == ["a", "b", "c", "B", "C"]
-    assert told_by(process) == \
+    assert errors_of(process) == \
         "zplan: the station has lost results that were printed: after 3 comes 2\n"
 
 
@@ -241,7 +241,7 @@ def test_watch_finds_a_last_result_that_was_lost(station):
     assert name(lines_of(process, 1)[0]) == ("b", True)
     station.outcome("c")
     assert name(lines_of(process, 1)[0]) == ("c", False)
-    assert told_by(process) == ""
+    assert errors_of(process) == ""
 
 
 def test_watch_lets_a_result_that_is_on_its_way_come(station):
@@ -267,7 +267,7 @@ def test_watch_survives_the_result_socket(station):
     station.subscribed()
     station.outcome("c")
     assert [name(line) for line in lines_of(process, 2)] == [("b", True), ("c", False)]
-    assert told_by(process) == ""
+    assert errors_of(process) == ""
 
 
 def test_watch_tells_what_is_gone(station):
@@ -278,7 +278,7 @@ def test_watch_tells_what_is_gone(station):
     station.forget(3)
     station.outcome("f")
     assert [line["title"] for line in lines_of(process, 4)] == ["a", "d", "e", "f"]
-    assert told_by(process) == "zplan: results after 1 are gone: the first one kept is 4\n"
+    assert errors_of(process) == "zplan: results after 1 are gone: the first one kept is 4\n"
 
 
 def test_watch_tells_that_the_station_counts_anew(station):
@@ -292,8 +292,8 @@ def test_watch_tells_that_the_station_counts_anew(station):
         ("a", False), ("b", False), ("x", True), ("y", False)]
     station.outcome("z")
     assert name(lines_of(process, 1)[0]) == ("z", False)
-    told = told_by(process)
-    assert told.startswith("zplan: the station restarted its numbering of results") and told.count("\n") == 1
+    errors = errors_of(process)
+    assert errors.startswith("zplan: the station restarted its numbering of results") and errors.count("\n") == 1
 
 
 def test_watch_of_a_station_that_never_published(station):
@@ -303,14 +303,14 @@ def test_watch_of_a_station_that_never_published(station):
     station.outcome("a", publish=False)
     station.outcome("b")
     assert [name(line) for line in lines_of(process, 2)] == [("a", True), ("b", False)]
-    assert told_by(process) == ""
+    assert errors_of(process) == ""
 
 
 def test_watch_since_of_another_epoch(station):
     station.outcome("a")
     process = station.watch("--since", "40", "--epoch", "old", "--json=wire")
     assert name(lines_of(process, 1)[0]) == ("a", True)
-    assert told_by(process).startswith("zplan: the station restarted its numbering of results")
+    assert errors_of(process).startswith("zplan: the station restarted its numbering of results")
 
 
 def test_watch_since_what_is_to_come(station):
@@ -318,7 +318,7 @@ def test_watch_since_what_is_to_come(station):
     process = station.watch("--since", "40", "--json=wire")
     station.outcome("b")
     assert name(lines_of(process, 1)[0]) == ("b", False)
-    assert told_by(process) == "zplan: there is no result 40 yet: the last one is 1\n"
+    assert errors_of(process) == "zplan: there is no result 40 yet: the last one is 1\n"
 
 
 def test_watch_without_a_history_goes_on_and_says_so(station):
@@ -328,7 +328,7 @@ def test_watch_without_a_history_goes_on_and_says_so(station):
     station.outcome("b", publish=False)
     station.outcome("c")
     assert [line["title"] for line in lines_of(process, 2)] == ["a", "c"]
-    assert told_by(process).splitlines() == [
+    assert errors_of(process).splitlines() == [
         f"zplan: no answer from {station.endpoint} within 300 ms",
         "zplan: until that is answered, what does not come cannot be asked for",
         "zplan: results between 1 and 3 are missed"]
@@ -346,7 +346,7 @@ def test_watch_waits_for_a_history_that_is_away_for_a_while(station):
     wait_until(lambda: asked.extend(station.requests("history")) or len(asked) >= 2, "it asks again, as it had no answer")
     station.silent = lambda word, *args: False
     assert [name(line) for line in lines_of(process, 2)] == [("b", True), ("c", False)]
-    assert told_by(process).startswith(f"zplan: no answer from {station.endpoint} within 300 ms\n")
+    assert errors_of(process).startswith(f"zplan: no answer from {station.endpoint} within 300 ms\n")
 
 
 @pytest.mark.parametrize("data", [b"[]", b"{}", b'{"runs":[],"last":"x","epoch":"e"}'])
