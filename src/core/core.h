@@ -291,6 +291,10 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
                                  const struct core_wish *wish, int64_t now_us,
                                  struct core_taken *ret);
 
+// End the lost run in place of a new one: `taken` becomes that run, which stays the current one
+// until its outcome is written. Else a station that is killed before would forget which run it was.
+void core_keep_lost_run (const struct core_choice *choice, struct core_taken *taken);
+
 // Return a chosen plan to the ready ones: it could not be read.
 void core_unchoose (struct core *self, const struct core_choice *choice);
 

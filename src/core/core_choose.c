@@ -345,3 +345,8 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
     open_set_waiting (self, plan, false, now_us);
     return CORE_DONE;
 }
+
+void core_keep_lost_run (const struct core_choice *choice, struct core_taken *taken)
+{
+    choice->plan->exec_id = taken->exec_id = taken->lost;
+}

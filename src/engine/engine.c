@@ -124,11 +124,12 @@ enum loss_report {
 // Whether the deadline of the lost run's vote has passed.
 static bool poll_is_over (const struct plan *plan, const struct due *due)
 {
-    uint64_t deadline_us = (uint64_t)plan->vote.deadline_s * 1000000;
-    return deadline_us && due->lost <= due->exec_id && due->exec_id - due->lost >= deadline_us;
+    uint64_t deadline_us = (uint64_t)plan->vote.deadline_s * 1000000,
+             now_us = (uint64_t)due->now_us;
+    return deadline_us && due->exec_id <= now_us && now_us - due->exec_id >= deadline_us;
 }
 
-// What to report of the run before this one.
+// What to report of the run.
 static enum loss_report loss_report_of (const struct plan *plan, const struct due *due)
 {
     if (!due->lost)
@@ -140,7 +141,7 @@ static enum loss_report loss_report_of (const struct plan *plan, const struct du
     return !due->pull && ending_lost_is_failure (plan) ? LOSS_FAILURE : LOSS_NONE;
 }
 
-bool engine_reports_lost (const struct plan *plan, const struct due *due)
+bool engine_ends_lost (const struct plan *plan, const struct due *due)
 {
     return loss_report_of (plan, due) != LOSS_NONE;
 }
@@ -149,27 +150,18 @@ bool engine_reports_lost (const struct plan *plan, const struct due *due)
 static struct decision end_lost_poll (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
-    plan->exec_id = due->lost;
     struct decision decision =
         ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice);
     decision.close_poll = true;
-    decision.open_poll = plan->poll != due->lost; // the stored participants are of another vote
+    decision.open_poll = plan->poll != due->exec_id; // the stored participants are of another vote
     return ending_finish (plan, was, decision);
 }
 
 // End the lost manual run as timed out.
-static struct decision end_lost_manual_run (struct plan *plan, uint64_t lost)
+static struct decision end_lost_manual_run (struct plan *plan)
 {
-    plan->exec_id = lost; // the lost run is reported
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
     return ending_finish_manual_run (plan, (struct decision){0});
-}
-
-// End the lost run as timed out.
-static struct decision end_lost_run (struct plan *plan, const struct due *due)
-{
-    plan->exec_id = due->lost;
-    return engine_timeout (plan, due->zone, due->now);
 }
 
 // -- due
@@ -214,7 +206,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
     enum loss_report loss = loss_report_of (plan, due);
     if (loss == LOSS_EXTRA) {
         reason_set (reason, "the manual run gave no result within its lease");
-        return end_lost_manual_run (plan, due->lost);
+        return end_lost_manual_run (plan);
     }
     if (!is_fit (plan, due, reason))
         return engine_revoke (plan);
@@ -222,9 +214,9 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         reason_set (reason, "vote: its deadline has passed");
         return end_lost_poll (plan, due);
     }
-    if (loss == LOSS_FAILURE) {
+    if (due->lost) {
         reason_set (reason, "no result within the lease");
-        return end_lost_run (plan, due);
+        return engine_timeout (plan, due->zone, due->now);
     }
     struct decision decision;
     if (!due->goes_on && skip_if_late (plan, due, &decision, reason))

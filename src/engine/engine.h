@@ -99,26 +99,26 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
 struct due {
     struct span key_station; // the station that the plan's key names
     uint64_t exec_id;
-    uint64_t lost; // the run before this one, which had no result within its lease; 0 = none
+    bool lost; // this run had no result within its lease, and is to end (engine_ends_lost)
     const struct dispatch_way *way; // how its target gets runs
     const struct zone *zone;
     bool earlier_may_answer; // an earlier run of this occurrence has not ended
     bool pull;               // workers fetch it, or it is a flow: a lease that ended is no loss
     bool flow;               // it needs no command
     bool unknown;            // no target and no flow has the name of its key
-    bool goes_on; // its run continues: workers may take it or work on it, or it is a flow in
-                  // progress
-    int64_t now;  // Unix seconds
+    bool goes_on;   // its run continues: workers may take it or work on it, or it is a flow in
+                    // progress
+    int64_t now;    // Unix seconds
+    int64_t now_us; // `lost`: Unix microseconds
 };
 
 // Handle a claimed plan: send it, revoke its right to run (FRAME_PLANERROR, with the reason), skip
-// occurrences that are too late, or report a run that was lost.
+// occurrences that are too late, or end a run that was lost.
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
 
-// Whether engine_due will report an outcome of the lost run, if the plan may still run. False:
-// there is no such run, or its occurrence just runs again. Only `lost`, `exec_id` and `pull` of
-// `due` are read.
-bool engine_reports_lost (const struct plan *plan, const struct due *due);
+// Whether engine_due ends the run that was lost, with an outcome. False: its occurrence just runs
+// again. Only `exec_id`, `lost`, `pull` and `now_us` of `due` are read.
+bool engine_ends_lost (const struct plan *plan, const struct due *due);
 
 // Revoke the plan's right to run (plan document 3.3(3)): it is parked until it is reset.
 struct decision engine_revoke (struct plan *plan);

@@ -262,7 +262,6 @@ void sim_plan_claimed (struct sim_plan *self, const struct core_taken *taken)
     bool pull = sim_team_of (station, self->target), already_offered = self->offered;
     const struct due due = {.key_station = self->plan->station,
                             .exec_id = taken->exec_id,
-                            .lost = taken->lost,
                             .way = &way,
                             .zone = station->zone,
                             .earlier_may_answer = taken->earlier_may_answer,

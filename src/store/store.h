@@ -151,10 +151,10 @@ struct store_claimed {
     struct span message; // the plan as JSON, as it was before this run
     uint64_t exec_id;
     bool earlier_may_answer; // an earlier run of this occurrence has not ended
-    uint64_t lost; // exec id of that run if its lease has just expired without a result; 0 = none
-    int64_t at_us; // time of the claim, or the due time if that is later; Redis' clock
-    int64_t lease_end_us; // Redis' clock
-    bool unwritten;       // the message was not written with the claim: only plan:run shows the run
+    bool lost;               // this run had no result within its lease, and ends (engine_ends_lost)
+    int64_t at_us;           // time of the claim, or the due time if that is later; Redis' clock
+    int64_t lease_end_us;    // Redis' clock
+    bool unwritten; // the message was not written with the claim: only plan:run shows the run
 };
 
 struct store_claim {

@@ -61,22 +61,12 @@ static void on_claim_written (struct waiter *waiter, enum written how, const cha
 
 // -- runs whose lease ended
 
-// Record the outcome of a run whose lease expired without a result, unless the engine will report
-// one. It must be written in the same batch as the new run. Nothing is recorded of runs that nobody
-// has begun: plans that workers fetch, as they were not offered yet, and flow runs.
-static void record_lost_run (const struct claim_call *call, const struct core_taken *taken)
+// Record the outcome of a run whose lease expired without a result.
+static void record_lost_run (struct store *self, const struct plan *plan,
+                             const struct core_taken *taken)
 {
-    struct store *self = call->store;
-    struct reason reason;
-    if (call->is_pull && call->is_pull (call->owner, taken->target))
+    if (plan->policy && plan->policy->log == LOG_NONE)
         return;
-    struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
-    struct due due = {.exec_id = taken->exec_id, .lost = taken->lost};
-    if (!plan || engine_reports_lost (plan, &due) ||
-        (plan->policy && plan->policy->log == LOG_NONE)) {
-        plan_destroy (&plan);
-        return;
-    }
     char step[OUTCOME_STEP_SIZE];
     struct outcome_record record = {.title = plan->description,
                                     .key = policy_key (plan->policy),
@@ -96,7 +86,26 @@ static void record_lost_run (const struct claim_call *call, const struct core_ta
     core_outcome (self->core, taken->target, taken->id, store_now_us (self) / 1000,
                   span_of (packed, size), (struct span){0});
     free (packed);
+}
+
+// A run's lease expired without a result: either the engine ends it, or its outcome is recorded in
+// the same batch as the new run. Nothing is recorded of runs that nobody has begun: plans that
+// workers fetch, as they were not offered yet, and flow runs. Returns whether the engine ends it.
+static bool end_or_record_lost_run (const struct claim_call *call, const struct core_choice *choice,
+                                    struct core_taken *taken)
+{
+    struct reason reason;
+    bool pull = call->is_pull && call->is_pull (call->owner, taken->target);
+    struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
+    const struct due due = {
+        .exec_id = taken->lost, .lost = true, .pull = pull, .now_us = taken->at_us};
+    bool ends = plan && engine_ends_lost (plan, &due);
+    if (ends)
+        core_keep_lost_run (choice, taken);
+    else if (plan && !pull)
+        record_lost_run (call->store, plan, taken);
     plan_destroy (&plan);
+    return ends;
 }
 
 // -- starting the runs
@@ -116,15 +125,14 @@ static void start_chosen_runs (struct claim_call *self)
         }
         if (result != CORE_DONE)
             continue;
-        if (taken.lost)
-            record_lost_run (self, &taken);
+        bool ends = taken.lost && end_or_record_lost_run (self, choice, &taken);
         self->taken[self->answer.count++] =
             (struct store_claimed){.station = taken.target,
                                    .plan_id = taken.id,
                                    .message = taken.message,
                                    .exec_id = taken.exec_id,
                                    .earlier_may_answer = taken.earlier_may_answer,
-                                   .lost = taken.lost,
+                                   .lost = ends,
                                    .at_us = taken.at_us,
                                    .lease_end_us = now_us + self->wish.lease_us,
                                    .unwritten = !taken.written};

@@ -37,14 +37,16 @@ static uint64_t some_exec_id (struct story *self)
 static struct decision fire (struct story *self, uint8_t knob)
 {
     struct reason reason;
-    uint64_t exec_id = (uint64_t)self->now * 1000000 + knob;
+    uint64_t new_id = (uint64_t)self->now * 1000000 + knob;
+    uint64_t exec_id = knob & 1 ? some_exec_id (self) : new_id;
     struct due due = {.key_station = self->plan->station,
                       .exec_id = exec_id,
-                      .lost = knob & 1 ? some_exec_id (self) : 0,
+                      .lost = knob & 1,
                       .way = self->way,
                       .zone = self->zone,
                       .earlier_may_answer = knob & 2,
-                      .now = self->now};
+                      .now = self->now,
+                      .now_us = self->now * 1000000};
     struct decision decision = engine_due (self->plan, &due, &reason);
     self->run = (struct run){.exec_id = exec_id, .earlier_may_answer = knob & 2};
     if (decision.send)

@@ -174,7 +174,8 @@ static void fire (struct sim *self, struct sim_plan *sim_plan)
                             .way = &by_frame,
                             .zone = self->zone,
                             .earlier_may_answer = sim_plan->held_again,
-                            .now = now_s (self)};
+                            .now = now_s (self),
+                            .now_us = self->now_us};
     struct decision decision = engine_due (plan, &due, &reason);
     if (decision.send && self->connection) {
         send (self, sim_plan, plan); // takes the plan

@@ -28,7 +28,7 @@ struct sim_plan {
     uint64_t held;    // plan:run, the exec_id of the run in hand; 0 = none
     bool held_again;  // the "+" behind it: an earlier run ran out of its lease and may still answer
     bool no_status;   // the "?" behind it: it gave no heartbeat
-    uint64_t lost;    // claimed because that run ran out of its lease; 0 = none
+    bool lost;        // claimed to end that run, as its lease is over
     bool waits;       // plan:wait
     bool has_work;    // plan:work
     int64_t told_us;  // plan:told; 0 = never

@@ -49,13 +49,16 @@ static struct sim_plan *first_due (struct sim *self)
 
 static void claim_one (struct sim *self, struct sim_plan *sim_plan)
 {
-    sim_plan->lost = sim_plan->no_status ? 0 : sim_plan->held;
-    sim_plan->held_again |= sim_plan->lost != 0;
+    struct plan *plan = sim_stored (self, sim_plan);
+    bool expired = sim_plan->held && !sim_plan->no_status;
+    const struct due due = {.exec_id = sim_plan->held, .lost = true, .now_us = self->now_us};
+    sim_plan->lost = expired && engine_ends_lost (plan, &due);
+    sim_plan->held_again |= expired;
     sim_plan->no_status = false;
-    sim_plan->held = ++self->exec;
+    if (!sim_plan->lost)
+        sim_plan->held = ++self->exec;
     sim_plan->score_us = self->now_us + SIM_LEASE_US;
     sim_plan->waits = false;
-    struct plan *plan = sim_stored (self, sim_plan);
     plan->exec_id = sim_plan->held;
     plan->exec_time = self->now_us / SIM_S;
     plan->state = PLAN_EXECUTE;

@@ -253,6 +253,24 @@ def test_row_06_a_run_besides_the_schedule(make_rig, point):
     is_whole(rig)
 
 
+@pytest.mark.parametrize("retry", [{"retry": {"strategy": "fixed", "interval": 1, "max": 3}}, {"timeout": 60}])
+def test_row_06_killed_while_it_ends_a_lost_run(make_rig, retry):
+    """The outcome is that of the run which the target had, also after a second kill."""
+    rig = make_rig(*SHORT)
+    ident = rig.client.added({**twice(), **retry})
+    first = rig.jobs.recv()
+    rig.station.kill()
+    rig.station.env["ZPLAN_FAILPOINT"] = "claim_done"
+    rig.station.start()
+    died(rig.station)
+    rig.station.start()
+    rig.client = rig.dealer()
+    second = rig.jobs.recv()
+    rig.jobs.finish(second)
+    wait_until(lambda: len(outcomes(rig, ident)) > 1, "both outcomes")
+    assert outcomes(rig, ident)[:2] == [(ST.TIMEOUT, first.exec_id), (ST.OK, second.exec_id)]
+
+
 # Rows 7 to 11: the target answers.
 
 def dies_at_runing(make_rig, point, *args):

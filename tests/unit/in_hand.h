@@ -14,6 +14,18 @@ static inline struct due due_now (uint64_t exec_id)
         .key_station = span_text ("api1"), .exec_id = exec_id, .way = &way, .now = NOW};
 }
 
+// The claim of a plan whose run had no result within its lease: the engine ends that run, or the
+// occurrence runs again.
+static inline struct due due_after_lease (const struct plan *plan)
+{
+    struct due due = due_now (EXEC_ID);
+    due.lost = true;
+    due.lost = engine_ends_lost (plan, &due);
+    due.exec_id += !due.lost;
+    due.earlier_may_answer = true;
+    return due;
+}
+
 // A plan for every ten seconds from 1000 on, five times, whose first occurrence (1010) is running.
 static inline struct plan *plan_in_hand (void)
 {

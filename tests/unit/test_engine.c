@@ -160,7 +160,7 @@ static void due_sends_or_takes_the_right_to_run (void **state)
 // and an offered run is not too late, even if `end_time` has passed.
 static const struct pull_row {
     const char *name, *policy;
-    bool pull, goes_on, send, reported; // `reported`: a run before it that was lost
+    bool pull, goes_on, send, ended; // `ended`: a lost run
 } pull_rows[] = {
     {"a run that was sent is lost", "{\"retry\":{\"strategy\":\"none\"}}", false, false, false,
      true},
@@ -180,10 +180,11 @@ static void due_renews_what_is_offered (void **state)
         json_t *object = json_loads (row->policy, 0, NULL);
         plan_take_policy (plan, policy_read (object, &reason));
         struct due due = due_now (78);
-        due.lost = plan->policy->end_time ? 0 : EXEC_ID;
+        due.lost = !plan->policy->end_time;
         due.pull = row->pull;
         due.goes_on = row->goes_on;
-        CHECK_INT (row->name, engine_reports_lost (plan, &due), row->reported);
+        due.lost = due.lost && engine_ends_lost (plan, &due);
+        CHECK_INT (row->name, due.lost, row->ended);
         CHECK_INT (row->name, engine_due (plan, &due, &reason).send, row->send);
         json_decref (object);
         plan_destroy (&plan);

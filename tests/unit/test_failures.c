@@ -59,8 +59,8 @@ static struct decision happen (struct plan *plan, enum event event, uint8_t stat
     case CANCEL:
         return engine_cancel (plan, utc, NOW);
     case LOST:
-        due.lost = EXEC_ID;
-        due.earlier_may_answer = true;
+        due = due_after_lease (plan);
+        due.zone = utc;
         return engine_due (plan, &due, &reason);
     case DUE:
         return engine_due (plan, &due, &reason);

@@ -33,8 +33,7 @@ static struct decision happen (struct plan *plan, struct run *run, enum event ev
     if (event == KEPT)
         return engine_keep_run (plan);
     if (event == LEASE_OVER) {
-        struct due due = due_now (EXEC_ID + 1);
-        due.lost = true;
+        struct due due = due_after_lease (plan);
         return engine_due (plan, &due, &reason);
     }
     if (event == OTHER_RUN) {

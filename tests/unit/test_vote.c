@@ -440,14 +440,14 @@ static void a_vote_is_over_when_its_deadline_is_past (void **state)
     static const struct {
         const char *name;
         int32_t deadline_s;
-        uint64_t lost, exec_id;
+        uint64_t exec_id;
+        int64_t now_us;
         bool over;
     } rows[] = {
-        {"no run before", 60, 0, 1767225671000001, false},
         {"no deadline", 0, 1767225611000001, 1767225671000001, false},
         {"within", 60, 1767225611000002, 1767225671000001, false},
         {"just over", 60, 1767225611000001, 1767225671000001, true},
-        {"an operator's run, after this one", 60, 1767225671000002, 1767225671000001, false},
+        {"an operator's run, in the future", 60, 1767225671000002, 1767225671000001, false},
         {"an operator's run, after all time", 31536000, INT64_MAX, 1767225671000001, false},
         {"an operator's run that is no number", 60, UINT64_MAX, 1767225671000001, false},
     };
@@ -456,13 +456,14 @@ static void a_vote_is_over_when_its_deadline_is_past (void **state)
         struct dispatch_way way = {false, ""};
         struct reason reason;
         plan->vote = (struct vote_rule){VOTE_ALL, 0, rows[i].deadline_s};
-        struct decision decision = engine_due (plan,
-                                               &(struct due){.key_station = plan->station,
-                                                             .exec_id = rows[i].exec_id,
-                                                             .lost = rows[i].lost,
-                                                             .way = &way,
-                                                             .now = NOW},
-                                               &reason);
+        struct due due = {.key_station = plan->station,
+                          .exec_id = rows[i].exec_id,
+                          .lost = true,
+                          .way = &way,
+                          .now = NOW,
+                          .now_us = rows[i].now_us};
+        due.lost = engine_ends_lost (plan, &due);
+        struct decision decision = engine_due (plan, &due, &reason);
         CHECK_INT (rows[i].name, decision.close_poll, rows[i].over);
         CHECK_INT (rows[i].name, decision.send, !rows[i].over);
         plan_destroy (&plan);

@@ -143,7 +143,7 @@ static void prepare_consequences (struct applying *self, struct plan *plan, int6
     plan_destroy (&self->ends_callback);
     self->status = plan->last_state;
     self->state = plan->state;
-    self->public_text = is_published ? plan_run_text (plan, applying_run (self), nominal) : NULL;
+    self->public_text = is_published ? plan_run_text (plan, self->run.exec_id, nominal) : NULL;
     self->title = is_published ? frames_copy (&plan->description, 1) : NULL;
     if (decision->commit == COMMIT_END &&
         station_is_callbacks (station, span_text (self->key_station)))
@@ -276,7 +276,7 @@ static bool redecide (struct applying *self, const struct store_committed *answe
         return false;
     }
     plan->exec_id = self->run.exec_id;
-    int64_t nominal = plan_nominal (plan, applying_run (self));
+    int64_t nominal = plan_nominal (plan, self->run.exec_id);
     self->decision = decide_outcome (self, plan);
     bool applies = self->decision.commit != COMMIT_NONE;
     struct active_run *active = runs_find_run (self->station, self->plan_id, self->run.exec_id);
@@ -321,7 +321,7 @@ static void count_outcome (const struct applying *self)
     if (!target)
         return;
     // exec_id is the time of the claim.
-    int64_t took_us = store_now_us (self->station->store) - (int64_t)applying_run (self);
+    int64_t took_us = store_now_us (self->station->store) - (int64_t)self->run.exec_id;
     target_tally (target)->ended_well += succeeded;
     target_tally (target)->failed += !succeeded;
     run_counts_end (&target_tally (target)->runs, run_end_of (succeeded, self->status), took_us);
@@ -387,7 +387,6 @@ static struct applying *applying_new (struct station *station, const struct run_
     self->run = *outcome->run;
     self->phase = outcome->run->phase;
     self->cause = outcome->cause;
-    self->lost = outcome->decision && outcome->decision->send ? 0 : outcome->lost;
     self->keep_message = outcome->keep_message;
     self->done = outcome->done;
     self->owner = outcome->owner;

@@ -32,7 +32,6 @@ struct run_outcome {
     struct span voter;               // who gave the answer, empty = the station
     const struct decision *decision; // CAUSE_DUE: the decision, and the facts it was made from
     const struct due *due;
-    uint64_t lost;      // CAUSE_DUE: the run that the outcome belongs to; 0 = the one in flight
     int64_t nominal;    // CAUSE_DUE: its nominal time
     const char *reason; // text for the history; NULL = taken from the answer
     bool keep_message;  // do not overwrite the stored message

@@ -14,7 +14,6 @@ struct applying {
     enum run_phase phase; // phase of the run when the event came
     enum cause cause;
     struct due due; // CAUSE_DUE
-    uint64_t lost;  // the run that the outcome belongs to, 0 = `run`
     struct answer answer;
     struct frames *frames; // the answer's description and frames; NULL = there is none
     struct desc desc;
@@ -47,9 +46,6 @@ bool applying_is_outcome (const struct decision *decision);
 // Whether the outcome is that of a missed occurrence, so that no run has ended. The status alone
 // does not show, as a worker may send it for a run.
 bool applying_is_miss (enum cause cause, uint8_t status);
-
-// The run that the outcome belongs to.
-uint64_t applying_run (const struct applying *self);
 
 // -- what is written after the decision (apply_written.c). The caller owns returned objects; spans
 // are borrowed

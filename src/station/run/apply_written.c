@@ -28,11 +28,6 @@ bool applying_is_miss (enum cause cause, uint8_t status)
     return cause == CAUSE_DUE && status == ZERO_STATUS_MISSED_ID;
 }
 
-uint64_t applying_run (const struct applying *self)
-{
-    return self->lost ? self->lost : self->run.exec_id;
-}
-
 // The worker of the outcome: the one that the answer names, else the target.
 static struct span outcome_worker (const struct applying *self)
 {
@@ -58,7 +53,7 @@ static char *make_outcome_record (const struct applying *self, const struct plan
                                   int64_t nominal, size_t *ret_size)
 {
     if (applying_is_miss (self->cause, plan->last_state))
-        return missed_record (plan, &self->decision.misses, applying_run (self), ret_size);
+        return missed_record (plan, &self->decision.misses, self->run.exec_id, ret_size);
     *ret_size = 0;
     if (plan->policy && plan->policy->log == LOG_NONE)
         return NULL;
@@ -69,7 +64,7 @@ static char *make_outcome_record (const struct applying *self, const struct plan
         .nominal = nominal,
         .status = plan->last_state,
         .state = plan->state,
-        .exec_id = applying_run (self),
+        .exec_id = self->run.exec_id,
         .worker = outcome_worker (self),
         .reason = applying_reason (self),
     };
@@ -78,7 +73,7 @@ static char *make_outcome_record (const struct applying *self, const struct plan
     if (self->callback)
         record.callback = self->callback->id;
     outcome_set_flow (&record, plan, step);
-    if (plan_trace (plan, applying_run (self), nominal, trace))
+    if (plan_trace (plan, self->run.exec_id, nominal, trace))
         record.trace = span_text (trace);
     // log `trigger`: record the start, not the outcome.
     if (plan->policy && plan->policy->log == LOG_TRIGGER) {
@@ -114,8 +109,8 @@ static char *make_output_record (const struct applying *self, const struct plan 
     // The plan is removed now: its last result can be read only in the history.
     if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
         keep = WHOLE_MAX;
-    return output_make (span_text (self->key_station), self->plan_id, applying_run (self), text,
-                        keep, ret_size);
+    return output_make (span_text (self->key_station), self->plan_id, self->run.exec_id, text, keep,
+                        ret_size);
 }
 
 // The participants to store: the voters of an opened vote, and with `save` the one that answered.
@@ -177,7 +172,7 @@ static char *create_failure_plan (struct applying *self, const struct plan *plan
 {
     const struct failed_run failure = {.plan = plan,
                                        .decision = &self->decision,
-                                       .exec_id = applying_run (self),
+                                       .exec_id = self->run.exec_id,
                                        .nominal = nominal,
                                        .worker = outcome_worker (self),
                                        .reason = applying_reason (self),
@@ -191,7 +186,7 @@ struct plan *applying_callback (const struct applying *self, const struct plan *
 {
     struct callback_outcome outcome = {.plan = plan,
                                        .decision = &self->decision,
-                                       .exec_id = applying_run (self),
+                                       .exec_id = self->run.exec_id,
                                        .nominal = nominal,
                                        .status = plan->last_state,
                                        .cancelled = self->cause == CAUSE_CANCEL,
@@ -297,7 +292,7 @@ void applying_publish_called (const struct applying *self, const struct store_co
     if (answer->full.size)
         log_event (LEVEL_WARN, "on_failure.not_called",
                    "plan=%" PRIx64 " exec_id=%" PRIx64 " reason=%s", self->plan_id,
-                   applying_run (self), quoted (answer->full));
+                   self->run.exec_id, quoted (answer->full));
     else
         publish_added (self->station, self->called);
 }

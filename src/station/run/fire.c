@@ -147,7 +147,8 @@ static void read_claim (struct station *self, const struct store_claimed *claime
                             .flow = flow,
                             .unknown = !target && !flow,
                             .goes_on = (pull && was == PLAN_EXECUTE) || flow_in_progress,
-                            .now = station_now (self)};
+                            .now = station_now (self),
+                            .now_us = claimed->at_us};
 }
 
 // Pass the run to its flow, to the workers or to the target, with the plan. False: it could not be
@@ -158,7 +159,7 @@ static bool pass_run (struct station *self, struct claim *claim, enum cause *ret
     struct plan *plan = claim->plan;
     bool goes_on = claim->due.goes_on;
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
-                 !claimed->earlier_may_answer && !claimed->lost && !goes_on;
+                 !claimed->earlier_may_answer && !goes_on;
     if (claim->due.flow) {
         flow_fire (self, claimed, plan,
                    claim->flow_in_progress    ? FLOW_CLAIM_CHECK
@@ -187,7 +188,7 @@ void fire_run (struct station *self, const struct store_claimed *claimed)
     if (unread)
         claim.plan = unreadable_plan (claimed);
     struct plan *plan = claim.plan;
-    int64_t nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
+    int64_t nominal = plan_nominal (plan, claimed->exec_id);
     struct decision decision =
         unread ? engine_revoke (plan) : engine_due (plan, &claim.due, &reason);
     bool full = decision.send && !claim.due.goes_on && plan->policy && plan->policy->callback &&
@@ -210,7 +211,6 @@ void fire_run (struct station *self, const struct store_claimed *claimed)
                                          .run = &run,
                                          .cause = cause,
                                          .nominal = nominal,
-                                         .lost = claimed->lost,
                                          .due = &claim.due,
                                          .decision = &decision,
                                          .keep_message = unread,
