@@ -17,6 +17,7 @@ enum plant {
     PLANT_PX_LEASE,           // plan:owner expires by Redis' clock
     PLANT_BEHIND_WAIT,        // dispatches and broadcasts wait for replicas
     PLANT_WINDOW_DROPPED,     // a plan that is due later is not loaded into memory
+    PLANT_LOST_FORGOTTEN,     // a lost run that is to be ended gets a new number
     PLANTS_END
 };
 extern enum plant planted; // the bug that is enabled; set by the test

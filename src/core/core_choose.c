@@ -3,6 +3,7 @@
 
 #include "core_private.h"
 #include "memory.h"
+#include "plant.h"
 #include "stored_text.h"
 
 enum {
@@ -348,5 +349,6 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
 
 void core_keep_lost_run (const struct core_choice *choice, struct core_taken *taken)
 {
-    choice->plan->exec_id = taken->exec_id = taken->lost;
+    if (!PLANTED (LOST_FORGOTTEN))
+        choice->plan->exec_id = taken->exec_id = taken->lost;
 }

@@ -272,6 +272,16 @@ void exec_ids_grow (struct judge *self, uint64_t id, uint64_t exec_id)
                     self->exec_id);
 }
 
+// Checked when the run after the next one begins, as an outcome may be written with that.
+void sent_runs_have_an_outcome (struct judge *self, struct judged_plan *plan)
+{
+    if (plan->before > plan->ended && plan->before > plan->excused &&
+        self->now_us - plan->edited_us > 60 * SECOND_US)
+        judge_find (self, __func__, "%" PRIu64 " of %" PRIx64 " has none, the last is of %" PRIu64,
+                    plan->before, plan->id, plan->ended);
+    plan->before = plan->dispatched;
+}
+
 static void on_run (struct judge *self, struct span member, struct span run)
 {
     struct span before;
@@ -288,6 +298,7 @@ static void on_run (struct judge *self, struct span member, struct span run)
     if (plan->taken == exec_id)
         return;
     exec_ids_grow (self, id, exec_id);
+    sent_runs_have_an_outcome (self, plan);
     plan->taken = exec_id;
     plan->taken_us = self->now_us;
     plan->taken_tx = self->tx;

@@ -27,6 +27,7 @@ struct judged_plan {
     int64_t moved_us; // when its run moved to another class, or was in doubt and goes on
     int64_t score_tx;
     uint64_t taken, dispatched, ended; // exec_ids
+    uint64_t before, excused; // exec_ids: sent before the present run; that need no outcome
 };
 
 struct judged_token {
@@ -131,6 +132,7 @@ void changes_stay (struct judge *self, struct judged_plan *plan, struct span mes
 void due_plans_run (struct judge *self, const int64_t *up_us);                                // 5
 void runs_begin_soon (struct judge *self, struct span member, int target, int64_t score_us);  // 5
 void limits_hold (struct judge *self);                                                        // 6
+void sent_runs_have_an_outcome (struct judge *self, struct judged_plan *plan);                // 9
 void exec_ids_grow (struct judge *self, uint64_t id, uint64_t exec_id);                       // 7
 void plans_are_kept (struct judge *self);                                                     // 8
 void plans_end_by_a_result (struct judge *self, const struct judged_plan *plan, uint64_t id); // 8

@@ -28,7 +28,7 @@ static void see_if_lost (struct table_node *node, void *owner)
     if (plan->version > version)
         plan->version = version;
     plan->removed = plan->removed && !there;
-    plan->dispatched = 0; // with the clock set back, numbers begin anew
+    plan->dispatched = plan->before = 0; // with the clock set back, numbers begin anew
     if (!there)
         plan->ended = 0;
 }
@@ -248,8 +248,10 @@ void judge_dispatched (struct judge *self, int process, uint64_t id, uint64_t ex
 void judge_doubted (struct judge *self, uint64_t id)
 {
     struct judged_plan *plan = judge_plan (self, id);
-    if (plan)
-        plan->moved_us = self->now_us;
+    if (!plan)
+        return;
+    plan->moved_us = self->now_us;
+    plan->excused = plan->dispatched;
 }
 
 void judge_answered (struct judge *self, uint64_t id, uint64_t exec_id, bool final)

@@ -46,6 +46,7 @@ static const struct row {
      "a lease by a key that expires",
      {{2, "takeovers_wait_for_the_lease"}, {3, "losses_are_reported"}}},
     {PLANT_BEHIND_WAIT, "releases behind WAIT", {{2, "effects_follow_their_batch"}}},
+    {PLANT_LOST_FORGOTTEN, "lost runs forgotten", {{9, "sent_runs_have_an_outcome"}}},
     {PLANT_WINDOW_DROPPED, "a window with a hole", {{5, "due_plans_run"}}},
 };
 

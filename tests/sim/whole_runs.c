@@ -252,6 +252,7 @@ struct claim {
         int target;
         uint64_t id, exec_id;
         int64_t at_us;
+        bool lost; // its lease is over, and it is ended
     } taken[CHOICES];
     size_t taken_count;
     int64_t lease_end_us;
@@ -283,6 +284,11 @@ static void dispatch (struct station *station, const struct taken *taken, int64_
         station_redis (station) > lease_end_us - SECOND / 2) {
         world->stale++;
         held_drop (held);
+        return;
+    }
+    if (taken->lost) {
+        if (station->state == SERVING)
+            decide_on (held, ANSWER_ERROR);
         return;
     }
     happen (world, &held->late, world->now_us + STATUS_US);
@@ -342,7 +348,10 @@ static void take_one (struct claim *claim, const struct core_choice *choice, int
         return;
     int target = target_of (taken.target);
     station->world->taken++;
-    if (taken.lost) {
+    bool ends = taken.lost && taken.id % 4; // as of a plan with `retry`
+    if (ends) {
+        core_keep_lost_run (choice, &taken);
+    } else if (taken.lost) {
         char record[40];
         snprintf (record, sizeof record, "%" PRIu64 " %d", taken.lost, ANSWER_NONE);
         core_outcome (station->core, taken.target, taken.id, now_us / 1000, TEXT (record),
@@ -350,7 +359,7 @@ static void take_one (struct claim *claim, const struct core_choice *choice, int
     }
     held_make (station, target, taken.id, taken.exec_id, taken.message);
     claim->taken[claim->taken_count++] =
-        (struct taken){target, taken.id, taken.exec_id, taken.at_us};
+        (struct taken){target, taken.id, taken.exec_id, taken.at_us, ends};
 }
 
 static void take_all (struct claim *claim)
