@@ -405,6 +405,9 @@ class Replay:
         for event in self.end["events"]:
             at = (event["at"] - self.end["began"]) // 1000
             _, end, what = self.spans.get(event["step"], (0, YEAR, None))
+            caller = event["step"].rpartition("/")[0]
+            if caller and caller not in self.record.inner and self.spans[caller][2] == "cancelled":
+                return True     # before its sub-run began
             if event["what"] == "cancelled" and what and what != "cancelled" and at - LATE <= end:
                 return True
             if event["what"] in ("finished", "failed") and what == "cancelled" and end <= at + LATE:
