@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "log_json.h"
+#include "nearest.h"
 
 enum { LINES_A_SECOND = 20, EVENTS_MAX = 64, LINE_MAX_BYTES = 1024, JSON_MAX_BYTES = 4096 };
 
@@ -24,9 +25,14 @@ struct rate {
     uint64_t left_out; // dropped since the last line that was written
 };
 
-static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
-static const char *const format_names[] = {"logfmt", "json", NULL};
+static const char *const format_names[] = {"logfmt", "json"};
+
+enum {
+    LEVELS = sizeof level_names / sizeof *level_names,
+    FORMATS = sizeof format_names / sizeof *format_names
+};
 
 static const char *log_program = "zplan";
 static enum log_level log_limit = LEVEL_INFO;
@@ -34,33 +40,25 @@ static bool log_is_json;
 static struct rate rates[EVENTS_MAX];
 static uint64_t dropped;
 
-// The index of the name, or -1.
-static int find_name_index (const char *const *names, const char *name)
-{
-    for (int i = 0; names[i]; i++)
-        if (strcmp (name, names[i]) == 0)
-            return i;
-    return -1;
-}
-
 bool log_level_known (const char *name)
 {
-    return find_name_index (level_names, name) >= 0;
+    return word_index (level_names, LEVELS, name) >= 0;
 }
 
 bool log_format_known (const char *name)
 {
-    return find_name_index (format_names, name) >= 0;
+    return word_index (format_names, FORMATS, name) >= 0;
 }
 
 void log_start (const char *program, const char *level, const char *format)
 {
-    int limit = find_name_index (level_names, level);
+    int limit = word_index (level_names, LEVELS, level);
+    int form = word_index (format_names, FORMATS, format);
     log_program = program;
     if (limit >= 0)
         log_limit = (enum log_level)limit;
-    if (log_format_known (format))
-        log_is_json = find_name_index (format_names, format) > 0;
+    if (form >= 0)
+        log_is_json = form > 0;
 }
 
 uint64_t log_dropped (void)

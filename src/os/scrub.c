@@ -2,19 +2,13 @@
 
 #include <string.h>
 
-static void overwrite_text (char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        text[i] = '*';
-}
-
 // Overwrite the password in HOST:PORT:PASSWORD.
 static void scrub_address (char *text)
 {
     char *colon = strchr (text, ':');
     char *password = colon ? strchr (colon + 1, ':') : NULL;
     if (strncmp (text, "unix:", 5) != 0 && strncmp (text, "sentinel:", 9) != 0 && password)
-        overwrite_text (password + 1, strlen (password + 1));
+        memset (password + 1, '*', strlen (password + 1));
 }
 
 void scrub_keys (char *text)
@@ -22,7 +16,7 @@ void scrub_keys (char *text)
     static const char key[] = ",key=";
     for (char *at = strstr (text, key); at; at = strstr (at, key)) {
         at += sizeof key - 1;
-        overwrite_text (at, strcspn (at, ","));
+        memset (at, '*', strcspn (at, ","));
     }
 }
 

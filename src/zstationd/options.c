@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "endpoints.h"
+#include "nearest.h"
 #include "socket.h"
 #include "station_name.h"
 
@@ -103,14 +104,12 @@ static int check_endpoints (const struct options *self, struct reason *reason)
 static enum options_result check_options (struct options *self, struct reason *reason)
 {
     enum { TYPES = sizeof type_names / sizeof *type_names };
-    size_t type = 0;
-    while (type < TYPES && strcmp (type_names[type], self->type_name) != 0)
-        type++;
+    int type = word_index (type_names, TYPES, self->type_name);
     self->type = (enum station_type)type;
     bool publishes = self->type == STATION_PUB;
     const char *needed = publishes ? self->publish : self->workers;
     const char *other = publishes ? self->workers : self->publish;
-    if (type == TYPES)
+    if (type < 0)
         reason_set (reason, "--type: want api, pub or vote");
     else if (!station_name_valid (span_text (self->name)))
         reason_set (reason, "--name: want 1..64 of A-Z a-z 0-9 _ . -");

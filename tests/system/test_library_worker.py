@@ -588,9 +588,9 @@ def test_no_allocation_that_fails_ends_the_worker(tmp_path, station):
 TSAN_SOURCES = """
     client/client.c client/client_connection.c client/error.c client/keys.c client/readiness.c client/reply.c client/requests.c
     client/worker/worker.c client/worker/worker_fetch.c client/worker/worker_job.c
-    client/worker/worker_port.c client/worker/worker_run.c client/worker/worker_thread.c os/random.c base/decimal.c
+    client/worker/worker_port.c client/worker/worker_run.c client/worker/worker_thread.c base/decimal.c
     wire/curve.c wire/curve_roles.c wire/dealers.c wire/endpoints.c wire/packet.c wire/socket.c codec/base64.c codec/codes.c
-    codec/desc.c codec/json.c codec/json_read.c codec/json_scan.c codec/json_text.c codec/message.c codec/utf8.c base/ident.c base/memory.c base/reason.c
+    codec/desc.c codec/json.c codec/json_read.c codec/json_scan.c codec/json_text.c codec/message.c codec/utf8.c base/frames.c base/ident.c base/memory.c base/reason.c
     base/duration.c base/settings.c base/station_name.c os/clock.c""".split()
 
 
