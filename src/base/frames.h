@@ -10,3 +10,6 @@ struct frames {
 
 // Copy the frames with their bytes.
 struct frames *frames_copy (const struct span *frames, size_t count);
+
+// As frames_copy; NULL: there is no memory.
+struct frames *frames_try_copy (const struct span *frames, size_t count);

@@ -288,20 +288,12 @@ struct awaited_reply {
 static bool keep_reply (struct zplan_client *self, const struct zplan_reply *reply,
                         struct zplan_reply *ret)
 {
-    size_t size = 1;
-    for (size_t i = 0; i < reply->count; i++)
-        size += reply->frames[i].size;
-    uint8_t *at = realloc (self->kept, size);
-    if (!at)
-        return false;
-    self->kept = at;
+    free (self->kept);
+    self->kept = frames_try_copy (self->answer.frames, reply->count);
     *ret = *reply;
-    for (size_t i = 0; i < reply->count; at += reply->frames[i].size, i++) {
-        if (reply->frames[i].size)
-            memcpy (at, reply->frames[i].data, reply->frames[i].size);
-        ret->frames[i].data = at;
-    }
-    return true;
+    for (size_t i = 0; self->kept && i < reply->count; i++)
+        ret->frames[i].data = self->kept->at[i].data;
+    return self->kept;
 }
 
 static void end_wait (void *context, int error, const struct zplan_reply *reply)

@@ -141,10 +141,10 @@ void client_drop_connection (struct zplan_client *self, const struct client_requ
 // Send the request's copy on the current connection. False: there is none, or its queue is full.
 static bool send_copy (struct zplan_client *self, struct client_request *request)
 {
-    const struct message_copy *copy = request->copy;
+    const struct frames *copy = request->copy;
     int index = dealers_current (&self->dealers);
     if (index < 0 || self->leaving >> index & 1 ||
-        !packet_send (self->dealers.rows[index].socket, copy->frames, copy->count))
+        !packet_send (self->dealers.rows[index].socket, copy->at, copy->count))
         return false;
     request->at = index;
     request->sends++;

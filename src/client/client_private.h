@@ -5,6 +5,7 @@
 #include "zplan_plan.h"
 
 #include "dealers.h"
+#include "frames.h"
 #include "keys.h"
 #include "packet.h"
 #include "readiness.h"
@@ -14,14 +15,6 @@ enum {
     REQUEST_WAITS = -1 // value of `at`: the request waits for a connection
 };
 
-// A message as it is sent, in one allocation.
-struct message_copy {
-    size_t size;
-    size_t count;
-    struct span frames[MESSAGE_FRAMES_MAX];
-    uint8_t bytes[];
-};
-
 // A request that has no answer yet.
 struct client_request {
     struct client_request *next;
@@ -29,10 +22,11 @@ struct client_request {
     int64_t deadline_us; // monotonic
     zplan_reply_fn *fn;  // may be NULL
     void *context;
-    int at;                    // index of the address that it was sent to, or REQUEST_WAITS
-    int sends;                 // how often
-    bool safe;                 // it is safe to resend
-    struct message_copy *copy; // the message, for sending or resending; NULL: one address only
+    int at;              // index of the address that it was sent to, or REQUEST_WAITS
+    int sends;           // how often
+    bool safe;           // it is safe to resend
+    struct frames *copy; // the message, for sending or resending; NULL: one address only
+    size_t copied;       // bytes of the frames in `copy`
     size_t id_size;
     uint8_t id[]; // REQUEST_ID
 };
@@ -62,7 +56,7 @@ struct zplan_client {
     bool losing;           // requests are ending because their connection was lost
     struct packet packet;  // the last reply
     struct message answer; // the parsed reply; borrows from packet
-    uint8_t *kept;         // the frames of the last reply to a call
+    struct frames *kept;   // the frames of the last reply to a call
     struct reason reason;  // why the last failed call failed
 };
 

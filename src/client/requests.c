@@ -60,8 +60,7 @@ void request_finish (struct zplan_client *self, struct client_request *request, 
     if (request->fn)
         request->fn (request->context, error, reply);
     self->calling = calling;
-    if (request->copy)
-        self->copied -= request->copy->size;
+    self->copied -= request->copied;
     free (request->copy);
     free (request);
 }
@@ -89,20 +88,11 @@ bool request_copy (struct zplan_client *self, struct client_request *request,
     size_t count = message_layout (message, desc, frames), size = 0;
     for (size_t i = 0; i < count; i++)
         size += frames[i].size;
-    struct message_copy *copy =
-        size <= COPIED_MAX - self->copied ? malloc (sizeof *copy + size) : NULL;
-    if (!copy)
+    request->copy = size <= COPIED_MAX - self->copied ? frames_try_copy (frames, count) : NULL;
+    if (!request->copy)
         return false;
-    uint8_t *at = copy->bytes;
-    copy->size = size;
-    copy->count = count;
-    for (size_t i = 0; i < count; at += frames[i].size, i++) {
-        if (frames[i].size)
-            memcpy (at, frames[i].data, frames[i].size);
-        copy->frames[i] = span_of (at, frames[i].size);
-    }
+    request->copied = size;
     self->copied += size;
-    request->copy = copy;
     return true;
 }
 
