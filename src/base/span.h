@@ -50,6 +50,18 @@ static inline struct span span_trimmed (struct span text)
     return text;
 }
 
+// Remove the first item from a comma-separated list. Items may be empty: "a," has two, and "" has
+// one. False: all were removed, or `list` is zero.
+static inline bool span_take_item (struct span *list, struct span *ret)
+{
+    if (!list->data)
+        return false;
+    const uint8_t *comma = memchr (list->data, ',', list->size);
+    *ret = span_of (list->data, comma ? (size_t)(comma - list->data) : list->size);
+    *list = comma ? span_of (comma + 1, list->size - ret->size - 1) : (struct span){0};
+    return true;
+}
+
 // Remove the first line from a text that is not empty. Returns it without its LF or CR LF.
 static inline struct span span_take_line (struct span *text)
 {

@@ -23,15 +23,11 @@ bool station_name_valid (struct span name)
 bool command_names_valid (struct span names)
 {
     enum { NAME_MAX_BYTES = 256 };
-    size_t size = 0;
+    struct span name;
     if (!names.size || names.size > COMMAND_NAMES_MAX || memchr (names.data, '\0', names.size))
         return false;
-    for (size_t i = 0; i < names.size; i++) {
-        if (names.data[i] == ',' && !size)
+    while (span_take_item (&names, &name))
+        if (!name.size || name.size > NAME_MAX_BYTES)
             return false;
-        size = names.data[i] == ',' ? 0 : size + 1;
-        if (size > NAME_MAX_BYTES)
-            return false;
-    }
-    return size > 0;
+    return true;
 }

@@ -5,21 +5,10 @@
 
 #include "station_name.h"
 
-// Begin to iterate over a comma list with next_part_of_list: "" has no parts, "a," has an empty
-// second part.
-static const char *first_part_of_list (const char *list)
+// The list, for span_take_item; "" has no items.
+static struct span items_of (const char *list)
 {
-    return *list ? list : NULL;
-}
-
-// Get the next part of the list. False: there are no more.
-static bool next_part_of_list (const char **rest, struct span *ret)
-{
-    if (!*rest)
-        return false;
-    *ret = span_of (*rest, strcspn (*rest, ","));
-    *rest = (*rest)[ret->size] ? *rest + ret->size + 1 : NULL;
-    return true;
+    return *list ? span_text (list) : (struct span){0};
 }
 
 int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
@@ -33,9 +22,8 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
                  {"result", CURVE_ROLE_RESULT},
                  {"signal", CURVE_ROLE_SIGNAL}};
     unsigned roles = 0;
-    const char *rest = first_part_of_list (text);
-    struct span part;
-    while (next_part_of_list (&rest, &part)) {
+    struct span rest = items_of (text), part;
+    while (span_take_item (&rest, &part)) {
         unsigned role = 0;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (span_is (part, known[i].name))
@@ -59,9 +47,8 @@ static bool station_pattern_valid (struct span pattern)
 
 int curve_stations_check (const char *text, struct reason *reason)
 {
-    const char *rest = first_part_of_list (text);
-    struct span part;
-    while (next_part_of_list (&rest, &part)) {
+    struct span rest = items_of (text), part;
+    while (span_take_item (&rest, &part)) {
         if (station_pattern_valid (part))
             continue;
         return reason_set (
@@ -84,10 +71,9 @@ static bool pattern_matches (struct span pattern, struct span station)
 
 bool curve_stations_have (const char *text, struct span station)
 {
-    const char *rest = first_part_of_list (text);
-    struct span pattern;
-    bool found = !rest;
-    while (!found && next_part_of_list (&rest, &pattern))
+    struct span rest = items_of (text), pattern;
+    bool found = !rest.data;
+    while (!found && span_take_item (&rest, &pattern))
         found = pattern_matches (pattern, station);
     return found;
 }
