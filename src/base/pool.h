@@ -3,10 +3,11 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/queue.h>
 
 struct pool {
-    size_t size;            // size of an object in bytes, at most 4,096
-    struct pool_page *open; // pages with a free slot
+    size_t size;                  // size of an object in bytes, at most 4,096
+    LIST_HEAD (, pool_page) open; // pages with a free slot
 };
 
 // Zeroed memory of pool->size bytes.

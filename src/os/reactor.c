@@ -14,7 +14,7 @@ struct reactor {
     int epoll_fd;
     bool stopped;
     struct heap timers;
-    struct task *tasks, **tasks_end;
+    TAILQ_HEAD (, task) tasks;
     uint64_t turn;
     struct epoll_event ready[READY_MAX]; // events of this turn; data.ptr NULL: the source was ended
     int ready_count;
@@ -75,26 +75,18 @@ static struct timer *first_timer (const struct reactor *self)
 
 void task_set (struct task *self, struct reactor *reactor)
 {
-    if (self->place)
+    if (self->reactor)
         return;
-    self->next = NULL;
-    self->place = reactor->tasks_end;
-    *self->place = self;
-    reactor->tasks_end = &self->next;
+    TAILQ_INSERT_TAIL (&reactor->tasks, self, place);
     self->reactor = reactor;
     self->turn = reactor->turn;
 }
 
 void task_end (struct task *self)
 {
-    if (!self->place)
-        return;
-    *self->place = self->next;
-    if (self->next)
-        self->next->place = self->place;
-    else
-        self->reactor->tasks_end = self->place;
-    self->place = NULL;
+    if (self->reactor)
+        TAILQ_REMOVE (&self->reactor->tasks, self, place);
+    self->reactor = NULL;
 }
 
 // -- the loop
@@ -110,13 +102,14 @@ static void reactor_turn (struct reactor *self)
         timer->call (timer->owner);
     }
     self->turn++;
-    for (struct task *task; !self->stopped && (task = self->tasks) && task->turn != self->turn;) {
+    struct task *task;
+    while (!self->stopped && (task = TAILQ_FIRST (&self->tasks)) && task->turn != self->turn) {
         task_end (task);
         task->call (task->owner);
     }
     if (self->stopped)
         return;
-    int wait_ms = self->tasks ? 0 : WAIT_MAX_MS;
+    int wait_ms = TAILQ_EMPTY (&self->tasks) ? WAIT_MAX_MS : 0;
     if (wait_ms && (timer = first_timer (self))) {
         int64_t left_us = timer->node.at - clock_mono_us ();
         if (left_us < WAIT_MAX_MS * INT64_C (1000))
@@ -152,7 +145,7 @@ struct reactor *reactor_new (void)
         return NULL;
     struct reactor *self = memory_new (sizeof *self);
     self->epoll_fd = fd;
-    self->tasks_end = &self->tasks;
+    TAILQ_INIT (&self->tasks);
     return self;
 }
 

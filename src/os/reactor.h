@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "heap.h"
 
@@ -59,9 +60,9 @@ bool timer_is_set (const struct timer *self);
 typedef void task_fn (void *owner);
 
 struct task {
-    struct task *next, **place; // place: the pointer to it in the list, NULL while it is not set
-    struct reactor *reactor;
-    uint64_t turn; // turn in which task_set was called
+    TAILQ_ENTRY (task) place;
+    struct reactor *reactor; // NULL while it is not set
+    uint64_t turn;           // turn in which task_set was called
     task_fn *call;
     void *owner;
 };
