@@ -28,10 +28,10 @@ static void answer_with_json (struct target_server *station, const struct target
 static struct worker **collect_workers (const struct target_server *station, struct span name,
                                         size_t *ret_count)
 {
-    size_t all = workers_count (station->workers), count = 0;
+    size_t all = station->workers.count, count = 0;
     struct worker **found = memory_new ((all + 1) * sizeof (struct worker *));
     for (size_t i = 0; i < all; i++) {
-        struct worker *worker = workers_at (station->workers, i);
+        struct worker *worker = workers_at (&station->workers, i);
         if (name.size == 0 || span_is (name, worker->name))
             found[count++] = worker;
     }
@@ -43,11 +43,9 @@ static struct worker **collect_workers (const struct target_server *station, str
 static json_t *worker_json (const struct worker *worker)
 {
     json_t *commands = worker->commands ? json_array () : NULL;
-    for (const char *at = worker->commands; at && at[1];) {
-        size_t size = strcspn (++at, ",");
-        json_array_append_new (commands, json_from_frame (span_of (at, size)));
-        at += size;
-    }
+    struct span name, rest = worker->commands ? span_text (worker->commands) : (struct span){0};
+    while (span_take_item (&rest, &name))
+        json_array_append_new (commands, json_from_frame (name));
     return json_pack ("{s:s, s:I, s:I, s:I, s:b, s:o*}", "name", worker->name, "jobs",
                       (json_int_t)worker->job_count, "credits", (json_int_t)worker->credit, "since",
                       (json_int_t)worker->joined_s, "draining", worker->draining, "commands",

@@ -19,14 +19,14 @@ static struct span command_of (const struct job *job)
 // it.
 static void fail_stranded (struct target_server *station, const char *reason)
 {
-    if (workers_serving (station->workers) && !workers_any_limited (station->workers))
+    if (workers_serving (&station->workers) && !station->workers.limited)
         return;
     station->has_stranded = station->serving;
     if (station->serving)
         return;
-    for (struct job *job = station->queue.head, *next; job; job = next) {
-        next = job->next;
-        if (workers_any_takes (station->workers, command_of (job)))
+    for (struct job *job = TAILQ_FIRST (&station->queue.jobs), *next; job; job = next) {
+        next = TAILQ_NEXT (job, place);
+        if (workers_any_takes (&station->workers, command_of (job)))
             continue;
         job_queue_remove (&station->queue, job);
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
@@ -37,7 +37,7 @@ static void fail_stranded (struct target_server *station, const char *reason)
 // and the next is tried. False: no such worker is ready, the job is still the caller's.
 static bool give_to_worker (struct target_server *station, struct job *job)
 {
-    for (struct worker *worker; (worker = workers_next_for (station->workers, command_of (job)));)
+    for (struct worker *worker; (worker = workers_next_for (&station->workers, command_of (job)));)
         if (backend_give_job (station, worker, job))
             return true;
     return false;
@@ -47,9 +47,9 @@ static bool give_to_worker (struct target_server *station, struct job *job)
 static void serve_queue (struct target_server *station)
 {
     station->serving = true;
-    for (struct job *job = station->queue.head, *next; job && workers_next (station->workers);
-         job = next) {
-        next = job->next;
+    struct job *job = TAILQ_FIRST (&station->queue.jobs);
+    for (struct job *next; job && workers_next (&station->workers); job = next) {
+        next = TAILQ_NEXT (job, place);
         if (deadline_past (job->deadline_s)) {
             job_queue_remove (&station->queue, job);
             frontend_drop_late_run (station, job);
@@ -65,11 +65,11 @@ static void serve_queue (struct target_server *station)
 // Why the job cannot be queued; NULL: it can.
 static const char *find_reject_reason (const struct target_server *station, const struct job *job)
 {
-    if (workers_count (station->workers) == 0)
+    if (station->workers.count == 0)
         return "no worker has joined";
-    if (workers_serving (station->workers) == 0)
+    if (workers_serving (&station->workers) == 0)
         return "all workers are drained";
-    if (!workers_any_takes (station->workers, command_of (job)))
+    if (!workers_any_takes (&station->workers, command_of (job)))
         return "no worker has joined for this command";
     if (station->queue.count >= (size_t)station->options.queue ||
         station->queue.bytes + job->size > STATION_BYTES_MAX)
@@ -145,9 +145,9 @@ static void cancel_job (struct target_server *station, const struct target_reque
             cancel_notify_worker (station, request, worker, job);
         return;
     }
-    job = station->queue.head;
+    job = TAILQ_FIRST (&station->queue.jobs);
     while (job && !cancel_matches (request, job))
-        job = job->next;
+        job = TAILQ_NEXT (job, place);
     if (job)
         cancel_queued_job (station, request, job);
     else
@@ -179,7 +179,7 @@ static void worker_answer (struct target_server *station, struct worker *worker,
             answer_pass (station, job, answer);
         return;
     }
-    workers_release_job (station->workers, worker, job);
+    workers_release_job (&station->workers, worker, job);
     station->counts[COUNT_ANSWERS]++;
     log_event (LEVEL_DEBUG, "job.done", "worker=%s mailbox=%s status=%02x", worker->name,
                quoted (job->mailbox), answer->desc.code);
@@ -199,7 +199,7 @@ static void fail_job (struct target_server *station, struct worker *worker, stru
 
 static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
-    workers_release_job (station->workers, worker, job);
+    workers_release_job (&station->workers, worker, job);
     fail_job (station, worker, job, "sent a malformed answer");
     serve_queue (station);
 }
@@ -229,7 +229,7 @@ static void drain_queue (struct target_server *station)
 
 static bool api_busy (const struct target_server *station)
 {
-    return workers_jobs (station->workers) > 0;
+    return station->workers.jobs > 0;
 }
 
 const struct station_kind api_station = {

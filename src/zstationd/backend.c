@@ -30,7 +30,7 @@ void backend_lose_worker (struct target_server *station, struct worker *worker, 
     size_t count = worker->job_count;
     memcpy (jobs, worker->jobs, count * sizeof *jobs);
     log_event (LEVEL_INFO, "worker.lost", "worker=%s what=\"%s\"", worker->name, what);
-    workers_remove (station->workers, worker);
+    workers_remove (&station->workers, worker);
     worker->job_count = 0;
     station->kind->workers->lost (station, worker, jobs, count, what);
     worker_destroy (&worker);
@@ -45,14 +45,15 @@ static void remove_gone_worker (struct target_server *station, struct worker *wo
 bool backend_give_job (struct target_server *station, struct worker *worker, struct job *job)
 {
     struct span frames[PACKET_FRAMES_MAX];
+    size_t count = job->received->count;
+    memcpy (frames, job->received->at, count * sizeof *frames);
     frames[0] = span_of (worker->identity, worker->identity_size);
-    size_t count = 1 + job_layout (job, frames + 1);
     station_process_disconnects (station->backend);
     if (!packet_send (station->backend, frames, count)) {
         remove_gone_worker (station, worker);
         return false;
     }
-    workers_assign_job (station->workers, worker, job);
+    workers_assign_job (&station->workers, worker, job);
     station->counts[COUNT_JOBS]++;
     log_event (LEVEL_DEBUG, "job", "worker=%s mailbox=%s", worker->name, quoted (job->mailbox));
     return true;
@@ -60,13 +61,13 @@ bool backend_give_job (struct target_server *station, struct worker *worker, str
 
 void backend_tick (struct target_server *station)
 {
-    for (struct worker *worker; (worker = workers_unresponsive (station->workers));)
+    for (struct worker *worker; (worker = workers_unresponsive (&station->workers));)
         remove_gone_worker (station, worker);
 }
 
 void backend_stop (struct target_server *station)
 {
-    for (struct worker *worker; (worker = workers_any (station->workers));)
+    for (struct worker *worker; (worker = workers_any (&station->workers));)
         backend_lose_worker (station, worker, "is gone: the station is stopped");
 }
 
@@ -76,7 +77,7 @@ void backend_drain_worker (struct target_server *station, struct worker *worker)
     struct message message;
     if (worker->draining)
         return;
-    workers_drain (station->workers, worker);
+    workers_drain (&station->workers, worker);
     log_event (LEVEL_INFO, "worker.drains", "worker=%s jobs=%zu", worker->name, worker->job_count);
     answer_start (&message, ZERO_STATUS_BYE_ID, "no more jobs: finish those you have, then leave",
                   text);
@@ -134,7 +135,7 @@ static const char *read_join_options (struct target_server *station, struct work
         if (!station->kind->workers->by_command)
             return "ARG: commands= is for workers of an api target";
         if (worker->commands ||
-            !workers_set_commands (station->workers, worker,
+            !workers_set_commands (&station->workers, worker,
                                    span_of (word.data + skip, word.size - skip)))
             return "ARG: want commands=NAME,NAME once, names of 1..256 bytes, at most 4096 in all";
     }
@@ -157,23 +158,21 @@ static void handle_join (struct target_server *station, const struct target_requ
                        "ARG: want the worker's name, 1..64 of A-Z a-z 0-9 _ . -");
         return;
     }
-    struct worker *known = workers_find (station->workers, request->identity);
-    if (!known && workers_count (station->workers) >= WORKERS_MAX) {
+    struct worker *known = workers_find (&station->workers, request->identity);
+    if (!known && station->workers.count >= WORKERS_MAX) {
         answer_worker (station, request, ZERO_STATUS_BUSY_ID, "too many workers");
         return;
     }
     struct worker *worker =
-        workers_join (station->workers, request->identity, name, (size_t)jobs_max);
+        workers_join (&station->workers, request->identity, name, (size_t)jobs_max);
     const char *wrong = read_join_options (station, worker, &request->message);
     if (wrong) { // a previous entry of this worker remains unchanged
-        workers_remove (station->workers, worker);
+        workers_remove (&station->workers, worker);
         worker_destroy (&worker);
         answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID, wrong);
         return;
     }
     struct span commands = span_text (worker->commands ? worker->commands : "");
-    if (commands.size) // without the leading and trailing comma
-        commands = span_of (commands.data + 1, commands.size - 2);
     log_event (LEVEL_INFO, "worker.joined", "worker=%.*s%s%s", (int)name.size,
                (const char *)name.data, commands.size ? " commands=" : "",
                commands.size ? quoted (commands) : "");
@@ -187,7 +186,7 @@ static void handle_join (struct target_server *station, const struct target_requ
 
 static void handle_ready (struct target_server *station, const struct target_request *request)
 {
-    struct worker *worker = workers_find (station->workers, request->identity);
+    struct worker *worker = workers_find (&station->workers, request->identity);
     if (!worker) {
         answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
         return;
@@ -197,23 +196,23 @@ static void handle_ready (struct target_server *station, const struct target_req
         answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
                        "ARG: want 1, a job, or 0, no more jobs, after the name");
     } else if (credits == 0) {
-        workers_clear_credit (station->workers, worker);
+        workers_clear_credit (&station->workers, worker);
     } else {
-        workers_credit (station->workers, worker);
+        workers_credit (&station->workers, worker);
         station->kind->workers->ready (station, worker);
     }
 }
 
 static void handle_pitpat (struct target_server *station, const struct target_request *request)
 {
-    bool joined = workers_find (station->workers, request->identity);
+    bool joined = workers_find (&station->workers, request->identity);
     answer_worker (station, request, joined ? ZERO_STATUS_OK_ID : ZERO_STATUS_NOT_FIND_ID,
                    joined ? NULL : "join first");
 }
 
 static void handle_left (struct target_server *station, const struct target_request *request)
 {
-    struct worker *worker = workers_find (station->workers, request->identity);
+    struct worker *worker = workers_find (&station->workers, request->identity);
     if (worker)
         backend_lose_worker (station, worker, "has left");
     answer_worker (station, request, ZERO_STATUS_BYE_ID, NULL);
@@ -269,9 +268,9 @@ static void handle_port_message (struct target_server *station, struct target_re
 {
     struct reason reason;
     struct message *message = &request->message;
-    struct worker *worker = workers_find (station->workers, request->identity);
+    struct worker *worker = workers_find (&station->workers, request->identity);
     if (worker)
-        workers_restart_timeout (station->workers, worker);
+        workers_restart_timeout (&station->workers, worker);
     bool broken = message_read (packet->frames + 1, packet->count - 1, message, &reason) != 0;
     if (!broken && (packet->fault || message->desc.code == 0)) {
         reason_set (&reason, packet->fault ? "message: too many frames or bytes"

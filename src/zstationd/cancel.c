@@ -46,8 +46,8 @@ struct job *cancel_find_in_progress (const struct target_server *station,
                                      struct worker **ret_worker)
 {
     struct job *oldest = NULL;
-    for (size_t i = 0; i < workers_count (station->workers); i++) {
-        struct worker *worker = workers_at (station->workers, i);
+    for (size_t i = 0; i < station->workers.count; i++) {
+        struct worker *worker = workers_at (&station->workers, i);
         for (size_t k = 0; k < worker->job_count; k++) {
             struct job *job = worker->jobs[k];
             if ((oldest && oldest->number < job->number) || !cancel_matches (request, job))

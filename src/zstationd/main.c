@@ -26,15 +26,6 @@ enum {
 static const struct station_kind *const kinds[] = {
     [STATION_API] = &api_station, [STATION_PUB] = &pub_station, [STATION_VOTE] = &vote_station};
 
-static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
-{
-    (void)loop;
-    (void)item;
-    for (int i = 0; i < MESSAGES_A_WAKE && frontend_recv (arg); i++) {
-    }
-    return 0;
-}
-
 // The return value of a zloop handler that may have sent the last answer: -1 ends the loop when the
 // station is stopping and not busy; else 0.
 static int zloop_result (const struct target_server *station)
@@ -43,38 +34,24 @@ static int zloop_result (const struct target_server *station)
     return station->stopping && !(busy && busy (station)) ? -1 : 0;
 }
 
-static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
+static int on_socket (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
+    struct target_server *station = arg;
     (void)loop;
-    (void)item;
-    for (int i = 0; i < MESSAGES_A_WAKE && backend_recv (arg); i++) {
+    if (item->socket == station->request) {
+        for (int i = 0; i < MESSAGES_A_WAKE && frontend_recv (station); i++) {
+        }
+    } else if (item->socket == station->backend) {
+        for (int i = 0; i < MESSAGES_A_WAKE && backend_recv (station); i++) {
+        }
+        return zloop_result (station);
+    } else if (item->socket == station->publish) {
+        subscribers_read (station->subscribers, item->socket);
+    } else if (station->allow && item->socket == allow_socket (station->allow)) {
+        station->counts[COUNT_REFUSED_KEYS] += allow_process (station->allow, MESSAGES_A_WAKE);
+    } else {
+        station->counts[COUNT_STATUS_DROPPED] += plan_link_process (&station->plan);
     }
-    return zloop_result (arg);
-}
-
-static int on_subscription (zloop_t *loop, zmq_pollitem_t *item, void *arg)
-{
-    struct target_server *station = arg;
-    (void)loop;
-    subscribers_read (station->subscribers, item->socket);
-    return 0;
-}
-
-static int on_plan (zloop_t *loop, zmq_pollitem_t *item, void *arg)
-{
-    (void)loop;
-    (void)item;
-    struct target_server *station = arg;
-    station->counts[COUNT_STATUS_DROPPED] += plan_link_process (&station->plan);
-    return 0;
-}
-
-static int on_zap_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
-{
-    (void)loop;
-    (void)item;
-    struct target_server *station = arg;
-    station->counts[COUNT_REFUSED_KEYS] += allow_process (station->allow, MESSAGES_A_WAKE);
     return 0;
 }
 
@@ -120,12 +97,11 @@ static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return zloop_result (station);
 }
 
-static void watch_socket (zloop_t *loop, struct target_server *station, void *socket,
-                          zloop_fn handler)
+static void watch_socket (zloop_t *loop, struct target_server *station, void *socket)
 {
     zmq_pollitem_t item = {socket, 0, ZMQ_POLLIN, 0};
     if (socket)
-        zloop_poller (loop, &item, handler, station);
+        zloop_poller (loop, &item, on_socket, station);
 }
 
 // The interval of ticks in milliseconds: a tenth of the shorter timeout, within bounds.
@@ -145,15 +121,14 @@ static void serve_requests (struct target_server *station, int signal_fd)
     zloop_set_nonstop (loop, true); // signals are read from their descriptor
     zmq_pollitem_t signals = {NULL, signal_fd, ZMQ_POLLIN, 0};
     zloop_poller (loop, &signals, on_signal, station);
-    watch_socket (loop, station, station->allow ? allow_socket (station->allow) : NULL,
-                  on_zap_request);
-    watch_socket (loop, station, station->request, on_request);
-    watch_socket (loop, station, station->backend, on_port);
+    watch_socket (loop, station, station->allow ? allow_socket (station->allow) : NULL);
+    watch_socket (loop, station, station->request);
+    watch_socket (loop, station, station->backend);
     for (size_t i = 0; i < station->plan.endpoints.count; i++) {
-        watch_socket (loop, station, station->plan.dealers.rows[i].socket, on_plan);
-        watch_socket (loop, station, station->plan.dealers.rows[i].monitor, on_plan);
+        watch_socket (loop, station, station->plan.dealers.rows[i].socket);
+        watch_socket (loop, station, station->plan.dealers.rows[i].monitor);
     }
-    watch_socket (loop, station, station->publish, on_subscription);
+    watch_socket (loop, station, station->publish);
     if (station->kind->tick)
         zloop_timer (loop, tick_interval_ms (&station->options), 0, on_tick, station);
     puts ("ready");

@@ -17,7 +17,7 @@ enum {
 
 // An answer that waits.
 struct unsent_answer {
-    struct unsent_answer *next;
+    STAILQ_ENTRY (unsent_answer) place;
     size_t size;
     struct frames *frames; // owned
 };
@@ -41,7 +41,7 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
 {
     self->own = own;
     self->server_keys = server_keys;
-    self->end = &self->first;
+    STAILQ_INIT (&self->waiting);
     // Without it heartbeats would fill the queue of libzmq during an outage, and leave no space for
     // results.
     self->dealers.watch_single = true;
@@ -54,10 +54,8 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
 
 static void drop_first_waiting (struct plan_link *self)
 {
-    struct unsent_answer *answer = self->first;
-    self->first = answer->next;
-    if (!self->first)
-        self->end = &self->first;
+    struct unsent_answer *answer = STAILQ_FIRST (&self->waiting);
+    STAILQ_REMOVE_HEAD (&self->waiting, place);
     self->count--;
     self->bytes -= answer->size;
     free (answer->frames);
@@ -67,8 +65,11 @@ static void drop_first_waiting (struct plan_link *self)
 // Send waiting answers, as many as the socket takes.
 static void send_all_waiting (struct plan_link *self, void *socket)
 {
-    while (self->first && packet_send (socket, self->first->frames->at, self->first->frames->count))
+    for (struct unsent_answer *first; (first = STAILQ_FIRST (&self->waiting));) {
+        if (!packet_send (socket, first->frames->at, first->frames->count))
+            return;
         drop_first_waiting (self);
+    }
 }
 
 void plan_link_close (struct plan_link *self, int linger_ms)
@@ -78,7 +79,7 @@ void plan_link_close (struct plan_link *self, int linger_ms)
     void *single = self->endpoints.count == 1 ? self->dealers.rows[0].socket : NULL;
     if (single)
         send_all_waiting (self, single);
-    while (self->first)
+    while (!STAILQ_EMPTY (&self->waiting))
         drop_first_waiting (self);
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (self->dealers.rows[i].socket)
@@ -98,8 +99,7 @@ static bool keep_answer (struct plan_link *self, const struct span *frames, size
         return false;
     struct unsent_answer *answer = memory_new (sizeof *answer);
     *answer = (struct unsent_answer){.size = size, .frames = frames_copy (frames, count)};
-    *self->end = answer;
-    self->end = &answer->next;
+    STAILQ_INSERT_TAIL (&self->waiting, answer, place);
     self->count++;
     self->bytes += size;
     return true;
@@ -121,7 +121,7 @@ static void *send_waiting_answers (struct plan_link *self)
     void *socket = current_socket (self);
     if (socket)
         send_all_waiting (self, socket);
-    return self->first ? NULL : socket;
+    return STAILQ_EMPTY (&self->waiting) ? socket : NULL;
 }
 
 bool plan_link_send (struct plan_link *self, const struct message *answer)

@@ -3,6 +3,8 @@
 // While none is connected, results wait here.
 #pragma once
 
+#include <sys/queue.h>
+
 #include "dealers.h"
 #include "message.h"
 
@@ -11,9 +13,8 @@ struct plan_link {
     const char *server_keys;      // borrowed; "" = without CURVE
     struct endpoints endpoints;   // none without --plan
     struct dealers dealers;
-    struct unsent_answer *first; // waiting answers, oldest first
-    struct unsent_answer **end;
-    size_t count; // number of waiting answers
+    STAILQ_HEAD (, unsent_answer) waiting; // oldest first
+    size_t count;                          // number of waiting answers
     size_t bytes;
 };
 

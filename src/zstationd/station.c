@@ -81,13 +81,14 @@ int station_open (struct target_server *self, struct reason *reason)
     const struct port request = {"request", options->request};
     const struct port workers = {"workers", options->workers};
     const struct port publish = {"publish", options->publish};
+    TAILQ_INIT (&self->queue.jobs);
     if (open_router (self, &self->request, &request, self->kind->answers_max, reason) ||
         (*options->plan &&
          plan_link_open (&self->plan, options->plan, options->plan_key, &self->keys, reason)))
         return -1;
     if (self->kind->workers) {
         self->ballots.limit_us = options->voter_timeout * 1000;
-        self->workers = workers_new (options->worker_timeout * 1000);
+        workers_start (&self->workers, options->worker_timeout * 1000);
         return open_router (self, &self->backend, &workers, PORT_QUEUE_MAX, reason);
     }
     if (open_socket (&self->publish, ZMQ_XPUB, reason))
@@ -117,7 +118,7 @@ void station_close (struct target_server *self)
 {
     for (struct job *job; (job = job_queue_pop (&self->queue));)
         job_destroy (&job);
-    workers_destroy (&self->workers);
+    workers_clear (&self->workers);
     heap_free (&self->ballots.limits);
     close_socket (&self->request);
     plan_link_close (&self->plan, CLOSE_LINGER_MS);

@@ -59,7 +59,7 @@ struct target_server {
     void *backend;                   // ROUTER: workers; api and vote
     void *publish;                   // XPUB; pub only
     struct subscribers *subscribers; // subscriptions at `publish`, which are limited
-    struct workers *workers;         // api and vote
+    struct workers workers;          // api and vote
     bool serving; // api: true while the queue is being served; then stranded jobs are failed at the
                   // end of it
     bool has_stranded;      // queued jobs may have lost the last worker that takes them

@@ -90,9 +90,9 @@ static void serve_worker (struct target_server *station, struct worker *worker)
 {
     if (!worker_is_free (worker))
         return;
-    while (worker->voters.head && worker->voters.head->ballot->cut)
-        remove_voter (station, worker->voters.head);
-    struct ballot_worker *voter = worker->voters.head;
+    struct ballot_worker *voter;
+    while ((voter = TAILQ_FIRST (&worker->voters)) && voter->ballot->cut)
+        remove_voter (station, voter);
     if (voter && backend_give_job (station, worker, voter->ballot->job))
         voter_restart_timeout (&station->ballots, voter);
 }
@@ -112,8 +112,9 @@ static void withdraw_ballot (struct target_server *station, struct worker_ballot
 // Withdraw the ballots of earlier deliveries of a run on the same connection.
 static void withdraw_earlier_ballots (struct target_server *station, const struct job *job)
 {
-    for (struct worker_ballot *ballot = station->ballots.first, *next; ballot; ballot = next) {
-        next = ballot->next;
+    struct worker_ballot *ballot = LIST_FIRST (&station->ballots.open);
+    for (struct worker_ballot *next; ballot; ballot = next) {
+        next = LIST_NEXT (ballot, place);
         if (ballot->job->kind == JOB_RUN && span_equal (ballot->job->mailbox, job->mailbox) &&
             span_equal (ballot->job->identity, job->identity))
             withdraw_ballot (station, ballot);
@@ -123,8 +124,8 @@ static void withdraw_earlier_ballots (struct target_server *station, const struc
 // Why no ballot can be opened on the job; NULL: it can.
 static const char *find_ballot_obstacle (const struct target_server *station, const struct job *job)
 {
-    size_t voters = workers_serving (station->workers);
-    if (workers_count (station->workers) == 0)
+    size_t voters = workers_serving (&station->workers);
+    if (station->workers.count == 0)
         return "no worker has joined";
     if (voters == 0)
         return "all workers are drained";
@@ -136,7 +137,7 @@ static const char *find_ballot_obstacle (const struct target_server *station, co
 
 static void open_ballot (struct target_server *station, struct job *job)
 {
-    struct worker_ballot *ballot = ballots_open (&station->ballots, station->workers, job);
+    struct worker_ballot *ballot = ballots_open (&station->ballots, &station->workers, job);
     station->counts[COUNT_BALLOTS]++;
     log_event (LEVEL_DEBUG, "ballot", "mailbox=%s voters=%zu", quoted (job->mailbox),
                ballot->count);
@@ -173,8 +174,8 @@ static void start_vote (struct target_server *station, const struct target_reque
 // Cancel a ballot. Voters that have received it still vote; then it ends.
 static void cancel_ballot (struct target_server *station, const struct target_request *request)
 {
-    struct worker_ballot *oldest = NULL;
-    for (struct worker_ballot *ballot = station->ballots.first; ballot; ballot = ballot->next)
+    struct worker_ballot *ballot = LIST_FIRST (&station->ballots.open), *oldest = NULL;
+    for (; ballot; ballot = LIST_NEXT (ballot, place))
         if (cancel_matches (request, ballot->job))
             oldest = ballot;
     if (!oldest) {
@@ -204,15 +205,15 @@ static const struct target_command rows[] = {
 // Take the finished ballot back from the worker, and give it the next one.
 static void finish_vote (struct target_server *station, struct worker *worker)
 {
-    workers_release_job (station->workers, worker, worker->jobs[0]);
-    remove_voter (station, worker->voters.head);
+    workers_release_job (&station->workers, worker, worker->jobs[0]);
+    remove_voter (station, TAILQ_FIRST (&worker->voters));
     serve_worker (station, worker);
 }
 
 // Send a FAILED vote in the worker's place, or the requester would wait forever.
 static void spoil_vote (struct target_server *station, struct worker *worker, const char *what)
 {
-    forward_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
+    forward_status (station, TAILQ_FIRST (&worker->voters), ZERO_STATUS_FAILED_ID, what);
     finish_vote (station, worker);
 }
 
@@ -249,7 +250,7 @@ static void worker_answer (struct target_server *station, struct worker *worker,
                            struct message *answer)
 {
     (void)job;
-    struct ballot_worker *voter = worker->voters.head;
+    struct ballot_worker *voter = TAILQ_FIRST (&worker->voters);
     uint8_t status = answer->desc.code;
     if (!fits_voter_name (answer)) {
         spoil_vote (station, worker, "sent too many frames: want at most 31");
@@ -273,16 +274,16 @@ static void worker_lost (struct target_server *station, struct worker *worker, s
 {
     (void)jobs; // they are owned by the ballots
     (void)count;
-    while (worker->voters.head)
-        drop_voter (station, worker->voters.head, what);
+    for (struct ballot_worker *voter; (voter = TAILQ_FIRST (&worker->voters));)
+        drop_voter (station, voter, what);
 }
 
 // Drop a drained worker from its waiting ballots. It may still vote in the ballot that it has, the
 // first one.
 static void worker_drained (struct target_server *station, struct worker *worker)
 {
-    for (struct ballot_worker *voter = worker->voters.head, *next; voter; voter = next) {
-        next = voter->next;
+    for (struct ballot_worker *voter = TAILQ_FIRST (&worker->voters), *next; voter; voter = next) {
+        next = TAILQ_NEXT (voter, place);
         if (!voter_has_ballot (voter))
             drop_voter (station, voter, "is drained");
     }
@@ -316,11 +317,11 @@ static bool vote_busy (const struct target_server *station)
 // once.
 static void end_ballots (struct target_server *station)
 {
-    for (struct worker_ballot *ballot; (ballot = station->ballots.first);) {
+    for (struct worker_ballot *ballot; (ballot = LIST_FIRST (&station->ballots.open));) {
         for (size_t i = 0; i < ballot->count; i++) {
             struct ballot_worker *voter = &ballot->voters[i];
             if (voter->worker && voter_has_ballot (voter))
-                workers_release_job (station->workers, voter->worker, ballot->job);
+                workers_release_job (&station->workers, voter->worker, ballot->job);
             if (voter->worker)
                 voter_remove (&station->ballots, voter);
         }

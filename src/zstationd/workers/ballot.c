@@ -14,16 +14,6 @@ size_t ballot_size (const struct job *job, size_t voters)
 
 // -- voters
 
-static void voter_queue_push (struct voter_queue *self, struct ballot_worker *voter)
-{
-    voter->prev = self->tail;
-    if (self->tail)
-        self->tail->next = voter;
-    else
-        self->head = voter;
-    self->tail = voter;
-}
-
 const char *voter_name (const struct ballot_worker *voter, char out[VOTER_NAME_SIZE])
 {
     const char *name = voter->worker->name;
@@ -48,9 +38,7 @@ void voter_remove (struct ballots *self, struct ballot_worker *voter)
 {
     assert (voter->worker && !voter_has_ballot (voter));
     heap_remove (&self->limits, &voter->limit);
-    struct voter_queue *queue = &voter->worker->voters;
-    *(voter->prev ? &voter->prev->next : &queue->head) = voter->next;
-    *(voter->next ? &voter->next->prev : &queue->tail) = voter->prev;
+    TAILQ_REMOVE (&voter->worker->voters, voter, place);
     voter->worker = NULL;
     voter->ballot->expected--;
 }
@@ -69,7 +57,7 @@ static void add_voters (struct ballots *self, struct worker_ballot *ballot,
                         const struct workers *workers)
 {
     struct worker **sorted = memory_new ((ballot->count + 1) * sizeof (struct worker *));
-    for (size_t i = 0, at = 0; i < workers_count (workers); i++)
+    for (size_t i = 0, at = 0; i < workers->count; i++)
         if (!workers_at (workers, i)->draining)
             sorted[at++] = workers_at (workers, i);
     qsort (sorted, ballot->count, sizeof *sorted, workers_compare);
@@ -79,7 +67,7 @@ static void add_voters (struct ballots *self, struct worker_ballot *ballot,
         voter->number = namesake ? ballot->voters[i - 1].number + 1 : 1;
         voter->ballot = ballot;
         voter->worker = sorted[i];
-        voter_queue_push (&voter->worker->voters, voter);
+        TAILQ_INSERT_TAIL (&voter->worker->voters, voter, place);
         voter_restart_timeout (self, voter);
     }
     free (sorted);
@@ -94,10 +82,7 @@ struct worker_ballot *ballots_open (struct ballots *self, const struct workers *
     ballot->job = job;
     ballot->size = ballot_size (job, count);
     ballot->expected = ballot->count = count;
-    ballot->next = self->first;
-    if (self->first)
-        self->first->prev = ballot;
-    self->first = ballot;
+    LIST_INSERT_HEAD (&self->open, ballot, place);
     self->count++;
     self->bytes += ballot->size;
     add_voters (self, ballot, workers);
@@ -107,9 +92,7 @@ struct worker_ballot *ballots_open (struct ballots *self, const struct workers *
 void ballots_close (struct ballots *self, struct worker_ballot *ballot)
 {
     assert (ballot->expected == 0);
-    *(ballot->prev ? &ballot->prev->next : &self->first) = ballot->next;
-    if (ballot->next)
-        ballot->next->prev = ballot->prev;
+    LIST_REMOVE (ballot, place);
     self->count--;
     self->bytes -= ballot->size;
     job_destroy (&ballot->job);

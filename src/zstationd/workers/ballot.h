@@ -13,19 +13,17 @@ enum { VOTER_NAME_SIZE = WORKER_NAME_SIZE + 8 }; // "#10000"
 struct ballot_worker {
     struct heap_node limit; // in the heap `limits` while its vote is expected; key: its deadline
     struct worker_ballot *ballot;
-    struct worker *worker;      // NULL when its vote is not expected any more
-    struct ballot_worker *prev; // in its worker's queue
-    struct ballot_worker *next;
-    size_t number; // among voters with the same name: 1, 2, ...
+    struct worker *worker;             // NULL when its vote is not expected any more
+    TAILQ_ENTRY (ballot_worker) place; // in its worker's queue
+    size_t number;                     // among voters with the same name: 1, 2, ...
 };
 
 struct worker_ballot {
-    struct worker_ballot *prev; // in the list of open ballots
-    struct worker_ballot *next;
-    struct job *job; // the request, owned; shared by the workers that have it
-    size_t size;     // bytes, including the request
-    size_t expected; // votes that may still come
-    bool cut;        // an answer was lost: the rest is not sent, as it would look complete
+    LIST_ENTRY (worker_ballot) place; // in the list of open ballots
+    struct job *job;                  // the request, owned; shared by the workers that have it
+    size_t size;                      // bytes, including the request
+    size_t expected;                  // votes that may still come
+    bool cut; // an answer was lost: the rest is not sent, as it would look complete
     size_t count;
     struct ballot_worker voters[]; // sorted by name, then by the order of joining
 };
@@ -36,7 +34,7 @@ struct ballots {
     size_t count;
     size_t bytes; // of all open ballots
     struct heap limits;
-    struct worker_ballot *first; // the one that was opened last; the others follow by `next`
+    LIST_HEAD (, worker_ballot) open; // the one that was opened last is the first
 };
 
 // The size of a ballot on this job with `voters` voters.

@@ -23,39 +23,30 @@ static struct span make_mailbox (char out[MAILBOX_MADE_SIZE])
     return span_text (out);
 }
 
-static struct span append_bytes (uint8_t **at, struct span bytes)
-{
-    uint8_t *start = *at;
-    if (bytes.size)
-        memcpy (start, bytes.data, bytes.size);
-    *at += bytes.size;
-    return span_of (start, bytes.size);
-}
-
 struct job *job_new (struct span identity, const struct message *request)
 {
     static uint64_t count;
     char made[MAILBOX_MADE_SIZE];
     bool of_plan = request->envelope == ENVELOPE_MAILBOX;
-    struct span mailbox = of_plan ? request->sender : make_mailbox (made);
+    struct span frames[1 + MESSAGE_FRAMES_MAX] = {
+        identity, of_plan ? request->sender : make_mailbox (made), request->desc_bytes};
+    enum { BEFORE = 3 }; // frames before those of the request
+    size_t frames_bytes = request->desc.count * sizeof *frames;
+    memcpy (frames + BEFORE, request->frames, frames_bytes);
 
-    size_t size = sizeof (struct job) + identity.size + mailbox.size + request->desc_bytes.size;
-    for (size_t i = 0; i < request->desc.count; i++)
-        size += request->frames[i].size;
-
-    struct job *self = memory_new (size);
-    uint8_t *at = self->bytes;
+    struct job *self = memory_new (sizeof *self);
+    self->received = frames_copy (frames, BEFORE + request->desc.count);
+    const struct span *at = self->received->at;
     self->kind = request->desc.code == ZERO_BYTE_COMMAND_PROXY ? JOB_RUN : JOB_CALL;
     self->number = ++count;
-    self->size = size;
-    self->identity = append_bytes (&at, identity);
-    self->mailbox = append_bytes (&at, mailbox);
+    self->identity = at[0];
+    self->mailbox = at[1];
+    self->size = sizeof *self + at[0].size + at[1].size + at[2].size + message_size (request);
     self->message.envelope = request->envelope;
     self->message.sender = of_plan ? self->mailbox : (struct span){0};
     self->message.desc = request->desc;
-    self->message.desc_bytes = append_bytes (&at, request->desc_bytes);
-    for (size_t i = 0; i < request->desc.count; i++)
-        self->message.frames[i] = append_bytes (&at, request->frames[i]);
+    self->message.desc_bytes = at[2];
+    memcpy (self->message.frames, at + BEFORE, frames_bytes);
     if (self->kind == JOB_RUN)
         self->deadline_s = run_deadline_s (&self->message);
     return self;
@@ -66,6 +57,7 @@ void job_destroy (struct job **self)
     if ((*self)->runs)
         table_remove ((*self)->runs, &(*self)->node);
     free ((*self)->renewed);
+    free ((*self)->received);
     free (*self);
     *self = NULL;
 }
@@ -119,23 +111,13 @@ struct job *job_find_duplicate (const struct table *runs, struct span identity,
 void job_update_delivery (struct job *self, struct span identity, const struct message *run)
 {
     struct span local_id = message_last_frame (run, ZERO_FRAME_LOCAL_ID, NULL);
-    uint8_t *bytes = memory_new (identity.size + local_id.size + 1), *at = bytes;
-    self->identity = append_bytes (&at, identity);
-    self->local_id = append_bytes (&at, local_id);
+    struct frames *renewed = frames_copy ((const struct span[]){identity, local_id}, 2);
+    self->identity = renewed->at[0];
+    self->local_id = renewed->at[1];
     self->deadline_s = run_deadline_s (run);
     self->rerouted = false;
     free (self->renewed);
-    self->renewed = bytes;
-}
-
-size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX])
-{
-    size_t count = 0;
-    out[count++] = self->mailbox;
-    out[count++] = self->message.desc_bytes;
-    for (size_t i = 0; i < self->message.desc.count; i++)
-        out[count++] = self->message.frames[i];
-    return count;
+    self->renewed = renewed;
 }
 
 int64_t run_deadline_s (const struct message *run)
@@ -159,32 +141,22 @@ bool deadline_past (int64_t deadline_s)
 
 void job_queue_push (struct job_queue *self, struct job *job)
 {
-    job->next = NULL;
-    if (self->tail)
-        self->tail->next = job;
-    else
-        self->head = job;
-    self->tail = job;
+    TAILQ_INSERT_TAIL (&self->jobs, job, place);
     self->count++;
     self->bytes += job->size;
 }
 
 struct job *job_queue_pop (struct job_queue *self)
 {
-    struct job *job = self->head;
+    struct job *job = TAILQ_FIRST (&self->jobs);
     if (job)
         job_queue_remove (self, job);
     return job;
 }
 
-void job_queue_remove (struct job_queue *self, const struct job *job)
+void job_queue_remove (struct job_queue *self, struct job *job)
 {
-    struct job *before = NULL;
-    for (struct job *at = self->head; at != job; at = at->next)
-        before = at;
-    *(before ? &before->next : &self->head) = job->next;
-    if (self->tail == job)
-        self->tail = before;
+    TAILQ_REMOVE (&self->jobs, job, place);
     self->count--;
     self->bytes -= job->size;
 }

@@ -1,7 +1,10 @@
-// A job: a request on its way to a worker and back. It owns the request's bytes, in one allocation
-// with itself, until its answer is sent.
+// A job: a request on its way to a worker and back. It owns the request's bytes until its answer is
+// sent.
 #pragma once
 
+#include <sys/queue.h>
+
+#include "frames.h"
 #include "message.h"
 #include "table.h"
 
@@ -13,22 +16,23 @@ enum job_kind {
 };
 
 struct job {
-    struct job *next;       // in a queue
-    struct table_node node; // in the table `runs`
-    struct table *runs;     // the table of runs by mailbox; borrowed; NULL = not in a table
+    TAILQ_ENTRY (job) place; // in a queue
+    struct table_node node;  // in the table `runs`
+    struct table *runs;      // the table of runs by mailbox; borrowed; NULL = not in a table
     enum job_kind kind;
-    uint64_t number;    // order of arrival
-    bool rerouted;      // an answer had to be sent to zpland's request socket
-    bool cancelled;     // it was cancelled; its worker, if any, was notified
-    int64_t deadline_s; // Unix seconds after which a run must not start; 0 = none
-    uint8_t
-        *renewed; // memory of `local_id` and `identity` of a resent run; owned; NULL = not resent
+    uint64_t number;        // order of arrival
+    bool rerouted;          // an answer had to be sent to zpland's request socket
+    bool cancelled;         // it was cancelled; its worker, if any, was notified
+    int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
+    struct frames *renewed; // `identity` and `local_id` of a resent run; owned; NULL = not resent
     struct span local_id;   // LOCAL_ID of the answers to a resent run
     struct span identity;   // the requester's connection
     struct span mailbox;    // the mailbox that the worker receives and answers
     struct message message; // the request
-    size_t size;            // bytes of the whole allocation
-    uint8_t bytes[];        // what the spans above point into
+    size_t size;            // bytes, including the request
+    // The connection, then what the worker receives: mailbox, description and frames as received.
+    // The spans above point into it. Owned.
+    struct frames *received;
 };
 
 // Copy a request received on this connection. The mailbox of a plan's run is the plan's own,
@@ -51,10 +55,6 @@ struct job *job_find_duplicate (const struct table *runs, struct span identity,
 // with the LOCAL_ID of this delivery. The job was found by job_find_duplicate.
 void job_update_delivery (struct job *self, struct span identity, const struct message *run);
 
-// Lay out the message for the worker: mailbox, description and frames as received. Returns the
-// number of frames.
-size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX]);
-
 // The `deadline` of a run's PLAN frame in Unix seconds, 0 where there is none (proto 7.2).
 int64_t run_deadline_s (const struct message *run);
 
@@ -64,8 +64,7 @@ bool deadline_past (int64_t deadline_s);
 
 // Jobs that wait for a worker, oldest first.
 struct job_queue {
-    struct job *head;
-    struct job *tail;
+    TAILQ_HEAD (, job) jobs;
     size_t count;
     size_t bytes;
 };
@@ -76,4 +75,4 @@ void job_queue_push (struct job_queue *self, struct job *job);
 struct job *job_queue_pop (struct job_queue *self);
 
 // Remove the job, which must be in the queue.
-void job_queue_remove (struct job_queue *self, const struct job *job);
+void job_queue_remove (struct job_queue *self, struct job *job);

@@ -1,7 +1,6 @@
 #include "workers.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -9,21 +8,6 @@
 #include "memory.h"
 #include "process.h"
 #include "station_name.h"
-
-enum { BUCKETS = 1024 };
-
-struct workers {
-    int64_t timeout_us;
-    int64_t turn;    // grows with every job given and every worker joined
-    uint64_t seed;   // secret seed of the hash, since peers choose their identities
-    size_t count;    // workers
-    size_t draining; // workers that drain
-    size_t limited;  // workers that do not take all commands
-    size_t jobs;     // jobs that workers have
-    struct heap ready;
-    struct heap life;
-    struct worker *buckets[BUCKETS];
-};
 
 static struct worker *worker_of_ready_node (struct heap_node *node)
 {
@@ -35,13 +19,13 @@ static struct worker *worker_of_life_node (struct heap_node *node)
     return node ? (struct worker *)((uint8_t *)node - offsetof (struct worker, life)) : NULL;
 }
 
-// The hash bucket of an identity: FNV-1a, from a secret start.
-static size_t bucket_of (const struct workers *self, struct span identity)
+// The hash of an identity: FNV-1a, from a secret start.
+static uint64_t hash_identity (const struct workers *self, struct span identity)
 {
     uint64_t hash = self->seed;
     for (size_t i = 0; i < identity.size; i++)
         hash = (hash ^ identity.data[i]) * 0x100000001B3u;
-    return (size_t)((hash ^ hash >> 32) % BUCKETS);
+    return table_hash_number (hash);
 }
 
 static struct span worker_identity (const struct worker *worker)
@@ -49,36 +33,21 @@ static struct span worker_identity (const struct worker *worker)
     return span_of (worker->identity, worker->identity_size);
 }
 
-struct workers *workers_new (int64_t timeout_us)
+void workers_start (struct workers *self, int64_t timeout_us)
 {
-    struct workers *self = memory_new (sizeof *self);
     self->timeout_us = timeout_us;
     self->seed = process_random ();
-    return self;
 }
 
-void workers_destroy (struct workers **self)
+void workers_clear (struct workers *self)
 {
-    if (!*self)
-        return;
-    for (struct worker *worker; (worker = workers_any (*self));) {
-        workers_remove (*self, worker);
+    for (struct worker *worker; (worker = workers_any (self));) {
+        workers_remove (self, worker);
         worker_destroy (&worker);
     }
-    heap_free (&(*self)->ready);
-    heap_free (&(*self)->life);
-    free (*self);
-    *self = NULL;
-}
-
-size_t workers_count (const struct workers *self)
-{
-    return self->count;
-}
-
-size_t workers_jobs (const struct workers *self)
-{
-    return self->jobs;
+    heap_free (&self->ready);
+    heap_free (&self->life);
+    table_free (&self->known);
 }
 
 size_t workers_serving (const struct workers *self)
@@ -88,7 +57,7 @@ size_t workers_serving (const struct workers *self)
 
 struct worker *workers_at (const struct workers *self, size_t i)
 {
-    return worker_of_life_node (self->life.nodes[i]); // every worker is in this heap
+    return worker_of_life_node (self->life.nodes[i]);
 }
 
 int workers_compare (const void *left, const void *right)
@@ -101,10 +70,13 @@ int workers_compare (const void *left, const void *right)
 
 struct worker *workers_find (const struct workers *self, struct span identity)
 {
-    struct worker *worker = self->buckets[bucket_of (self, identity)];
-    while (worker && !span_equal (worker_identity (worker), identity))
-        worker = worker->next;
-    return worker;
+    struct table_node *node = table_find (&self->known, hash_identity (self, identity));
+    for (; node; node = table_next (node)) {
+        struct worker *worker = (struct worker *)((uint8_t *)node - offsetof (struct worker, node));
+        if (span_equal (worker_identity (worker), identity))
+            return worker;
+    }
+    return NULL;
 }
 
 struct worker *workers_join (struct workers *self, struct span identity, struct span name,
@@ -119,9 +91,8 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
     memcpy (worker->name, name.data, name.size);
     worker->joined = worker->used = ++self->turn;
     worker->joined_s = clock_wall_us () / 1000000;
-    struct worker **bucket = &self->buckets[bucket_of (self, identity)];
-    worker->next = *bucket;
-    *bucket = worker;
+    TAILQ_INIT (&worker->voters);
+    table_add (&self->known, &worker->node, hash_identity (self, identity));
     self->count++;
     workers_restart_timeout (self, worker);
     return worker;
@@ -135,30 +106,19 @@ bool workers_set_commands (struct workers *self, struct worker *worker, struct s
         return false;
     self->limited += !worker->commands;
     free (worker->commands);
-    worker->commands = memory_new (names.size + 3);
-    snprintf (worker->commands, names.size + 3, ",%.*s,", (int)names.size,
-              (const char *)names.data);
+    worker->commands = memory_copy (names.data, names.size);
     return true;
 }
 
 static bool worker_takes (const struct worker *worker, struct span command)
 {
-    const char *at = worker->commands;
-    if (!at)
+    if (!worker->commands)
         return true;
-    if (!command.size || memchr (command.data, ',', command.size))
-        return false;
-    for (; *at && at[1]; at = strchr (at + 1, ',')) {
-        size_t size = strcspn (at + 1, ",");
-        if (size == command.size && memcmp (at + 1, command.data, size) == 0)
+    struct span rest = span_text (worker->commands), name;
+    while (span_take_item (&rest, &name))
+        if (span_equal (name, command))
             return true;
-    }
     return false;
-}
-
-bool workers_any_limited (const struct workers *self)
-{
-    return self->limited > 0;
 }
 
 bool workers_any_takes (const struct workers *self, struct span command)
@@ -292,10 +252,7 @@ void workers_remove (struct workers *self, struct worker *worker)
 {
     heap_remove (&self->ready, &worker->ready);
     heap_remove (&self->life, &worker->life);
-    struct worker **link = &self->buckets[bucket_of (self, worker_identity (worker))];
-    while (*link != worker)
-        link = &(*link)->next;
-    *link = worker->next;
+    table_remove (&self->known, &worker->node);
     self->count--;
     self->draining -= worker->draining;
     self->limited -= worker->commands != NULL;

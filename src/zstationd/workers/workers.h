@@ -7,20 +7,18 @@
 
 #include "heap.h"
 #include "job.h"
+#include "table.h"
 
 enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255, WORKER_JOBS_MAX = 64 };
 
 struct ballot_worker;
 
-struct voter_queue {
-    struct ballot_worker *head;
-    struct ballot_worker *tail;
-};
+TAILQ_HEAD (voter_queue, ballot_worker);
 
 struct worker {
     struct heap_node ready;    // in the heap `ready` while it is free; key: its last use
     struct heap_node life;     // key: monotonic microseconds at which it is lost
-    struct worker *next;       // in its hash bucket
+    struct table_node node;    // in the table `known`
     struct voter_queue voters; // vote only: the ballots it has to vote in, oldest first
     size_t credit;             // number of READYs without a job yet
     int64_t used;              // the turn in which it last got a job, or joined
@@ -28,7 +26,7 @@ struct worker {
     int64_t joined_s;          // time of joining, Unix seconds
     bool takes_cancel;         // it is notified when one of its jobs is cancelled
     bool draining;             // it gets no more jobs
-    char *commands;            // commands that it takes, ",A,B,"; NULL = all. Owned
+    char *commands;            // commands that it takes, "A,B"; NULL = all. Owned
     char name[WORKER_NAME_SIZE];
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
@@ -37,24 +35,31 @@ struct worker {
     struct job *jobs[]; // the jobs that it has, oldest first
 };
 
-struct workers;
+// The workers; it is all zero while there are none. Others only read it.
+struct workers {
+    int64_t timeout_us; // how long a worker may send nothing before it is lost
+    int64_t turn;       // grows with every job given and every worker joined
+    uint64_t seed;      // secret seed of the hash, since peers choose their identities
+    size_t count;       // workers
+    size_t draining;    // workers that drain
+    size_t limited;     // workers that do not take all commands
+    size_t jobs;        // jobs in progress, of all workers
+    struct heap ready;
+    struct heap life;   // all workers
+    struct table known; // all workers, by identity
+};
 
-// Create an empty registry. `timeout_us`: how long a worker may send nothing before it is lost.
-struct workers *workers_new (int64_t timeout_us);
+// Set up the empty registry.
+void workers_start (struct workers *self, int64_t timeout_us);
 
-// Destroy the registry and its workers; their jobs are neither freed nor answered.
-void workers_destroy (struct workers **self);
-
-size_t workers_count (const struct workers *self);
+// Free the workers; their jobs are neither freed nor answered.
+void workers_clear (struct workers *self);
 
 // The number of workers that are not draining.
 size_t workers_serving (const struct workers *self);
 
 // The worker at index `i`, below their count; the order may change.
 struct worker *workers_at (const struct workers *self, size_t i);
-
-// The number of jobs in progress, of all workers.
-size_t workers_jobs (const struct workers *self);
 
 // For qsort of pointers to workers: by name, then by the order of joining.
 int workers_compare (const void *left, const void *right);
@@ -73,9 +78,6 @@ bool workers_set_commands (struct workers *self, struct worker *worker, struct s
 
 // Whether at least one worker that is not draining takes this command.
 bool workers_any_takes (const struct workers *self, struct span command);
-
-// Whether at least one worker takes only some commands.
-bool workers_any_limited (const struct workers *self);
 
 // Restart the timeout of a worker that sent a message.
 void workers_restart_timeout (struct workers *self, struct worker *worker);
