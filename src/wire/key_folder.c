@@ -1,32 +1,25 @@
 #include "key_folder.h"
 
+#include <czmq.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "clock.h"
-#include "memory.h"
 #include "table.h"
 
 enum { CHECK_SHARE = 50, CHECK_PAUSE_MAX_US = 4000000, CLOCK_TICK_US = 50000 };
 
 // -- reading it
 
-// A name from a certificate, and the first file that had it.
-struct named {
-    char name[CURVE_NAME_SIZE];
-    char *file;
-};
-
 struct folder_reading {
     const char *folder;
     key_folder_fn *take;
     void *owner;
-    void *names; // a tree of struct named
+    zhashx_t *names; // the first file with each name, which is borrowed
 };
 
 static int is_certificate (const struct dirent *entry)
@@ -41,40 +34,17 @@ static int compare_files (const struct dirent **one, const struct dirent **other
     return strcmp ((*one)->d_name, (*other)->d_name);
 }
 
-static int compare_key_names (const void *one, const void *other)
-{
-    return strcmp (((const struct named *)one)->name, ((const struct named *)other)->name);
-}
-
-static void free_named (void *named)
-{
-    free (((struct named *)named)->file);
-    free (named);
-}
-
-static void remember_name (struct folder_reading *self, const char *name, const char *file)
-{
-    struct named *named = memory_new (sizeof *named);
-    snprintf (named->name, sizeof named->name, "%s", name);
-    named->file = memory_text (file);
-    if (!tsearch (named, &self->names, compare_key_names))
-        abort ();
-}
-
 static int accept_cert (struct folder_reading *self, const struct curve_cert *cert,
                         const char *file, struct reason *reason)
 {
-    struct named wanted;
-    memcpy (wanted.name, cert->name, sizeof wanted.name);
-    struct named *const *found =
-        cert->name[0] ? tfind (&wanted, &self->names, compare_key_names) : NULL;
-    if (found)
+    const char *first = zhashx_lookup (self->names, cert->name);
+    if (first)
         return reason_set (reason, "name: %s is also the name in %s too",
-                           quoted (span_text (cert->name)), (*found)->file);
+                           quoted (span_text (cert->name)), first);
     if (self->take (self->owner, cert, reason))
         return -1;
     if (cert->name[0])
-        remember_name (self, cert->name, file);
+        zhashx_insert (self->names, cert->name, (void *)file);
     return 0;
 }
 
@@ -103,14 +73,16 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
     if (count < 0)
         return reason_set (reason, "%s: %s", folder, strerror (errno));
     *ret_wrong = (struct key_folder_wrong){0};
+    reading.names = zhashx_new ();
     for (int i = 0; i < count; i++) {
         struct reason why;
         if (read_folder_file (&reading, entries[i]->d_name, &why) && ret_wrong->count++ == 0)
             ret_wrong->first = why;
-        free (entries[i]);
     }
+    zhashx_destroy (&reading.names);
+    for (int i = 0; i < count; i++)
+        free (entries[i]);
     free (entries);
-    tdestroy (reading.names, free_named);
     return 0;
 }
 
