@@ -98,21 +98,16 @@ static void set_latest_run_id (struct message *answer, const struct job *job)
         message_add (answer, ZERO_FRAME_LOCAL_ID, job->local_id);
 }
 
-bool answer_pass (struct target_server *station, struct job *job, struct message *answer)
-{
-    set_latest_run_id (answer, job);
-    echo_ids (answer, &job->message, DESC_FRAMES_MAX);
-    set_envelope (answer, &job->message);
-    return send_answer (station, job->identity, answer, &job->rerouted);
-}
-
-bool answer_pass_from (struct target_server *station, struct job *job, struct message *answer,
-                       const char *name)
+bool answer_pass (struct target_server *station, struct job *job, struct message *answer,
+                  const char *voter)
 {
     uint8_t desc[DESC_SIZE_MAX];
-    message_drop (answer, ZERO_FRAME_RESPONSER, desc);
-    echo_ids (answer, &job->message, DESC_FRAMES_MAX - 1);
-    message_add (answer, ZERO_FRAME_RESPONSER, span_text (name));
+    if (voter)
+        message_drop (answer, ZERO_FRAME_RESPONSER, desc);
+    set_latest_run_id (answer, job);
+    echo_ids (answer, &job->message, DESC_FRAMES_MAX - (voter != NULL));
+    if (voter)
+        message_add (answer, ZERO_FRAME_RESPONSER, span_text (voter));
     set_envelope (answer, &job->message);
     return send_answer (station, job->identity, answer, &job->rerouted);
 }
@@ -122,7 +117,7 @@ bool answer_job (struct target_server *station, struct job *job, uint8_t status,
     char text[STATUS_TEXT_MAX];
     struct message answer;
     answer_start (&answer, status, reason, text);
-    return answer_pass (station, job, &answer);
+    return answer_pass (station, job, &answer, NULL);
 }
 
 void answer_failed (struct target_server *station, struct job **job, uint8_t status,

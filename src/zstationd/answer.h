@@ -22,14 +22,12 @@ void answer_reply (struct target_server *station, const struct target_request *r
 
 // Send an answer to a job back: on the job's connection; if that is gone and the job is a plan's,
 // to zpland's request socket. Later answers are then sent there too, so the answers of one job keep
-// their order. Ids of the request that the answer lacks are added in place. False: the answer was
-// lost.
-bool answer_pass (struct target_server *station, struct job *job, struct message *answer);
-
-// As answer_pass, for one of several workers that answer the job: a RESPONSER frame with this name
-// is appended, and replaces any other. The answer has at most 31 frames of other types.
-bool answer_pass_from (struct target_server *station, struct job *job, struct message *answer,
-                       const char *name);
+// their order. Ids of the request that the answer lacks are added in place. `voter`, unless it is
+// NULL, is the name of one of several workers that answer the job: a RESPONSER frame with it is
+// appended, and replaces any other; the answer has at most 31 frames of other types. False: the
+// answer was lost.
+bool answer_pass (struct target_server *station, struct job *job, struct message *answer,
+                  const char *voter);
 
 // Answer a job with a status and its reason or NULL; the job is not destroyed. False: the answer
 // was lost.

@@ -154,14 +154,6 @@ static void cancel_job (struct target_server *station, const struct target_reque
         cancel_drop_stray (station, request);
 }
 
-static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, start_job},
-    {ZERO_BYTE_COMMAND_PROXY, start_job},
-    {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
-    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_job},
-    {0},
-};
-
 // -- workers
 
 static void worker_ready (struct target_server *station, struct worker *worker)
@@ -176,14 +168,14 @@ static void worker_answer (struct target_server *station, struct worker *worker,
     // A caller waits for one answer; only a plan's run has a lease to prolong.
     if (is_heartbeat (answer->desc.code)) {
         if (job->message.envelope == ENVELOPE_MAILBOX)
-            answer_pass (station, job, answer);
+            answer_pass (station, job, answer, NULL);
         return;
     }
     workers_release_job (&station->workers, worker, job);
     station->counts[COUNT_ANSWERS]++;
     log_event (LEVEL_DEBUG, "job.done", "worker=%s mailbox=%s status=%02x", worker->name,
                quoted (job->mailbox), answer->desc.code);
-    answer_pass (station, job, answer);
+    answer_pass (station, job, answer, NULL);
     job_destroy (&job);
     serve_queue (station);
 }
@@ -218,9 +210,6 @@ static void worker_drained (struct target_server *station, struct worker *worker
     fail_stranded (station, "the last worker is drained");
 }
 
-static const struct worker_rules workers = {
-    worker_ready, worker_answer, worker_broken, worker_lost, worker_drained, WORKER_JOBS_MAX, true};
-
 static void drain_queue (struct target_server *station)
 {
     for (struct job *job; (job = job_queue_pop (&station->queue));)
@@ -233,9 +222,16 @@ static bool api_busy (const struct target_server *station)
 }
 
 const struct station_kind api_station = {
-    .commands = rows,
     .answers_max = 1000,
-    .workers = &workers,
+    .start = start_job,
+    .cancel = cancel_job,
+    .jobs_max = WORKER_JOBS_MAX,
+    .by_command = true,
+    .ready = worker_ready,
+    .answer = worker_answer,
+    .broken = worker_broken,
+    .lost = worker_lost,
+    .drained = worker_drained,
     .tick = backend_tick,
     .drain = drain_queue,
     .busy = api_busy,

@@ -32,7 +32,7 @@ void backend_lose_worker (struct target_server *station, struct worker *worker, 
     log_event (LEVEL_INFO, "worker.lost", "worker=%s what=\"%s\"", worker->name, what);
     workers_remove (&station->workers, worker);
     worker->job_count = 0;
-    station->kind->workers->lost (station, worker, jobs, count, what);
+    station->kind->lost (station, worker, jobs, count, what);
     worker_destroy (&worker);
 }
 
@@ -84,7 +84,7 @@ void backend_drain_worker (struct target_server *station, struct worker *worker)
     station_process_disconnects (station->backend);
     if (packet_send_message (station->backend, span_of (worker->identity, worker->identity_size),
                              &message))
-        station->kind->workers->drained (station, worker);
+        station->kind->drained (station, worker);
     else
         remove_gone_worker (station, worker);
 }
@@ -132,7 +132,7 @@ static const char *read_join_options (struct target_server *station, struct work
             worker->takes_cancel = true;
         if (word.size < skip || memcmp (word.data, start, skip) != 0)
             continue;
-        if (!station->kind->workers->by_command)
+        if (!station->kind->by_command)
             return "ARG: commands= is for workers of an api target";
         if (worker->commands ||
             !workers_set_commands (&station->workers, worker,
@@ -151,8 +151,8 @@ static void handle_join (struct target_server *station, const struct target_requ
                        "ARG: want 1..64 jobs at once after the name");
         return;
     }
-    if (jobs_max > (int64_t)station->kind->workers->jobs_max)
-        jobs_max = (int64_t)station->kind->workers->jobs_max;
+    if (jobs_max > (int64_t)station->kind->jobs_max)
+        jobs_max = (int64_t)station->kind->jobs_max;
     if (!station_name_valid (name) || request->identity.size > WORKER_IDENTITY_MAX) {
         answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
                        "ARG: want the worker's name, 1..64 of A-Z a-z 0-9 _ . -");
@@ -199,7 +199,7 @@ static void handle_ready (struct target_server *station, const struct target_req
         workers_clear_credit (&station->workers, worker);
     } else {
         workers_credit (&station->workers, worker);
-        station->kind->workers->ready (station, worker);
+        station->kind->ready (station, worker);
     }
 }
 
@@ -218,16 +218,28 @@ static void handle_left (struct target_server *station, const struct target_requ
     answer_worker (station, request, ZERO_STATUS_BYE_ID, NULL);
 }
 
-static void handle_port_ping (struct target_server *station, const struct target_request *request)
+static void handle_command (struct target_server *station, const struct target_request *request)
 {
-    answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
+    switch (request->message.desc.code) {
+    case ZERO_BYTE_COMMAND_HEART_JOIN:
+        handle_join (station, request);
+        return;
+    case ZERO_BYTE_COMMAND_HEART_READY:
+        handle_ready (station, request);
+        return;
+    case ZERO_BYTE_COMMAND_HEART_PITPAT:
+        handle_pitpat (station, request);
+        return;
+    case ZERO_BYTE_COMMAND_HEART_LEFT:
+        handle_left (station, request);
+        return;
+    case ZERO_BYTE_COMMAND_PING:
+        answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
+        return;
+    }
+    answer_worker (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
+                   "want JOIN, READY, PITPAT or LEFT");
 }
-
-static const struct target_command commands[] = {
-    {ZERO_BYTE_COMMAND_HEART_JOIN, handle_join},     {ZERO_BYTE_COMMAND_HEART_READY, handle_ready},
-    {ZERO_BYTE_COMMAND_HEART_PITPAT, handle_pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, handle_left},
-    {ZERO_BYTE_COMMAND_PING, handle_port_ping},      {0},
-};
 
 // -- answers
 
@@ -242,7 +254,7 @@ static void forward_answer (struct target_server *station, struct worker *worker
 {
     struct job *job = worker ? worker_job_of (worker, answer) : NULL;
     if (job) {
-        station->kind->workers->answer (station, worker, job, answer);
+        station->kind->answer (station, worker, job, answer);
         return;
     }
     station->counts[COUNT_STRAY_ANSWERS]++;
@@ -259,7 +271,7 @@ static void handle_malformed (struct target_server *station, struct worker *work
                reason->text);
     struct job *job = worker ? worker_job_of (worker, &request->message) : NULL;
     if (job)
-        station->kind->workers->broken (station, worker, job);
+        station->kind->broken (station, worker, job);
     answer_worker (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
 }
 
@@ -277,18 +289,14 @@ static void handle_port_message (struct target_server *station, struct target_re
                                            : "description: has no code");
         broken = true;
     }
-    const struct target_command *command = command_find (commands, message->desc.code);
     if (broken)
         handle_malformed (station, worker, request, &reason);
     else if (message->envelope == ENVELOPE_MAILBOX || message->envelope == ENVELOPE_CALLER)
         forward_answer (station, worker, message);
     else if (message->desc.code >= ZERO_STATUS_ERROR_FLAG)
         station->counts[COUNT_STATUS_DROPPED]++;
-    else if (command)
-        command->handle (station, request);
     else
-        answer_worker (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
-                       "want JOIN, READY, PITPAT or LEFT");
+        handle_command (station, request);
 }
 
 bool backend_recv (struct target_server *station)

@@ -6,27 +6,6 @@
 
 enum { WORKERS_MAX = 10000 };
 
-// The handlers of a type of station for its workers. A handler may send messages, lose workers and
-// give jobs.
-struct worker_rules {
-    // The worker got a credit: it can take a job.
-    void (*ready) (struct target_server *station, struct worker *worker);
-    // The worker sent a message about a job that it has; the job still exists.
-    void (*answer) (struct target_server *station, struct worker *worker, struct job *job,
-                    struct message *answer);
-    // The worker sent a malformed message about a job that it has, so no other answer will come;
-    // the job still exists.
-    void (*broken) (struct target_server *station, struct worker *worker, struct job *job);
-    // The worker was removed, and is freed afterwards; it had these jobs, oldest first. `what` is
-    // the reason, as text that follows its name ("is gone").
-    void (*lost) (struct target_server *station, struct worker *worker, struct job **jobs,
-                  size_t count, const char *what);
-    // The worker drains: no job may wait for it any more.
-    void (*drained) (struct target_server *station, struct worker *worker);
-    size_t jobs_max; // jobs that one worker may have at once, at most WORKER_JOBS_MAX
-    bool by_command; // true: a worker may name the commands that it takes
-};
-
 // Receive one message of the port. False: there was none.
 bool backend_recv (struct target_server *station);
 

@@ -25,19 +25,27 @@ static void dispatch_request (struct target_server *station, const struct target
                    code);
         return;
     }
-    if (code == ZERO_BYTE_COMMAND_NONE && station->kind->workers &&
+    if (code == ZERO_BYTE_COMMAND_NONE && station->kind->jobs_max &&
         frontend_handle_admin_command (station, request))
         return;
-    const struct target_command *command = command_find (station->kind->commands, code);
-    if (command) {
-        command->handle (station, request);
-    } else if (code == 0) {
+    switch (code) {
+    case ZERO_BYTE_COMMAND_NONE:
+    case ZERO_BYTE_COMMAND_PROXY:
+        station->kind->start (station, request);
+        return;
+    case ZERO_BYTE_COMMAND_PING:
+        answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
+        return;
+    case ZERO_BYTE_COMMAND_CLOSE_REQUEST:
+        station->kind->cancel (station, request);
+        return;
+    case 0:
         reason_set (&reason, "description: has no command");
         reject_request (station, request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
-    } else {
-        reason_set (&reason, "command %02x is not known here", code);
-        reject_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID, &reason);
+        return;
     }
+    reason_set (&reason, "command %02x is not known here", code);
+    reject_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID, &reason);
 }
 
 bool frontend_recv (struct target_server *station)
@@ -90,9 +98,4 @@ struct job *frontend_make_job (struct target_server *station, const struct targe
     if (station->stopping)
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, "the station is stopped");
     return job;
-}
-
-void frontend_answer_ping (struct target_server *station, const struct target_request *request)
-{
-    answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
 }

@@ -13,9 +13,6 @@ struct job *frontend_make_job (struct target_server *station, const struct targe
 // Destroy, count and log a run whose deadline is past; it is not answered, since it is resent.
 void frontend_drop_late_run (struct target_server *station, struct job *job);
 
-// Answer the command PING.
-void frontend_answer_ping (struct target_server *station, const struct target_request *request);
-
 // Handle the call if its COMMAND is an admin command (admin_commands.c). False: it is for a worker.
 // Forwarded calls and those of plans are always for a worker: only a directly connected requester
 // may use admin commands.

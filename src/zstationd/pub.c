@@ -39,15 +39,8 @@ static void handle_publish (struct target_server *station, const struct target_r
     answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, handle_publish},
-    {ZERO_BYTE_COMMAND_PROXY, handle_publish},
-    {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
-    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_drop_stray}, // nothing is ever in progress
-    {0},
-};
-
 const struct station_kind pub_station = {
-    .commands = rows,
     .answers_max = 1000,
+    .start = handle_publish,
+    .cancel = cancel_drop_stray, // nothing is ever in progress
 };

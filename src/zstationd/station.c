@@ -19,13 +19,6 @@ static const char *const count_names[COUNT_END] = {
 #include "counts.def"
 };
 
-const struct target_command *command_find (const struct target_command *table, uint8_t code)
-{
-    while (table->handle && table->code != code)
-        table++;
-    return table->handle ? table : NULL;
-}
-
 static int open_socket (void **ret, int type, struct reason *reason)
 {
     *ret = wire_socket (type);
@@ -86,7 +79,7 @@ int station_open (struct target_server *self, struct reason *reason)
         (*options->plan &&
          plan_link_open (&self->plan, options->plan, options->plan_key, &self->keys, reason)))
         return -1;
-    if (self->kind->workers) {
+    if (self->kind->jobs_max) {
         self->ballots.limit_us = options->voter_timeout * 1000;
         workers_start (&self->workers, options->worker_timeout * 1000);
         return open_router (self, &self->backend, &workers, PORT_QUEUE_MAX, reason);

@@ -25,17 +25,36 @@ struct target_request {
     struct message message;
 };
 
-// The handler of a request in a type of station.
-struct target_command {
-    uint8_t code;
-    void (*handle) (struct target_server *station, const struct target_request *request);
-};
+// The handler of a request.
+typedef void target_request_fn (struct target_server *station,
+                                const struct target_request *request);
 
 // A type of station.
 struct station_kind {
-    const struct target_command *commands; // commands at the request socket
-    int answers_max;                       // answers that may wait for one slow requester
-    const struct worker_rules *workers;    // NULL: no workers, and the functions below are NULL
+    int answers_max;           // answers that may wait for one slow requester
+    target_request_fn *start;  // handles a call or a run
+    target_request_fn *cancel; // handles a CLOSE_REQUEST
+    size_t jobs_max; // jobs that one worker may have at once, at most WORKER_JOBS_MAX; 0: the type
+                     // has no workers, and everything below is NULL
+    bool by_command; // true: a worker may name the commands that it takes
+
+    // What happens to workers. These functions may send messages, lose workers and give jobs.
+
+    // The worker got a credit: it can take a job.
+    void (*ready) (struct target_server *station, struct worker *worker);
+    // The worker sent a message about a job that it has; the job still exists.
+    void (*answer) (struct target_server *station, struct worker *worker, struct job *job,
+                    struct message *answer);
+    // The worker sent a malformed message about a job that it has, so no other answer will come;
+    // the job still exists.
+    void (*broken) (struct target_server *station, struct worker *worker, struct job *job);
+    // The worker was removed, and is freed afterwards; it had these jobs, oldest first. `what` is
+    // the reason, as text that follows its name ("is gone").
+    void (*lost) (struct target_server *station, struct worker *worker, struct job **jobs,
+                  size_t count, const char *what);
+    // The worker drains: no job may wait for it any more.
+    void (*drained) (struct target_server *station, struct worker *worker);
+
     void (*tick) (struct target_server *station);
     // The station is stopping, and frontend_make_job accepts no more requests: answer the jobs that
     // no worker has received yet. NULL: there are none.
@@ -69,9 +88,6 @@ struct target_server {
     bool stopping;          // the station accepts no more requests, and ends when it is not busy
     uint64_t counts[COUNT_END];
 };
-
-// The row with this code, or NULL. The table ends with an empty row.
-const struct target_command *command_find (const struct target_command *table, uint8_t code);
 
 // Load the keys that may connect, and our own; call it before anything is bound. 0, or -1 with a
 // reason: a file that an option names cannot be used.

@@ -19,7 +19,7 @@ static void forward_answer (struct target_server *station, struct ballot_worker 
     char name[VOTER_NAME_SIZE];
     struct worker_ballot *ballot = voter->ballot;
     if (!ballot->cut)
-        ballot->cut = !answer_pass_from (station, ballot->job, answer, voter_name (voter, name));
+        ballot->cut = !answer_pass (station, ballot->job, answer, voter_name (voter, name));
 }
 
 static void forward_status (struct target_server *station, struct ballot_worker *voter,
@@ -45,7 +45,7 @@ static void send_vote_start (struct target_server *station, struct worker_ballot
     json_decref (names);
     message_start (&answer, ZERO_STATUS_VOTE_START_ID);
     message_add (&answer, ZERO_FRAME_JSON, span_text (text));
-    ballot->cut = !answer_pass (station, ballot->job, &answer);
+    ballot->cut = !answer_pass (station, ballot->job, &answer, NULL);
     free (text);
 }
 
@@ -192,14 +192,6 @@ static void cancel_ballot (struct target_server *station, const struct target_re
     withdraw_ballot (station, oldest);
 }
 
-static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_NONE, start_vote},
-    {ZERO_BYTE_COMMAND_PROXY, start_vote},
-    {ZERO_BYTE_COMMAND_PING, frontend_answer_ping},
-    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_ballot},
-    {0},
-};
-
 // -- votes
 
 // Take the finished ballot back from the worker, and give it the next one.
@@ -289,10 +281,6 @@ static void worker_drained (struct target_server *station, struct worker *worker
     }
 }
 
-// One ballot at a time: a worker votes in the order in which it received the ballots.
-static const struct worker_rules workers = {serve_worker, worker_answer,  worker_broken,
-                                            worker_lost,  worker_drained, 1};
-
 static void vote_tick (struct target_server *station)
 {
     backend_tick (station);
@@ -331,9 +319,15 @@ static void end_ballots (struct target_server *station)
 }
 
 const struct station_kind vote_station = {
-    .commands = rows,
     .answers_max = 25000, // when workers leave, each ballot is notified of each of them
-    .workers = &workers,
+    .start = start_vote,
+    .cancel = cancel_ballot,
+    .jobs_max = 1, // a worker votes in the order in which it received the ballots
+    .ready = serve_worker,
+    .answer = worker_answer,
+    .broken = worker_broken,
+    .lost = worker_lost,
+    .drained = worker_drained,
     .tick = vote_tick,
     .busy = vote_busy,
     .stop = end_ballots,
