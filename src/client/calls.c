@@ -27,14 +27,14 @@ static int build_submission_request (struct zplan_client *client,
         return ZPLAN_ERROR_ARGUMENT;
     if (!submission || !submission->station || !submission->plan ||
         (submission->count && !submission->frames))
-        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "submission: %s is missing",
-                            !submission            ? "it"
-                            : !submission->station ? "station"
-                            : !submission->plan    ? "plan"
-                                                   : "frames");
+        return reason_error (&client->reason, ZPLAN_ERROR_ARGUMENT, "submission: %s is missing",
+                             !submission            ? "it"
+                             : !submission->station ? "station"
+                             : !submission->plan    ? "plan"
+                                                    : "frames");
     if (submission->count > ZPLAN_FRAMES_MAX - OWN_FRAMES)
-        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "frames: at most %d, got %zu",
-                            ZPLAN_FRAMES_MAX - OWN_FRAMES, submission->count);
+        return reason_error (&client->reason, ZPLAN_ERROR_ARGUMENT, "frames: at most %d, got %zu",
+                             ZPLAN_FRAMES_MAX - OWN_FRAMES, submission->count);
     ret->command = ZERO_BYTE_COMMAND_PLAN;
     add_text_frame (ret, ZERO_FRAME_PLAN, submission->plan);
     add_text_frame (ret, ZERO_FRAME_STATION_ID, submission->station);
@@ -78,9 +78,9 @@ static int read_plan_as_submission (struct zplan_client *client, struct zplan_pl
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
     if (!plan)
-        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "plan: is missing");
+        return reason_error (&client->reason, ZPLAN_ERROR_ARGUMENT, "plan: is missing");
     int error = plan_builder_submission (plan, ret);
-    return error ? client_fail_as (client, error, zplan_plan_error (plan)) : ZPLAN_OK;
+    return error ? reason_error (&client->reason, error, "%s", zplan_plan_error (plan)) : ZPLAN_OK;
 }
 
 int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
@@ -107,15 +107,17 @@ static int build_command_request (struct zplan_client *client, const char *word,
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
     if (!word || (count && !args))
-        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "%s: is missing", word ? "args" : "word");
+        return reason_error (&client->reason, ZPLAN_ERROR_ARGUMENT, "%s: is missing",
+                             word ? "args" : "word");
     if (count > ZPLAN_MANAGE_ARGS_MAX)
-        return client_fail (client, ZPLAN_ERROR_ARGUMENT, "args: at most %d, got %zu",
-                            ZPLAN_MANAGE_ARGS_MAX, count);
+        return reason_error (&client->reason, ZPLAN_ERROR_ARGUMENT, "args: at most %d, got %zu",
+                             ZPLAN_MANAGE_ARGS_MAX, count);
     ret->command = ZERO_BYTE_COMMAND_NONE;
     add_text_frame (ret, ZERO_FRAME_COMMAND, word);
     for (size_t i = 0; i < count; i++) {
         if (!args[i])
-            return client_fail (client, ZPLAN_ERROR_ARGUMENT, "args: number %zu is NULL", i);
+            return reason_error (&client->reason, ZPLAN_ERROR_ARGUMENT, "args: number %zu is NULL",
+                                 i);
         add_text_frame (ret, ZERO_FRAME_ARG, args[i]);
     }
     return ZPLAN_OK;

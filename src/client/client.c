@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,24 +18,6 @@
 enum { TIMEOUT_MS = 5000, MESSAGES_A_TURN = 64 };
 
 _Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under two names");
-
-// -- errors
-
-int client_fail (struct zplan_client *self, int error, const char *format, ...)
-{
-    char text[REASON_MAX];
-    va_list args;
-    va_start (args, format);
-    vsnprintf (text, sizeof text, format, args);
-    va_end (args);
-    return client_fail_as (self, error, text);
-}
-
-int client_fail_as (struct zplan_client *self, int error, const char *words)
-{
-    reason_set (&self->reason, "%s", words);
-    return error;
-}
 
 const char *zplan_client_error (const struct zplan_client *client)
 {
@@ -171,7 +152,7 @@ static void update_readiness (struct zplan_client *self)
         self->deadline_us = READINESS_NEVER;
     // A request expires after its deadline, not at it.
     int64_t due_us = self->deadline_us == READINESS_NEVER ? READINESS_NEVER : self->deadline_us + 1;
-    int64_t check_due_us = client_has_several (self) ? client_due_us (self) : READINESS_NEVER;
+    int64_t check_due_us = client_due_us (self);
     readiness_update (&self->ready, check_due_us < due_us ? check_due_us : due_us, true);
 }
 
@@ -180,7 +161,7 @@ int zplan_client_process (struct zplan_client *client)
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
     if (client->calling)
-        return client_fail_as (client, ZPLAN_ERROR_NESTED, "process: not from a callback");
+        return reason_error (&client->reason, ZPLAN_ERROR_NESTED, "process: not from a callback");
     int count = 0;
     client_update_connections (client);
     while (count < MESSAGES_A_TURN && receive_any (client))
@@ -212,22 +193,22 @@ static int lay_out_request (struct zplan_client *self, uint8_t command,
     size_t bytes = DESC_SIZE_MAX;
     bool has_id = false;
     if (count && !frames)
-        return client_fail (self, ZPLAN_ERROR_ARGUMENT, "frames: are missing");
+        return reason_error (&self->reason, ZPLAN_ERROR_ARGUMENT, "frames: are missing");
     for (size_t i = 0; i < count; i++)
         has_id = has_id || frames[i].type == ZERO_FRAME_REQUEST_ID;
     if (count > ZPLAN_FRAMES_MAX || count + !has_id > ZPLAN_FRAMES_MAX)
-        return client_fail (self, ZPLAN_ERROR_ARGUMENT,
-                            "frames: at most %d with the REQUEST_ID, got %zu", ZPLAN_FRAMES_MAX,
-                            count);
+        return reason_error (&self->reason, ZPLAN_ERROR_ARGUMENT,
+                             "frames: at most %d with the REQUEST_ID, got %zu", ZPLAN_FRAMES_MAX,
+                             count);
     message_start (ret, command);
     for (size_t i = 0; i < count; i++) {
         if (frames[i].size && !frames[i].data)
-            return client_fail (self, ZPLAN_ERROR_ARGUMENT, "frames: one has no data");
+            return reason_error (&self->reason, ZPLAN_ERROR_ARGUMENT, "frames: one has no data");
         bytes += frames[i].size;
         if (frames[i].size > packet_of_peers.frame_bytes || bytes > packet_of_peers.bytes)
-            return client_fail (self, ZPLAN_ERROR_ARGUMENT,
-                                "frames: at most %zu bytes each and %zu in all",
-                                packet_of_peers.frame_bytes, packet_of_peers.bytes);
+            return reason_error (&self->reason, ZPLAN_ERROR_ARGUMENT,
+                                 "frames: at most %zu bytes each and %zu in all",
+                                 packet_of_peers.frame_bytes, packet_of_peers.bytes);
         message_add (ret, frames[i].type, span_of (frames[i].data, frames[i].size));
     }
     if (has_id)
@@ -243,14 +224,15 @@ static int send_request (struct zplan_client *self, const struct message *messag
                          zplan_reply_fn *fn, void *context)
 {
     if (self->closing)
-        return client_fail_as (self, ZPLAN_ERROR_CLOSED, "the client is being destroyed");
+        return reason_error (&self->reason, ZPLAN_ERROR_CLOSED, "the client is being destroyed");
     if (self->count >= ZPLAN_REQUESTS_MAX)
-        return client_fail (self, ZPLAN_ERROR_AGAIN, "%d requests are in progress",
-                            ZPLAN_REQUESTS_MAX);
+        return reason_error (&self->reason, ZPLAN_ERROR_AGAIN, "%d requests are in progress",
+                             ZPLAN_REQUESTS_MAX);
     struct client_request *request =
         request_new (self, message_frame (message, ZERO_FRAME_REQUEST_ID, NULL));
     if (!request)
-        return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
+        return reason_error (&self->reason, ZPLAN_ERROR_MEMORY, "%s",
+                             zplan_error_text (ZPLAN_ERROR_MEMORY));
     request->fn = fn;
     request->context = context;
     int error = client_send_or_queue (self, request, message);
@@ -341,25 +323,26 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
     if (!ret)
-        return client_fail_as (client, ZPLAN_ERROR_ARGUMENT, "ret: is missing");
+        return reason_error (&client->reason, ZPLAN_ERROR_ARGUMENT, "ret: is missing");
     if (client->calling)
-        return client_fail_as (client, ZPLAN_ERROR_NESTED, "a callback may send, but not wait");
+        return reason_error (&client->reason, ZPLAN_ERROR_NESTED,
+                             "a callback may send, but not wait");
     struct awaited_reply waiting = {.client = client, .ret = ret};
     int error = zplan_client_send (client, command, frames, count, end_wait, &waiting);
     if (error)
         return error;
     await_answer (client, &waiting);
     if (waiting.lost)
-        client_fail (client, waiting.error, "the connection to %s was lost before the answer",
-                     client->endpoint);
+        reason_error (&client->reason, waiting.error,
+                      "the connection to %s was lost before the answer", client->endpoint);
     else if (waiting.error == ZPLAN_ERROR_MEMORY)
-        client_fail_as (client, waiting.error, zplan_error_text (waiting.error));
+        reason_error (&client->reason, waiting.error, "%s", zplan_error_text (waiting.error));
     else if (waiting.error && waiting.interrupted)
-        client_fail (client, waiting.error, "interrupted before the answer of %s",
-                     client->endpoint);
+        reason_error (&client->reason, waiting.error, "interrupted before the answer of %s",
+                      client->endpoint);
     else if (waiting.error)
-        client_fail (client, waiting.error, "no answer from %s within %" PRId64 " ms",
-                     client->endpoint, client->timeout_ms);
+        reason_error (&client->reason, waiting.error, "no answer from %s within %" PRId64 " ms",
+                      client->endpoint, client->timeout_ms);
     return waiting.error;
 }
 

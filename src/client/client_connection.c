@@ -203,8 +203,8 @@ static bool send_message (struct zplan_client *self, const struct message *messa
 
 static int fail_without_socket (struct zplan_client *self)
 {
-    return client_fail (self, ZPLAN_ERROR_SOCKET, "no socket can be made: %s",
-                        zmq_strerror (errno));
+    return reason_error (&self->reason, ZPLAN_ERROR_SOCKET, "no socket can be made: %s",
+                         zmq_strerror (errno));
 }
 
 static int send_to_single_endpoint (struct zplan_client *self, struct client_request *request,
@@ -213,7 +213,8 @@ static int send_to_single_endpoint (struct zplan_client *self, struct client_req
     if (!self->dealers.rows[0].socket && replace_socket (self, 0))
         return fail_without_socket (self);
     if (!send_message (self, message))
-        return client_fail_as (self, ZPLAN_ERROR_AGAIN, "the queue of the connection is full");
+        return reason_error (&self->reason, ZPLAN_ERROR_AGAIN,
+                             "the queue of the connection is full");
     request->at = 0;
     request_append (self, request);
     return ZPLAN_OK;
@@ -230,7 +231,8 @@ int client_send_or_queue (struct zplan_client *self, struct client_request *requ
     // A loss is only recorded here: requests end in the calls that wait.
     dealers_read_events (&self->dealers);
     if (!request_copy (self, request, message))
-        return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
+        return reason_error (&self->reason, ZPLAN_ERROR_MEMORY, "%s",
+                             zplan_error_text (ZPLAN_ERROR_MEMORY));
     request->safe = request_is_safe (message);
     send_waiting_requests (self); // requests that wait are sent before the new one
     if (!self->waiting)

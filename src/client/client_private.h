@@ -57,18 +57,11 @@ struct zplan_client {
     struct packet packet;  // the last reply
     struct message answer; // the parsed reply; borrows from packet
     struct frames *kept;   // the frames of the last reply to a call
-    struct reason reason;  // why the last failed call failed
+    struct reason reason;  // why the last failed call failed: the text of zplan_client_error
 };
 
 // As zplan_client_new, with these keys, which are copied.
 struct zplan_client *client_new (const char *endpoint, const struct keys *keys);
-
-// Store the text for zplan_client_error. Returns the error.
-int client_fail (struct zplan_client *self, int error, const char *format, ...)
-    __attribute__ ((format (printf, 3, 4)));
-
-// Store the text of an error of another object for zplan_client_error. Returns the error.
-int client_fail_as (struct zplan_client *self, int error, const char *words);
 
 // ---- the connections, client_connection.c
 

@@ -43,13 +43,11 @@ static int store_reason (struct zplan_plan *self, int error, const char *format,
 
 static int store_reason (struct zplan_plan *self, int error, const char *format, ...)
 {
-    char text[REASON_MAX];
     va_list args;
     va_start (args, format);
-    vsnprintf (text, sizeof text, format, args);
-    va_end (args);
     if (!self->error)
-        reason_set (&self->reason, "%s", text);
+        reason_format (&self->reason, format, args);
+    va_end (args);
     return error;
 }
 

@@ -1,8 +1,8 @@
 // Requests of a recovery to the history, and their replies.
 #include "subscriber_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codes.h"
 #include "json.h"
@@ -13,10 +13,8 @@ enum { PAGE_RUNS = 100 };
 
 void recovery_set_reason (struct recovery *self, struct span words)
 {
-    size_t size = words.size < sizeof self->words ? words.size : sizeof self->words - 1;
-    if (size)
-        memcpy (self->words, words.data, size);
-    self->words[size] = '\0';
+    snprintf (self->words, sizeof self->words, "%.*s", (int)words.size,
+              words.size ? (const char *)words.data : "");
 }
 
 static void store_history_answer (void *context, int error, const struct zplan_reply *reply)
@@ -125,20 +123,14 @@ bool recovery_read_run (struct zplan_subscriber *self, const json_t *run, struct
     const char *id = json_string_value (json_object_get (run, "plan"));
     int64_t status = 0;
     char *text = json_dumps (run, JSON_COMPACT);
-    // Its length bounds the size of the decoded title.
-    char *title_text = json_dumps (title, JSON_ENCODE_ANY);
     size_t size = text ? strlen (text) : 0, title_size = 0;
-    uint8_t *bytes = text && (title_text || !title)
-                         ? malloc (size + 1 + (title_text ? strlen (title_text) : 0))
-                         : NULL;
+    uint8_t *bytes = text ? malloc (size + 1 + json_frame_size (title)) : NULL;
     if (bytes)
         memcpy (bytes, text, size + 1);
-    if (bytes && title && !json_to_frame (title, bytes + size + 1, &title_size))
-        title_size = 0;
-    free (title_text);
     free (text);
     if (!bytes)
         return false;
+    json_to_frame (title, bytes + size + 1, &title_size); // fails if there is none
     free (self->bytes);
     self->bytes = bytes;
     json_get_integer (run, "status", 0, UINT8_MAX, &status);

@@ -191,7 +191,7 @@ int zplan_worker_refusal (struct zplan_worker *self, char *out, size_t size)
     if (!self || !out || size == 0)
         return ZPLAN_ERROR_ARGUMENT;
     pthread_mutex_lock (&self->lock);
-    snprintf (out, size, "%s", self->refusal);
+    snprintf (out, size, "%s", self->refusal.text);
     pthread_mutex_unlock (&self->lock);
     return ZPLAN_OK;
 }

@@ -9,7 +9,6 @@
 //
 // A worker that leaves has its waiting take ended (a take of no jobs does that): a job could still
 // be given to it. A job that still arrives is released, as it was not begun.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,11 +79,7 @@ static bool read_job_frames (struct client_job *self, const json_t *frames, uint
     size_t count = json_array_size (frames);
     if (count == 0 || count >= MESSAGE_FRAMES_MAX)
         return false;
-    json_array_foreach (frames, i, frame)
-    {
-        const json_t *text = json_is_object (frame) ? json_object_get (frame, "b64") : frame;
-        room += json_string_length (text) + 1;
-    }
+    json_array_foreach (frames, i, frame) room += json_frame_size (frame);
     uint8_t *bytes = self->fetched.bytes = malloc (room);
     if (!bytes)
         return false;
@@ -194,7 +189,7 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
         if (!self->joined) {
             self->joined = self->unseen_change = true;
             self->joins++;
-            self->refusal[0] = '\0';
+            self->refusal.text[0] = '\0';
             self->take_us = now_us;
         }
         json_array_foreach (jobs, i, job) accept_fetched_job (self, job);

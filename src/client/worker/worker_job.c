@@ -277,7 +277,7 @@ int zplan_job_cancel_words (struct zplan_job *shown, char *out, size_t size)
     struct client_job *job = job_of_user (shown);
     if (!out || size == 0 || !lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
-    snprintf (out, size, "%s", job->cancel_words);
+    snprintf (out, size, "%s", job->cancel_words.text);
     unlock_job (job);
     return ZPLAN_OK;
 }

@@ -9,7 +9,6 @@
 // again. Either way the station has lost the jobs in progress: jobs not taken yet are dropped, the
 // others are marked as lost, and nothing more is sent about them.
 #include <stdio.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "codes.h"
@@ -25,6 +24,8 @@ enum {
     LAST_ANSWER_US = 1000000, // for the answer to the last heartbeat of a worker that leaves
     MESSAGES_A_TURN = 64
 };
+
+static const char *const no_arguments[] = {NULL}, *const no_more_jobs[] = {"0", NULL};
 
 // -- the connection
 
@@ -67,17 +68,15 @@ static bool send_message (struct zplan_worker *self, const struct message *messa
     return self->socket && packet_send_message (self->socket, (struct span){0}, message);
 }
 
-// Send a command with the worker's name and, unless it is negative, a number.
-static bool send_worker_command (struct zplan_worker *self, uint8_t command, int64_t number)
+// Send a command with the worker's name and these arguments, up to a NULL.
+static bool send_worker_command (struct zplan_worker *self, uint8_t command,
+                                 const char *const *arguments)
 {
-    char digits[24];
     struct message message;
     message_start (&message, command);
     message_add (&message, ZERO_FRAME_ARG, span_text (self->name));
-    if (number >= 0) {
-        snprintf (digits, sizeof digits, "%lld", (long long)number);
-        message_add (&message, ZERO_FRAME_ARG, span_text (digits));
-    }
+    for (; *arguments; arguments++)
+        message_add (&message, ZERO_FRAME_ARG, span_text (*arguments));
     return send_message (self, &message);
 }
 
@@ -86,15 +85,9 @@ static bool send_worker_command (struct zplan_worker *self, uint8_t command, int
 static void send_join (struct zplan_worker *self)
 {
     char digits[24];
-    struct message message;
     snprintf (digits, sizeof digits, "%zu", self->credit);
-    message_start (&message, ZERO_BYTE_COMMAND_HEART_JOIN);
-    message_add (&message, ZERO_FRAME_ARG, span_text (self->name));
-    message_add (&message, ZERO_FRAME_ARG, span_text (digits));
-    message_add (&message, ZERO_FRAME_ARG, span_text ("cancel"));
-    if (self->commands)
-        message_add (&message, ZERO_FRAME_ARG, span_text (self->commands));
-    self->beats += send_message (self, &message);
+    const char *arguments[] = {digits, "cancel", self->commands, NULL};
+    self->beats += send_worker_command (self, ZERO_BYTE_COMMAND_HEART_JOIN, arguments);
 }
 
 // Send the heartbeat of this second if it is due, on a new connection if the old one is
@@ -115,7 +108,7 @@ static void send_heartbeat (struct zplan_worker *self, int64_t now_us)
         connect_port (self);
     }
     if (self->joined)
-        self->beats += send_worker_command (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+        self->beats += send_worker_command (self, ZERO_BYTE_COMMAND_HEART_PITPAT, no_arguments);
     else
         send_join (self);
     self->beat_us = now_us + BEAT_US;
@@ -127,7 +120,7 @@ static void send_heartbeat (struct zplan_worker *self, int64_t now_us)
 static void request_jobs (struct zplan_worker *self)
 {
     while (self->joined && !self->leaving && self->asked + worker_used_jobs (self) < self->credit &&
-           send_worker_command (self, ZERO_BYTE_COMMAND_HEART_READY, -1))
+           send_worker_command (self, ZERO_BYTE_COMMAND_HEART_READY, no_arguments))
         self->asked++;
 }
 
@@ -139,8 +132,8 @@ static void return_unused_credit (struct zplan_worker *self, int64_t now_us)
         self->taking = self->taking && now_us < self->leave_us;
         return;
     }
-    send_worker_command (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
-    self->beats += send_worker_command (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+    send_worker_command (self, ZERO_BYTE_COMMAND_HEART_READY, no_more_jobs);
+    self->beats += send_worker_command (self, ZERO_BYTE_COMMAND_HEART_PITPAT, no_arguments);
     self->last_beats = self->beats;
     self->taking = self->asked > 0;
     self->leave_us = now_us + LAST_ANSWER_US;
@@ -162,7 +155,7 @@ static void process_status (struct zplan_worker *self, const struct message *mes
     } else if (status == ZERO_STATUS_OK_ID && !self->joined) {
         self->joined = self->unseen_change = true;
         self->joins++;
-        self->refusal[0] = '\0';
+        self->refusal.text[0] = '\0';
     } else if (status == ZERO_STATUS_BYE_ID &&
                self->joined) { // not as the answer to LEFT, which is the last message
         self->drained = self->unseen_change = true;
@@ -220,7 +213,8 @@ static void cancel_received_job (struct zplan_worker *self, const struct message
     worker_cancel (self, job, message_frame (message, ZERO_FRAME_STATUS, NULL));
     if (taken)
         return;
-    reason_set (&words, "cancelled%s%s", *job->cancel_words ? ": " : "", job->cancel_words);
+    reason_set (&words, "cancelled%s%s", *job->cancel_words.text ? ": " : "",
+                job->cancel_words.text);
     job_set_answer (job, ZERO_STATUS_FAILED_ID, words.text);
 }
 
@@ -338,7 +332,7 @@ static void port_end (struct zplan_worker *self)
     if (!self->socket)
         return;
     // The station expects LEFT only from a worker that has joined.
-    if (self->joined && send_worker_command (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
+    if (self->joined && send_worker_command (self, ZERO_BYTE_COMMAND_HEART_LEFT, no_arguments))
         wire_set (self->socket, ZMQ_LINGER, LAST_LINGER_MS);
     zmq_close (self->socket);
     self->socket = NULL;

@@ -52,7 +52,7 @@ struct client_job {
     uint64_t turn;        // order of arrival, in which jobs are taken
     bool lost;            // the station no longer knows that this worker has it
     bool cancelled;       // its requester no longer waits
-    char cancel_words[REASON_MAX];
+    struct reason cancel_words;
     struct packet packet;
     struct message message; // the parsed job; borrows from `packet`
     json_t *plan;           // its PLAN frame; the texts of `shown` borrow from it
@@ -133,7 +133,7 @@ struct zplan_worker {
     bool unseen_change; // `joined` or `refusal` changed, or a job was cancelled, since the user
                         // last checked
     bool shown;         // show_fd is readable
-    char refusal[REASON_MAX];
+    struct reason refusal;
     uint64_t turn;
     struct handler *handlers;
     size_t handler_count;

@@ -62,17 +62,15 @@ bool worker_start_leaving (struct zplan_worker *self)
 
 void worker_store_refusal (struct zplan_worker *self, struct span words)
 {
-    struct reason reason; // cuts at a character boundary
-    reason_set (&reason, "%.*s", (int)words.size, words.size ? (const char *)words.data : "");
-    memcpy (self->refusal, reason.text, sizeof self->refusal);
+    reason_set (&self->refusal, "%.*s", (int)words.size,
+                words.size ? (const char *)words.data : "");
     self->unseen_change = true;
 }
 
 void worker_cancel (struct zplan_worker *self, struct client_job *job, struct span words)
 {
-    struct reason reason; // cuts at a character boundary
-    reason_set (&reason, "%.*s", (int)words.size, words.size ? (const char *)words.data : "");
-    memcpy (job->cancel_words, reason.text, sizeof job->cancel_words);
+    reason_set (&job->cancel_words, "%.*s", (int)words.size,
+                words.size ? (const char *)words.data : "");
     job->cancelled = true;
     if (job->place != JOB_TAKEN)
         return;
@@ -82,7 +80,7 @@ void worker_cancel (struct zplan_worker *self, struct client_job *job, struct sp
     if (!call || atomic_load (&self->stop)) // destroying the worker gives up all jobs
         return;
     pthread_mutex_unlock (&self->lock);
-    call (&job->shown, job->cancel_words, context);
+    call (&job->shown, job->cancel_words.text, context);
     pthread_mutex_lock (&self->lock);
 }
 
