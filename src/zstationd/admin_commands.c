@@ -86,7 +86,7 @@ static void drain_workers (struct target_server *station, const struct target_re
 
 static const struct {
     const char *name;
-    void (*handle) (struct target_server *station, const struct target_request *request);
+    target_request_fn *handle;
 } admin_commands[] = {{"workers", list_workers}, {"drain", drain_workers}};
 
 bool frontend_handle_admin_command (struct target_server *station,

@@ -125,7 +125,7 @@ static void cancel_queued_job (struct target_server *station, const struct targe
     struct reason reason;
     cancel_begin (station, request, job);
     job_queue_remove (&station->queue, job);
-    if (job->kind == JOB_RUN) {
+    if (job->is_run) {
         job_destroy (&job);
         return;
     }

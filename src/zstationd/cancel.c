@@ -24,7 +24,7 @@ static bool run_id_matches (const struct target_request *request, const struct j
     struct span number = message_last_frame (&job->message, ZERO_FRAME_LOCAL_ID, &numbered);
     if (job->renewed)
         number = job->local_id;
-    if (!numbered && job->kind == JOB_RUN)
+    if (!numbered && job->is_run)
         number = message_last_frame (&job->message, ZERO_FRAME_GLOBAL_ID, NULL);
     return !given || span_equal (wanted, number);
 }

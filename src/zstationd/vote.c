@@ -115,7 +115,7 @@ static void withdraw_earlier_ballots (struct target_server *station, const struc
     struct worker_ballot *ballot = LIST_FIRST (&station->ballots.open);
     for (struct worker_ballot *next; ballot; ballot = next) {
         next = LIST_NEXT (ballot, place);
-        if (ballot->job->kind == JOB_RUN && span_equal (ballot->job->mailbox, job->mailbox) &&
+        if (ballot->job->is_run && span_equal (ballot->job->mailbox, job->mailbox) &&
             span_equal (ballot->job->identity, job->identity))
             withdraw_ballot (station, ballot);
     }
@@ -162,7 +162,7 @@ static void start_vote (struct target_server *station, const struct target_reque
     struct job *job = frontend_make_job (station, request);
     if (!job)
         return;
-    if (job->kind == JOB_RUN)
+    if (job->is_run)
         withdraw_earlier_ballots (station, job);
     const char *reason = find_ballot_obstacle (station, job);
     if (reason)

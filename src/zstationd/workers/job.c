@@ -37,7 +37,7 @@ struct job *job_new (struct span identity, const struct message *request)
     struct job *self = memory_new (sizeof *self);
     self->received = frames_copy (frames, BEFORE + request->desc.count);
     const struct span *at = self->received->at;
-    self->kind = request->desc.code == ZERO_BYTE_COMMAND_PROXY ? JOB_RUN : JOB_CALL;
+    self->is_run = request->desc.code == ZERO_BYTE_COMMAND_PROXY;
     self->number = ++count;
     self->identity = at[0];
     self->mailbox = at[1];
@@ -47,7 +47,7 @@ struct job *job_new (struct span identity, const struct message *request)
     self->message.desc = request->desc;
     self->message.desc_bytes = at[2];
     memcpy (self->message.frames, at + BEFORE, frames_bytes);
-    if (self->kind == JOB_RUN)
+    if (self->is_run)
         self->deadline_s = run_deadline_s (&self->message);
     return self;
 }

@@ -10,19 +10,14 @@
 
 enum { RUN_ID_MAX = 64, RUN_IDENTITY_MAX = 255 }; // largest ids of a run that may be resent
 
-enum job_kind {
-    JOB_CALL, // the requester waits for the answer
-    JOB_RUN   // a run of a plan: answered RUNING first, the result follows
-};
-
 struct job {
     TAILQ_ENTRY (job) place; // in a queue
     struct table_node node;  // in the table `runs`
     struct table *runs;      // the table of runs by mailbox; borrowed; NULL = not in a table
-    enum job_kind kind;
-    uint64_t number;        // order of arrival
-    bool rerouted;          // an answer had to be sent to zpland's request socket
-    bool cancelled;         // it was cancelled; its worker, if any, was notified
+    bool is_run;     // a run of a plan, answered RUNING first; else a call, whose requester waits
+    uint64_t number; // order of arrival
+    bool rerouted;   // an answer had to be sent to zpland's request socket
+    bool cancelled;  // it was cancelled; its worker, if any, was notified
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
     struct frames *renewed; // `identity` and `local_id` of a resent run; owned; NULL = not resent
     struct span local_id;   // LOCAL_ID of the answers to a resent run
