@@ -28,7 +28,7 @@ const char *zplan_client_error (const struct zplan_client *client)
 
 static int client_open (struct zplan_client *self, const char *endpoint)
 {
-    self->end = &self->first;
+    TAILQ_INIT (&self->in_flight);
     self->timeout_ms = TIMEOUT_MS;
     self->deadline_us = READINESS_NEVER;
     self->interrupt_fd = -1;
@@ -79,17 +79,17 @@ void zplan_client_set_interrupt (struct zplan_client *client, int fd)
 
 // The request that the received message answers, or NULL. An answer without a REQUEST_ID can only
 // reject a message that the station could not read: if exactly one is in flight, that one.
-static struct client_request **find_answered_request (struct zplan_client *self)
+static struct client_request *find_answered_request (struct zplan_client *self)
 {
     bool found;
     struct span id = message_frame (&self->answer, ZERO_FRAME_REQUEST_ID, &found);
+    struct client_request *request = TAILQ_FIRST (&self->in_flight);
     if (!found)
-        return self->count == 1 && self->answer.desc.code >= ZERO_STATUS_ERROR_FLAG ? &self->first
+        return self->count == 1 && self->answer.desc.code >= ZERO_STATUS_ERROR_FLAG ? request
                                                                                     : NULL;
-    for (struct client_request **at = &self->first; *at; at = &(*at)->next)
-        if (span_equal (span_of ((*at)->id, (*at)->id_size), id))
-            return at;
-    return NULL;
+    while (request && !span_equal (span_of (request->id, request->id_size), id))
+        request = TAILQ_NEXT (request, place);
+    return request;
 }
 
 static void fill_reply (const struct message *message, struct zplan_reply *ret)
@@ -125,10 +125,11 @@ bool client_receive_message (struct zplan_client *self, size_t index)
     if (self->packet.fault ||
         message_read (self->packet.frames, self->packet.count, &self->answer, &reason))
         return true;
-    struct client_request **at = find_answered_request (self);
-    if (!at || (is_handover_rejection (&self->answer) && client_requeue_request (self, *at)))
+    struct client_request *request = find_answered_request (self);
+    if (!request ||
+        (is_handover_rejection (&self->answer) && client_requeue_request (self, request)))
         return true;
-    struct client_request *request = request_unlink (self, at);
+    request_unlink (self, request);
     if (request->at == (int)index && request->number > self->last_answered[index])
         self->last_answered[index] = request->number;
     struct zplan_reply reply;
@@ -291,11 +292,11 @@ static void end_wait (void *context, int error, const struct zplan_reply *reply)
 static void interrupt_wait (struct zplan_client *self, struct awaited_reply *waiting)
 {
     waiting->interrupted = true;
-    struct client_request **at = &self->first;
-    while (*at && (*at)->context != waiting)
-        at = &(*at)->next;
-    if (*at)
-        request_abandon (self, at);
+    struct client_request *request = TAILQ_FIRST (&self->in_flight);
+    while (request && request->context != waiting)
+        request = TAILQ_NEXT (request, place);
+    if (request)
+        request_abandon (self, request);
 }
 
 // The deadline is checked after each message, so a station that floods the client cannot prolong

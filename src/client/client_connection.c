@@ -99,12 +99,12 @@ const char *zplan_client_endpoint (const struct zplan_client *client)
 // -- lost connections
 
 // The first request in flight on this connection, or NULL.
-static struct client_request **find_sent_request (struct zplan_client *self, size_t index)
+static struct client_request *find_sent_request (struct zplan_client *self, size_t index)
 {
-    struct client_request **at = &self->first;
-    while (*at && (*at)->at != (int)index)
-        at = &(*at)->next;
-    return *at ? at : NULL;
+    struct client_request *request = TAILQ_FIRST (&self->in_flight);
+    while (request && request->at != (int)index)
+        request = TAILQ_NEXT (request, place);
+    return request;
 }
 
 // Replace a lost connection, and resend or end the requests in flight on it. Answers that arrived
@@ -117,12 +117,13 @@ static void handle_lost_connection (struct zplan_client *self, size_t index)
     replace_socket (self, index); // if that fails, client_update_connections retries
     bool losing = self->losing;
     self->losing = true;
-    for (struct client_request **at; (at = find_sent_request (self, index));) {
-        if ((*at)->safe && (*at)->sends < SENDS_MAX) {
-            (*at)->at = REQUEST_WAITS;
+    for (struct client_request *request; (request = find_sent_request (self, index));) {
+        if (request->safe && request->sends < SENDS_MAX) {
+            request->at = REQUEST_WAITS;
             self->waiting++;
         } else {
-            request_finish (self, request_unlink (self, at), ZPLAN_ERROR_NO_ANSWER, NULL);
+            request_unlink (self, request);
+            request_finish (self, request, ZPLAN_ERROR_NO_ANSWER, NULL);
         }
     }
     self->losing = losing;
@@ -166,8 +167,8 @@ bool client_requeue_request (struct zplan_client *self, struct client_request *r
 
 static void send_waiting_requests (struct zplan_client *self)
 {
-    struct client_request *request = self->waiting ? self->first : NULL;
-    for (; request; request = request->next) {
+    struct client_request *request = self->waiting ? TAILQ_FIRST (&self->in_flight) : NULL;
+    for (; request; request = TAILQ_NEXT (request, place)) {
         if (request->at != REQUEST_WAITS)
             continue;
         if (!send_copy (self, request))

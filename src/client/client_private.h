@@ -1,6 +1,8 @@
 // Declarations shared by the files of the client.
 #pragma once
 
+#include <sys/queue.h>
+
 #include "zplan_client.h"
 #include "zplan_plan.h"
 
@@ -17,7 +19,7 @@ enum {
 
 // A request that has no answer yet.
 struct client_request {
-    struct client_request *next;
+    TAILQ_ENTRY (client_request) place;
     uint64_t number;     // increases with each request sent
     int64_t deadline_us; // monotonic
     zplan_reply_fn *fn;  // may be NULL
@@ -38,15 +40,14 @@ struct zplan_client {
     void *context; // ZeroMQ context, not shared
     struct dealers dealers;
     struct readiness ready;
-    int64_t timeout_ms;                    // timeout of requests that are sent from now on
-    int interrupt_fd;                      // a waiting call ends when it is readable; -1 = none
-    uint64_t session;                      // random; with `requests` it makes unique request ids
-    uint64_t requests;                     // sent so far
-    uint64_t last_answered[ENDPOINTS_MAX]; // number of the last answered request of each endpoint
-    struct client_request *first;          // those in flight, oldest first
-    struct client_request **end;           // where the next one is linked
-    size_t count;                          // number of requests in `first`, with those that wait
-    size_t waiting;                        // number of requests that wait for a connection
+    int64_t timeout_ms;                      // timeout of requests that are sent from now on
+    int interrupt_fd;                        // a waiting call ends when it is readable; -1 = none
+    uint64_t session;                        // random; with `requests` it makes unique request ids
+    uint64_t requests;                       // sent so far
+    uint64_t last_answered[ENDPOINTS_MAX];   // number of the last answered request of each endpoint
+    TAILQ_HEAD (, client_request) in_flight; // oldest first
+    size_t count;          // number of requests in `in_flight`, with those that wait
+    size_t waiting;        // number of requests that wait for a connection
     unsigned leaving;      // bits of endpoints whose station gives up its plans: no requests
     size_t copied;         // bytes of the copies of requests
     int64_t deadline_us;   // no request expires before this time
@@ -99,8 +100,8 @@ void client_drop_connection (struct zplan_client *self, const struct client_requ
 struct client_request *request_new (const struct zplan_client *self, struct span id);
 void request_append (struct zplan_client *self, struct client_request *request);
 
-// Remove the request that `at` points to from the list. Returns it.
-struct client_request *request_unlink (struct zplan_client *self, struct client_request **at);
+// Remove the request from the list.
+void request_unlink (struct zplan_client *self, struct client_request *request);
 
 // Call the callback of a request that has ended and was removed from the list, and free it.
 void request_finish (struct zplan_client *self, struct client_request *request, int error,
@@ -111,7 +112,7 @@ void request_finish_all (struct zplan_client *self, int error);
 
 // End a request without an answer, after a timeout or an interrupt. Closes its connection if the
 // request may still be queued there.
-void request_abandon (struct zplan_client *self, struct client_request **at);
+void request_abandon (struct zplan_client *self, struct client_request *request);
 
 // End the requests that timed out. `all_read`: no message is left to be read.
 void request_expire (struct zplan_client *self, bool all_read);

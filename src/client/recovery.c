@@ -245,11 +245,9 @@ static bool return_next_run (struct zplan_subscriber *self, struct zplan_result 
     }
     if (recovery->phase != PHASE_RETURN)
         return false;
-    json_t *page = filling->page;
-    filling->page = NULL;
-    if (!request_next_page (self, page))
+    if (!request_next_page (self, filling->page))
         end_filling (recovery);
-    json_decref (page);
+    close_page (filling);
     return false;
 }
 

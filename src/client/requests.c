@@ -33,23 +33,18 @@ struct client_request *request_new (const struct zplan_client *self, struct span
 void request_append (struct zplan_client *self, struct client_request *request)
 {
     request->number = ++self->requests;
-    *self->end = request;
-    self->end = &request->next;
+    TAILQ_INSERT_TAIL (&self->in_flight, request, place);
     self->count++;
     self->waiting += request->at == REQUEST_WAITS;
     if (request->deadline_us < self->deadline_us)
         self->deadline_us = request->deadline_us;
 }
 
-struct client_request *request_unlink (struct zplan_client *self, struct client_request **at)
+void request_unlink (struct zplan_client *self, struct client_request *request)
 {
-    struct client_request *request = *at;
-    *at = request->next;
-    if (self->end == &request->next)
-        self->end = at;
+    TAILQ_REMOVE (&self->in_flight, request, place);
     self->count--;
     self->waiting -= request->at == REQUEST_WAITS;
-    return request;
 }
 
 void request_finish (struct zplan_client *self, struct client_request *request, int error,
@@ -67,14 +62,12 @@ void request_finish (struct zplan_client *self, struct client_request *request, 
 
 void request_finish_all (struct zplan_client *self, int error)
 {
-    struct client_request *request = self->first;
-    self->first = NULL;
-    self->end = &self->first;
+    TAILQ_HEAD (, client_request) ended = TAILQ_HEAD_INITIALIZER (ended);
+    TAILQ_CONCAT (&ended, &self->in_flight, place);
     self->count = self->waiting = 0;
-    while (request) {
-        struct client_request *next = request->next;
+    for (struct client_request *request; (request = TAILQ_FIRST (&ended));) {
+        TAILQ_REMOVE (&ended, request, place);
         request_finish (self, request, error, NULL);
-        request = next;
     }
 }
 
@@ -100,27 +93,28 @@ bool request_copy (struct zplan_client *self, struct client_request *request,
 
 // The connection stays open if the request has arrived: the station then answered one that was sent
 // later on it.
-void request_abandon (struct zplan_client *self, struct client_request **at)
+void request_abandon (struct zplan_client *self, struct client_request *request)
 {
     bool several = client_has_several (self);
-    bool arrived = (*at)->at != REQUEST_WAITS && (*at)->number < self->last_answered[(*at)->at];
+    bool arrived =
+        request->at != REQUEST_WAITS && request->number < self->last_answered[request->at];
     if (!several && !arrived) {
-        client_drop_connection (self, *at);
+        client_drop_connection (self, request);
         request_finish_all (self, ZPLAN_ERROR_NO_ANSWER);
         return;
     }
-    struct client_request *request = request_unlink (self, at);
+    request_unlink (self, request);
     if (!arrived && request->at != REQUEST_WAITS)
         client_drop_connection (self, request);
     request_finish (self, request, ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
-static struct client_request **find_expired_request (struct zplan_client *self, int64_t now_us)
+static struct client_request *find_expired_request (struct zplan_client *self, int64_t now_us)
 {
-    for (struct client_request **at = &self->first; *at; at = &(*at)->next)
-        if ((*at)->deadline_us < now_us)
-            return at;
-    return NULL;
+    struct client_request *request = TAILQ_FIRST (&self->in_flight);
+    while (request && request->deadline_us >= now_us)
+        request = TAILQ_NEXT (request, place);
+    return request;
 }
 
 // Callbacks may send new requests, which do not expire at `now_us`. While messages are unread, the
@@ -134,11 +128,12 @@ void request_expire (struct zplan_client *self, bool all_read)
     self->late_turns = 0;
     if (self->deadline_us >= now_us)
         return;
-    for (struct client_request **at = find_expired_request (self, now_us); at;
-         at = find_expired_request (self, now_us))
-        request_abandon (self, at);
+    struct client_request *request;
+    while ((request = find_expired_request (self, now_us)))
+        request_abandon (self, request);
     self->deadline_us = READINESS_NEVER;
-    for (const struct client_request *request = self->first; request; request = request->next)
+    request = TAILQ_FIRST (&self->in_flight);
+    for (; request; request = TAILQ_NEXT (request, place))
         if (request->deadline_us < self->deadline_us)
             self->deadline_us = request->deadline_us;
 }
