@@ -1,5 +1,5 @@
 // msgpack where JSON is accepted: the same values, by the same rules, with errors that name the
-// field. Uses msgpack-c, which gets only bytes already checked to be complete.
+// field.
 #pragma once
 
 #include <jansson.h>

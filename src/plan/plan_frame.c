@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "json_scan.h"
+#include "pack.h"
 #include "plan_frame_check.h"
 #include "rfc3339.h"
 #include "status.h"
@@ -385,4 +386,34 @@ bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struc
     struct scan scan = {.left = json_scan_of (frame), .text = text};
     struct plan_frame_reading reading = start_frame_reading (ret, limits, &ignored);
     return scan_frame_fields (&scan, &reading) && plan_frame_check (&reading);
+}
+
+// -- reading bytes
+
+int plan_frame_parse_tree (struct span frame, const struct plan_limits *limits,
+                           struct plan_fields *ret, struct reason *reason)
+{
+    struct reason why;
+    json_t *object =
+        pack_is (frame) ? pack_read_object (frame, &why) : json_read_object (frame, &why);
+    int rc = ZPLAN_EPLAN;
+    if (!object)
+        reason_set (reason, "PLAN: %s", why.text);
+    else if (json_depth (object) > limits->depth)
+        reason_set (reason, "PLAN: nested deeper than %" PRId64, limits->depth);
+    else
+        rc = plan_frame_read (object, limits, ret, reason);
+    json_decref (object);
+    return rc;
+}
+
+int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
+                      struct reason *reason)
+{
+    if ((int64_t)frame.size > limits->bytes)
+        return reason_error (reason, ZPLAN_EPLAN, "PLAN: at most %" PRId64 " bytes, got %zu",
+                             limits->bytes, frame.size);
+    return plan_frame_scan (frame, limits, ret)
+               ? 0
+               : plan_frame_parse_tree (frame, limits, ret, reason);
 }
