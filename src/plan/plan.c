@@ -129,9 +129,7 @@ int64_t plan_due_time (const struct plan *self)
     return self->plan_time + (int64_t)spread_offset (self->id, (uint64_t)self->policy->jitter_s);
 }
 
-// Replace a text by a copy of `text`, of at most `max` bytes; NULL if it is empty. Bytes that are
-// not UTF-8, and NUL, become question marks, as the text is written as JSON.
-static void set_plan_text (char **ret, struct span text, size_t max)
+void plan_set_text (char **ret, struct span text, size_t max)
 {
     free (*ret);
     *ret = text.size ? memory_new (max + 1) : NULL;
@@ -141,17 +139,17 @@ static void set_plan_text (char **ret, struct span text, size_t max)
 
 void plan_set_error (struct plan *self, struct span text)
 {
-    set_plan_text (&self->error_info, text, PLAN_WORDS_MAX);
+    plan_set_text (&self->error_info, text, PLAN_WORDS_MAX);
 }
 
 void plan_set_stopped (struct plan *self, struct span text)
 {
-    set_plan_text (&self->stopped, text, PLAN_WORDS_MAX);
+    plan_set_text (&self->stopped, text, PLAN_WORDS_MAX);
 }
 
 void plan_set_source (struct plan *self, struct span name)
 {
-    set_plan_text (&self->source, name, STATION_NAME_MAX);
+    plan_set_text (&self->source, name, STATION_NAME_MAX);
 }
 
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now)
@@ -165,12 +163,12 @@ void plan_note_stop (struct plan *self, const char *command, struct span who, in
 
 void plan_set_remark (struct plan *self, struct span text)
 {
-    set_plan_text (&self->remark, text, PLAN_WORDS_MAX);
+    plan_set_text (&self->remark, text, PLAN_WORDS_MAX);
 }
 
 void plan_set_run_with (struct plan *self, struct span json)
 {
-    set_plan_text (&self->run_with, json, PLAN_RUN_WITH_MAX);
+    plan_set_text (&self->run_with, json, PLAN_RUN_WITH_MAX);
 }
 
 bool plan_same_schedule (const struct plan *self, const struct schedule *schedule,
@@ -184,7 +182,7 @@ bool plan_same_schedule (const struct plan *self, const struct schedule *schedul
 // Replace a text by a copy of another plan's text, which may be NULL.
 static void copy_plan_text (char **ret, const char *other)
 {
-    set_plan_text (ret, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
+    plan_set_text (ret, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
 }
 
 bool plan_copy_progress (struct plan *self, const struct plan *other)

@@ -126,6 +126,10 @@ int64_t plan_nominal (const struct plan *self, uint64_t exec_id);
 // When it is to be claimed, in Unix seconds: its nominal time plus its jitter.
 int64_t plan_due_time (const struct plan *self);
 
+// Replace a text by a copy, of at most `max` bytes; NULL if it is empty. Bytes that are not UTF-8,
+// and NUL, become question marks, as the text is written as JSON.
+void plan_set_text (char **ret, struct span text, size_t max);
+
 // The setters of texts. Each stores a copy, cut at its limit; an empty text clears the field.
 
 // Set error_info, at most PLAN_WORDS_MAX bytes.

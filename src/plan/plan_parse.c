@@ -117,33 +117,8 @@ static bool decode_stored_frame (struct plan *self, const json_t *value, struct 
     return true;
 }
 
-static bool read_span_fields (struct plan *self, const json_t *object, struct reason *reason)
+static bool read_messages (struct plan *self, const json_t *messages, struct reason *reason)
 {
-    for (size_t i = 0; i < FIELDS; i++) {
-        const struct record_field *field = &plan_record[i];
-        struct span span;
-        if (field->kind != SPAN)
-            continue;
-        if (!decode_stored_frame (self, json_object_get (object, field->name), &span))
-            return reason_reject (reason, "%s: is missing or not a string", field->name);
-        memcpy ((uint8_t *)self + field->offset, &span, sizeof span);
-    }
-    return true;
-}
-
-static bool read_step (struct plan *self, const json_t *object, struct reason *reason)
-{
-    struct plan_step step;
-    const json_t *text = json_object_get (object, "step");
-    if (!text ||
-        (decode_stored_frame (self, text, &self->step) && plan_step_parse (self->step, &step)))
-        return true;
-    return reason_reject (reason, "step: is not the call of a step");
-}
-
-static bool read_messages (struct plan *self, const json_t *object, struct reason *reason)
-{
-    const json_t *messages = json_object_get (object, "messages");
     if (!json_is_array (messages) || json_array_size (messages) > PLAN_MESSAGES_MAX)
         return reason_reject (reason, "messages: want an array of at most %d frames",
                               PLAN_MESSAGES_MAX);
@@ -155,67 +130,74 @@ static bool read_messages (struct plan *self, const json_t *object, struct reaso
     return true;
 }
 
-static bool read_integers (struct plan *self, const json_t *object, struct reason *reason)
+// Read a field; `value` NULL: the plan has none.
+static bool read_record_field (struct plan *self, const struct record_field *field,
+                               const json_t *value, struct reason *reason)
 {
-    for (size_t i = 0; i < FIELDS; i++) {
-        const struct record_field *field = &plan_record[i];
-        int64_t value = 0;
-        if (field->kind != INTEGER)
-            continue;
-        if (json_object_get (object, field->name) &&
-            !json_get_integer (object, field->name, field->min, field->max, &value))
+    uint8_t *member = (uint8_t *)self + field->offset;
+    struct span span = {0};
+    struct plan_step step;
+    int64_t number = json_integer_value (value);
+    char *words = NULL;
+    switch (field->kind) {
+    case INTEGER:
+        if (value && (!json_is_integer (value) || number < field->min || number > field->max))
             return reason_reject (reason, "%s: not an integer within its bounds", field->name);
-        record_set_integer (self, field, value);
+        record_set_integer (self, field, number);
+        break;
+    case SPAN:
+        if (!decode_stored_frame (self, value, &span))
+            return reason_reject (reason, "%s: is missing or not a string", field->name);
+        memcpy (member, &span, sizeof span);
+        break;
+    case STEP:
+        if (value && !(decode_stored_frame (self, value, &span) && plan_step_parse (span, &step)))
+            return reason_reject (reason, "step: is not the call of a step");
+        self->step = span;
+        break;
+    case MESSAGES:
+        return read_messages (self, value, reason);
+    case VOTE:
+        return !value || vote_rule_read (value, &self->vote, reason);
+    case WORDS:
+        if (value && !json_is_string (value))
+            return reason_reject (reason, "%s: want a string", field->name);
+        plan_set_text (&words, json_span (value), (size_t)field->max);
+        memcpy (member, &words, sizeof words);
+        break;
+    case NO_KEEP: // read first, and checked last
+        if (value && !json_is_boolean (value))
+            return reason_reject (reason, "no_keep: want true or false");
+        break;
+    case POLICY:  // read from the whole object
+    case PLAN_ID: // ignored: the id is taken from the Redis key
+        break;
     }
     return true;
 }
 
-static bool read_vote (struct plan *self, const json_t *object, struct reason *reason)
+static bool read_fields_of_kind (struct plan *self, const json_t *object,
+                                 enum record_field_kind kind, struct reason *reason)
 {
-    const json_t *vote = json_object_get (object, "vote");
-    return !vote || vote_rule_read (vote, &self->vote, reason);
-}
-
-static bool read_text_fields (struct plan *self, const json_t *object, struct reason *reason)
-{
-    const struct {
-        const char *name;
-        void (*set) (struct plan *self, struct span words);
-    } words[] = {{"error_info", plan_set_error},
-                 {"remark", plan_set_remark},
-                 {"stopped", plan_set_stopped},
-                 {"run_with", plan_set_run_with},
-                 {"source", plan_set_source}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const json_t *text = json_object_get (object, words[i].name);
-        if (text && !json_is_string (text))
-            return reason_reject (reason, "%s: want a string", words[i].name);
-        words[i].set (self, json_span (text));
-    }
+    for (const struct record_field *field = plan_record; field < plan_record + FIELDS; field++)
+        if (field->kind == kind &&
+            !read_record_field (self, field, json_object_get (object, field->name), reason))
+            return false;
     return true;
 }
 
-static bool read_policy (struct plan *self, const json_t *object, struct reason *reason)
+static bool read_policy_and_check_value (struct plan *self, const json_t *object,
+                                         struct reason *reason)
 {
     if (!policy_read_from (object, &self->policy, reason))
         return false;
     policy_into_schedule (self->policy, &self->schedule);
     if (self->schedule.type == SCHEDULE_CRON && !self->schedule.cron)
         return reason_reject (reason, "cron: is missing");
-    return true;
-}
-
-// Check what the readers of single fields cannot: the value against the type, and no_keep.
-static bool check_value_and_keep (const struct plan *self, const json_t *object,
-                                  struct reason *reason)
-{
     struct value_range range = schedule_value_range (self->schedule.type);
     if (!record_value_fits (self))
         return reason_reject (reason, "plan_value: want %d..%d for plan_type %s", range.min,
                               range.max, schedule_type_name (self->schedule.type));
-    const json_t *keep = json_object_get (object, "no_keep");
-    if (keep && !json_is_boolean (keep))
-        return reason_reject (reason, "no_keep: want true or false");
     return true;
 }
 
@@ -225,12 +207,13 @@ struct plan *plan_parse_stored (uint64_t id, struct span text, struct reason *re
     if (!object)
         return NULL;
     struct plan *self = plan_new (text.size);
+    bool good = true;
     self->id = id;
     self->schedule.keep = json_is_true (json_object_get (object, "no_keep"));
-    if (!read_integers (self, object, reason) || !read_span_fields (self, object, reason) ||
-        !read_step (self, object, reason) || !read_messages (self, object, reason) ||
-        !read_vote (self, object, reason) || !read_text_fields (self, object, reason) ||
-        !read_policy (self, object, reason) || !check_value_and_keep (self, object, reason))
+    for (enum record_field_kind kind = INTEGER; good && kind < POLICY; kind++)
+        good = read_fields_of_kind (self, object, kind, reason);
+    if (!good || !read_policy_and_check_value (self, object, reason) ||
+        !read_fields_of_kind (self, object, NO_KEEP, reason))
         plan_destroy (&self);
     json_decref (object);
     return self;

@@ -9,9 +9,9 @@ const struct record_field plan_record[FIELDS] = {
     {                                                                                              \
         field, JSON_NAME (field), SPAN, offsetof (struct plan, member), 0, 0, 0, 0, 0              \
     }
-#define WORDS_FIELD(field, member)                                                                 \
+#define WORDS_FIELD(field, member, max)                                                            \
     {                                                                                              \
-        field, JSON_NAME (field), WORDS, offsetof (struct plan, member), 0, 0, 0, 0, 0             \
+        field, JSON_NAME (field), WORDS, offsetof (struct plan, member), 0, 0, max, 0, 0           \
     }
 #define OTHER_FIELD(field, kind)                                                                   \
     {                                                                                              \
@@ -54,11 +54,11 @@ const struct record_field plan_record[FIELDS] = {
     [FIELD_MISSED] = INTEGER_FIELD ("missed", missed, WIDTH_64, 0, INT64_MAX / 4, RARE, 0),
     [FIELD_TRIES] = INTEGER_FIELD ("tries", tries, WIDTH_64, 0, INT64_MAX / 4, RARE, 0),
     [FIELD_VERDICT] = INTEGER_FIELD ("verdict", verdict, WIDTH_32, 0, VERDICTS - 1, RARE, 0),
-    [FIELD_ERROR_INFO] = WORDS_FIELD ("error_info", error_info),
-    [FIELD_REMARK] = WORDS_FIELD ("remark", remark),
-    [FIELD_STOPPED] = WORDS_FIELD ("stopped", stopped),
-    [FIELD_RUN_WITH] = WORDS_FIELD ("run_with", run_with),
-    [FIELD_SOURCE] = WORDS_FIELD ("source", source),
+    [FIELD_ERROR_INFO] = WORDS_FIELD ("error_info", error_info, PLAN_WORDS_MAX),
+    [FIELD_REMARK] = WORDS_FIELD ("remark", remark, PLAN_WORDS_MAX),
+    [FIELD_STOPPED] = WORDS_FIELD ("stopped", stopped, PLAN_WORDS_MAX),
+    [FIELD_RUN_WITH] = WORDS_FIELD ("run_with", run_with, PLAN_RUN_WITH_MAX),
+    [FIELD_SOURCE] = WORDS_FIELD ("source", source, STATION_NAME_MAX),
     [FIELD_HELD] = INTEGER_FIELD ("held", held, WIDTH_8, 0, 1, RARE, 0),
     [FIELD_NO_KEEP] = OTHER_FIELD ("no_keep", NO_KEEP),
     [FIELD_VOTE] = OTHER_FIELD ("vote", VOTE),

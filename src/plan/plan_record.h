@@ -9,8 +9,8 @@ enum width { WIDTH_8, WIDTH_32, WIDTH_64 }; // bits of a struct member
 enum presence { ALWAYS, RARE };             // a rare field is not written while it is 0
 
 // How a field is written and parsed. INTEGER, SPAN (struct span) and WORDS (char *) are members of
-// struct plan.
-enum record_field_kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, WORDS, STEP, POLICY, MESSAGES };
+// struct plan. plan_parse_stored reads the kinds in this order.
+enum record_field_kind { INTEGER, SPAN, STEP, MESSAGES, VOTE, WORDS, POLICY, NO_KEEP, PLAN_ID };
 
 // The fields, in the order of the public text.
 enum field_name {
@@ -61,10 +61,9 @@ struct record_field {
     const char *name;
     struct json_name written;
     enum record_field_kind kind;
-    size_t offset; // of the member in struct plan; 0 if the kind implies it
-    // For INTEGER only:
-    enum width width;
-    int64_t min, max;
+    size_t offset;    // of the member in struct plan; 0 if the kind implies it
+    enum width width; // of an INTEGER
+    int64_t min, max; // of an INTEGER; WORDS: at most `max` bytes are kept
     enum presence presence;
     uint8_t padded; // bytes to which spaces fill up the number in the stored text; 0 = none
 };
