@@ -3,12 +3,6 @@
 // and mapped addresses are checked by the IPv4 address inside.
 #include "address_rules.h"
 
-#include <arpa/inet.h>
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "settings.h"
-
 #define IPV4(a, b, c, d, length)                                                                   \
     {                                                                                              \
         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}, 96 + (length)                      \
@@ -40,29 +34,6 @@ static const struct network ipv4_any = IPV4 (0, 0, 0, 0, 0);
 static const struct network ipv6_public = {{0x20}, 3};
 static const struct network nat64_known = {{0x00, 0x64, 0xff, 0x9b}, 96};
 
-void address_of_ipv4 (const uint8_t ipv4[4], uint8_t ret[16])
-{
-    memcpy (ret, ipv4_any.bytes, 12);
-    memcpy (ret + 12, ipv4, 4);
-}
-
-bool address_read (const char *text, uint8_t ret[16])
-{
-    uint8_t ipv4[4];
-    bool is_ipv4 = inet_pton (AF_INET, text, ipv4) == 1;
-    if (is_ipv4)
-        address_of_ipv4 (ipv4, ret);
-    return is_ipv4 || inet_pton (AF_INET6, text, ret) == 1;
-}
-
-static bool network_has (const struct network *self, const uint8_t address[16])
-{
-    size_t whole = (size_t)self->bits / 8;
-    int rest = self->bits % 8;
-    return memcmp (self->bytes, address, whole) == 0 &&
-           (rest == 0 || ((self->bytes[whole] ^ address[whole]) >> (8 - rest)) == 0);
-}
-
 static bool any_network_has (const struct network *at, size_t count, const uint8_t address[16])
 {
     for (size_t i = 0; i < count; i++)
@@ -75,26 +46,14 @@ static bool any_network_has (const struct network *at, size_t count, const uint8
 
 int network_read (const char *text, struct network *ret, struct reason *reason)
 {
-    char address[INET6_ADDRSTRLEN];
-    struct network network = {.bits = 128};
-    uint8_t ipv4[4];
-    const char *slash = strchr (text, '/');
-    size_t size = slash ? (size_t)(slash - text) : strlen (text);
-    int64_t bits = -1;
-    snprintf (address, sizeof address, "%.*s", (int)(size < sizeof address ? size : 0), text);
-    bool is_ipv4 = inet_pton (AF_INET, address, ipv4) == 1;
-    if (is_ipv4)
-        address_of_ipv4 (ipv4, network.bytes);
-    if ((!is_ipv4 && inet_pton (AF_INET6, address, network.bytes) != 1) ||
-        (slash && (!number_parse (slash + 1, &bits) || bits < 0 || bits > (is_ipv4 ? 32 : 128))))
+    struct network network;
+    if (!network_parse (span_text (text), &network))
         return reason_set (reason, "want ADDRESS or ADDRESS/BITS, got %s",
                            quoted (span_text (text)));
-    if (slash)
-        network.bits = (int)bits + (is_ipv4 ? 96 : 0);
     for (int i = network.bits; i < 128; i++)
         if (network.bytes[i / 8] & (0x80 >> i % 8))
-            return reason_set (reason, "%s: bits beyond the first %" PRId64 " must be 0",
-                               quoted (span_text (text)), bits);
+            return reason_set (reason, "%s: bits beyond the first %s must be 0",
+                               quoted (span_text (text)), strchr (text, '/') + 1);
     *ret = network;
     return 0;
 }
@@ -129,15 +88,14 @@ int networks_add_nat64 (struct networks *self, const char *text, struct reason *
 // 2.2). False: the address has another prefix.
 static bool nat64_extract (const struct network *prefix, const uint8_t address[16], uint8_t ret[16])
 {
-    uint8_t ipv4[4];
     size_t at = (size_t)prefix->bits / 8;
     if (!network_has (prefix, address))
         return false;
-    for (size_t i = 0; i < 4; i++, at++) {
+    memcpy (ret, ipv4_any.bytes, IP_SIZE);
+    for (size_t i = 12; i < IP_SIZE; i++, at++) {
         at += at == 8;
-        ipv4[i] = address[at];
+        ret[i] = address[at];
     }
-    address_of_ipv4 (ipv4, ret);
     return true;
 }
 

@@ -3,17 +3,10 @@
 // matter how it was resolved.
 #pragma once
 
-#include <stdbool.h>
-
+#include "ip.h"
 #include "reason.h"
 
 enum { NETWORKS_MAX = 256 };
-
-// An IPv4 network is stored as ::ffff:a.b.c.d, with 96 added to its bits.
-struct network {
-    uint8_t bytes[16];
-    int bits; // 0..128
-};
 
 struct networks {
     struct network at[NETWORKS_MAX];
@@ -43,10 +36,5 @@ int networks_add (struct networks *self, const char *text, struct reason *reason
 // 0, or -1 with the reason.
 int networks_add_nat64 (struct networks *self, const char *text, struct reason *reason);
 
-// Convert an IPv4 address to the form that is checked.
-void address_of_ipv4 (const uint8_t ipv4[4], uint8_t ret[16]);
-
-// Parse an IPv4 or IPv6 address into the form that is checked. False: invalid.
-bool address_read (const char *text, uint8_t ret[16]);
-
-enum address_verdict address_check (const struct address_rules *self, const uint8_t address[16]);
+enum address_verdict address_check (const struct address_rules *self,
+                                    const uint8_t address[IP_SIZE]);

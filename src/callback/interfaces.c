@@ -2,22 +2,8 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 
 #include "log.h"
-
-static bool read_sockaddr (const struct sockaddr *from, uint8_t ret[16])
-{
-    if (from && from->sa_family == AF_INET) {
-        address_of_ipv4 ((const void *)&((const struct sockaddr_in *)(const void *)from)->sin_addr,
-                         ret);
-        return true;
-    }
-    if (!from || from->sa_family != AF_INET6)
-        return false;
-    memcpy (ret, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
-    return true;
-}
 
 // The number of network bits in a mask, as in struct network; 128 if there is none. For IPv4 the 96
 // bits of the prefix are added.
@@ -25,7 +11,7 @@ static int mask_length (const struct sockaddr *mask)
 {
     uint8_t bytes[16];
     int bits = 0;
-    if (!read_sockaddr (mask, bytes))
+    if (!mask || !ip_of_socket (mask, bytes))
         return 128;
     if (mask->sa_family == AF_INET)
         memset (bytes, 0xff, 12);
@@ -45,7 +31,7 @@ void interfaces_read (struct networks *ret)
     const struct ifaddrs *at = all;
     for (; at && ret->count < NETWORKS_MAX; at = at->ifa_next) {
         struct network *network = &ret->at[ret->count];
-        if (!read_sockaddr (at->ifa_addr, network->bytes))
+        if (!at->ifa_addr || !ip_of_socket (at->ifa_addr, network->bytes))
             continue;
         network->bits = mask_length (at->ifa_netmask);
         ret->count++;

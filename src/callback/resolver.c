@@ -1,7 +1,6 @@
 #include "resolver.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,8 +8,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include "address_rules.h"
 #include "clock.h"
+#include "ip.h"
 #include "memory.h"
 #include "table.h"
 
@@ -68,19 +67,8 @@ static void resolve_host (struct name_lookup *lookup)
     struct resolved *resolved = &lookup->resolved;
     if (getaddrinfo (lookup->host, NULL, &hints, &found))
         return;
-    for (struct addrinfo *at = found; at && resolved->count < RESOLVED_MAX; at = at->ai_next) {
-        uint8_t *to = resolved->addresses[resolved->count];
-        if (at->ai_family == AF_INET6) {
-            const struct sockaddr_in6 *in6 = (const void *)at->ai_addr;
-            memcpy (to, &in6->sin6_addr, 16);
-        } else if (at->ai_family == AF_INET) {
-            const struct sockaddr_in *in = (const void *)at->ai_addr;
-            address_of_ipv4 ((const uint8_t *)&in->sin_addr, to);
-        } else {
-            continue;
-        }
-        resolved->count++;
-    }
+    for (struct addrinfo *at = found; at && resolved->count < RESOLVED_MAX; at = at->ai_next)
+        resolved->count += ip_of_socket (at->ai_addr, resolved->addresses[resolved->count]);
     freeaddrinfo (found);
 }
 

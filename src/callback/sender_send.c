@@ -233,7 +233,8 @@ void job_begin (struct delivery *job, const json_t *taken)
     if (!postpone_if_host_fails (job))
         return;
     job->state = JOB_RESOLVING;
-    if ((callback->url.literal && address_read (callback->url.host, resolved.addresses[0])) ||
+    if ((callback->url.literal &&
+         ip_read (span_text (callback->url.host), resolved.addresses[0])) ||
         resolver_find (callback->url.host, callback->source, &resolved, on_resolved, job))
         on_resolved (job, &resolved);
 }

@@ -1,8 +1,6 @@
 #include "transfer.h"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -46,21 +44,10 @@ static curl_socket_t open_allowed_socket (void *owner, curlsocktype purpose,
                                           struct curl_sockaddr *at)
 {
     struct transfer *self = owner;
-    uint8_t address[16];
-    union {
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } to;
+    uint8_t address[IP_SIZE];
     (void)purpose;
     self->fault = FAULT_ADDRESS;
-    if (at->socktype != SOCK_STREAM || at->addrlen > sizeof to)
-        return CURL_SOCKET_BAD;
-    memcpy (&to, &at->addr, at->addrlen);
-    if (at->family == AF_INET)
-        address_of_ipv4 ((const uint8_t *)&to.in.sin_addr, address);
-    else if (at->family == AF_INET6)
-        memcpy (address, &to.in6.sin6_addr, 16);
-    else
+    if (at->socktype != SOCK_STREAM || !ip_of_socket (&at->addr, address))
         return CURL_SOCKET_BAD;
     if (address_check (self->all->rules, address) == ADDRESS_DENIED)
         return CURL_SOCKET_BAD;
@@ -77,11 +64,7 @@ static bool read_header_value (struct span line, const char *name, struct span *
         strncasecmp ((const char *)line.data, name, size) != 0)
         return false;
     struct span value = span_of (line.data + size + 1, line.size - size - 1);
-    while (value.size && (value.data[0] == ' ' || value.data[0] == '\t'))
-        value = span_of (value.data + 1, value.size - 1);
-    while (value.size && strchr ("\r\n \t", value.data[value.size - 1]))
-        value.size--;
-    *ret = value;
+    *ret = span_trimmed (span_take_line (&value));
     return true;
 }
 
@@ -159,14 +142,11 @@ static const char *transfer_fault_text (const struct transfer *self, CURLcode co
 
 static void set_resolved_addresses (struct transfer *self, const struct transfer_request *request)
 {
-    char line[CALLBACK_HOST_SIZE + 16 + RESOLVED_MAX * (INET6_ADDRSTRLEN + 3)], text[64];
+    char line[CALLBACK_HOST_SIZE + 16 + RESOLVED_MAX * (IP_TEXT_SIZE + 3)], text[IP_TEXT_SIZE];
     // "+": the entry expires like a lookup of libcurl itself.
     size_t used = (size_t)snprintf (line, sizeof line, "+%s:%d:", request->host, request->port);
     for (size_t i = 0; i < request->resolved->count; i++) {
-        const uint8_t *address = request->resolved->addresses[i];
-        inet_ntop (AF_INET6, address, text, sizeof text);
-        if (IN6_IS_ADDR_V4MAPPED ((const struct in6_addr *)(const void *)address))
-            inet_ntop (AF_INET, address + 12, text, sizeof text);
+        ip_text (request->resolved->addresses[i], text);
         const char *form = strchr (text, ':') ? "[" : "";
         used += (size_t)snprintf (line + used, sizeof line - used, "%s%s%s%s", i ? "," : "", form,
                                   text, *form ? "]" : "");
@@ -257,7 +237,7 @@ static bool is_address_listed (const struct transfer *self)
     char *text = NULL;
     uint8_t address[16];
     curl_easy_getinfo (self->easy, CURLINFO_PRIMARY_IP, &text);
-    return !text || !address_read (text, address) ||
+    return !text || !ip_read (span_text (text), address) ||
            address_check (self->all->rules, address) != ADDRESS_PUBLIC;
 }
 

@@ -1,16 +1,11 @@
 // Where callbacks may connect: networks as text, and which addresses are denied.
 #include "rows.h"
 
-#include <arpa/inet.h>
-
 #include "address_rules.h"
 
 static void read_address (const char *text, uint8_t ret[16])
 {
-    uint8_t ipv4[4];
-    if (inet_pton (AF_INET, text, ipv4) == 1)
-        address_of_ipv4 (ipv4, ret);
-    else if (inet_pton (AF_INET6, text, ret) != 1)
+    if (!ip_read (span_text (text), ret))
         fail_msg ("%s: no address", text);
 }
 

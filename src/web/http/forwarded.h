@@ -3,8 +3,9 @@
 #pragma once
 
 #include "guard.h"
+#include "ip.h"
 
-enum { FORWARDED_SIZE = 48 };
+enum { FORWARDED_SIZE = IP_TEXT_SIZE };
 
 // Check that the text is a list of addresses and ADDRESS/BITS with commas between them. 0, or -1
 // with a reason.
