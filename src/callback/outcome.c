@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "percent.h"
+
 enum {
     HTTP_GONE = 410,
     HTTP_TOO_MANY = 429,
@@ -29,22 +31,6 @@ static size_t write_printable (struct span text, char *out, size_t size)
 
 // -- masking: receivers echo what they were sent
 
-// The byte that %HH encodes; -1: the text does not start with %HH.
-static int percent_decoded_byte (const char *text)
-{
-    static const char digits[] = "0123456789abcdef";
-    int byte = 0;
-    if (text[0] != '%')
-        return -1;
-    for (size_t i = 1; i <= 2; i++) {
-        const char *digit = text[i] ? strchr (digits, text[i] | 0x20) : NULL;
-        if (!digit)
-            return -1;
-        byte = byte * 16 + (int)(digit - digits);
-    }
-    return byte;
-}
-
 // The size of this byte as it is spelled at the start of the text: the byte itself, or %HH, which
 // may be cut by the end of the text. 0: the text starts with another byte.
 static size_t spelled_size (const char *text, uint8_t byte)
@@ -54,7 +40,7 @@ static size_t spelled_size (const char *text, uint8_t byte)
         return 1;
     if (*text == '%' && strlen (text) < 3)
         return strlen (text);
-    return percent_decoded_byte (text) == byte ? 3 : 0;
+    return percent_byte (span_text (text)) == byte ? 3 : 0;
 }
 
 // The size of the start of the text that matches the start of the secret, if at least `least` bytes
@@ -100,7 +86,7 @@ static struct span decode_url_part (struct span part, uint8_t ret[CALLBACK_URL_S
 {
     size_t size = 0;
     for (size_t i = 0; i < part.size; i++) {
-        int byte = percent_decoded_byte ((const char *)part.data + i);
+        int byte = percent_byte (span_of (part.data + i, part.size - i));
         ret[size++] = byte < 0 ? part.data[i] : (uint8_t)byte;
         i += byte < 0 ? 0 : 2;
     }

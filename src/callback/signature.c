@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base64.h"
+#include "percent.h"
 
 enum { PARAMETERS_MAX = 512 }; // as many as fit in a URL of 1,024 bytes
 
@@ -18,11 +19,6 @@ static void sha256_hex (struct span bytes, char ret[SIGNATURE_SIZE])
 
 // -- the canonical request
 
-static int hex_value (uint8_t digit)
-{
-    return digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
-}
-
 // Decode and re-encode the text, so that each byte has only one spelling; `keep` is not encoded.
 static void write_encoded (FILE *out, struct span text, char keep)
 {
@@ -32,10 +28,9 @@ static void write_encoded (FILE *out, struct span text, char keep)
             putc (byte, out);
             continue;
         }
-        int high = byte == '%' && text.size - i >= 3 ? hex_value (text.data[i + 1]) : -1;
-        int low_half = high >= 0 ? hex_value (text.data[i + 2]) : -1;
-        if (low_half >= 0) {
-            byte = (uint8_t)(high * 16 + low_half);
+        int decoded = percent_byte (span_of (text.data + i, text.size - i));
+        if (decoded >= 0) {
+            byte = (uint8_t)decoded;
             i += 2;
         }
         uint8_t low = byte | 0x20;

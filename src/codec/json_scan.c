@@ -2,6 +2,7 @@
 
 #include "base64.h"
 #include "json.h"
+#include "percent.h"
 #include "utf8.h"
 
 static size_t bytes_left (const struct json_scan *self)
@@ -62,13 +63,10 @@ static int32_t read_four_hex (const uint8_t *at, const uint8_t *end)
     if (end - at < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        uint8_t byte = at[i], letter = byte | 0x20;
-        if (byte >= '0' && byte <= '9')
-            value = value << 4 | (byte - '0');
-        else if (letter >= 'a' && letter <= 'f')
-            value = value << 4 | (letter - 'a' + 10);
-        else
+        int digit = hex_value (at[i]);
+        if (digit < 0)
             return -1;
+        value = value << 4 | digit;
     }
     return value;
 }

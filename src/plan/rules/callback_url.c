@@ -1,31 +1,25 @@
 #include "callback_url.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
+#include <strings.h>
+
+#include "percent.h"
 
 enum { LABEL_MAX = 63, PORT_MAX = 65535 };
 
 // -- characters
-
-static bool is_digit (uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
 
 static bool is_letter (uint8_t byte)
 {
     return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
 }
 
-static bool is_hex (uint8_t byte)
-{
-    return is_digit (byte) || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f');
-}
-
 // Whether a path or a query may contain the byte unescaped; a query may also contain '?'.
 static bool is_path_byte (uint8_t byte)
 {
-    return is_letter (byte) || is_digit (byte) || (byte && strchr ("-._~!$&'()*+,;=:@/", byte));
+    return is_letter (byte) || isdigit (byte) || (byte && strchr ("-._~!$&'()*+,;=:@/", byte));
 }
 
 // -- the host
@@ -37,7 +31,7 @@ static bool is_host_name (struct span host)
     size_t label = 0; // offset of the label that is checked
     for (size_t i = 0; i <= host.size; i++) {
         if (i < host.size && host.data[i] != '.') {
-            if (!is_letter (host.data[i]) && !is_digit (host.data[i]) && host.data[i] != '-')
+            if (!is_letter (host.data[i]) && !isdigit (host.data[i]) && host.data[i] != '-')
                 return false;
             continue;
         }
@@ -88,7 +82,7 @@ static int read_port (struct span text, struct callback_url *ret, struct reason 
     int port = 0;
     bool valid = text.size > 0 && text.size <= 5 && text.data[0] != '0';
     for (size_t i = 0; valid && i < text.size; i++) {
-        valid = is_digit (text.data[i]);
+        valid = isdigit (text.data[i]);
         port = port * 10 + (text.data[i] - '0');
     }
     if (!valid || port > PORT_MAX)
@@ -141,8 +135,7 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
     for (size_t i = 0; i < text.size; i++) {
         uint8_t byte = text.data[i];
         bool in_path = path == text.size;
-        bool coded = byte == '%' && text.size - i >= 3 && is_hex (text.data[i + 1]) &&
-                     is_hex (text.data[i + 2]);
+        bool coded = percent_byte (span_of (text.data + i, text.size - i)) >= 0;
         if (byte == '#')
             return reason_set (reason, "a fragment (#) is not allowed");
         if (!coded && !is_path_byte (byte) && byte != '?')
@@ -164,16 +157,11 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
 
 // -- the whole URL
 
-// Whether the text begins so, ignoring case. `with` is lower-case.
+// Whether the text begins so, ignoring case.
 static bool begins_ignoring_case (struct span text, const char *with)
 {
     size_t size = strlen (with);
-    if (text.size < size)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        if ((is_letter (text.data[i]) ? text.data[i] | 0x20 : text.data[i]) != (uint8_t)with[i])
-            return false;
-    return true;
+    return text.size >= size && strncasecmp ((const char *)text.data, with, size) == 0;
 }
 
 int callback_url_read (struct span text, struct callback_url *ret, struct reason *reason)

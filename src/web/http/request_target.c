@@ -3,15 +3,8 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "percent.h"
 #include "utf8.h"
-
-static int hex_digit (uint8_t byte)
-{
-    return byte >= '0' && byte <= '9'   ? byte - '0'
-           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
-           : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
-                                        : -1;
-}
 
 static bool is_plain_text (const char *text, size_t size)
 {
@@ -32,12 +25,11 @@ static char *decode_percent (struct span raw, bool plus_is_blank, char *out)
     char *begin = out;
     for (size_t i = 0; i < raw.size; i++) {
         if (raw.data[i] == '%') {
-            int high = i + 2 < raw.size ? hex_digit (raw.data[i + 1]) : -1;
-            int low = i + 2 < raw.size ? hex_digit (raw.data[i + 2]) : -1;
-            if (high < 0 || low < 0)
+            int byte = percent_byte (span_of (raw.data + i, raw.size - i));
+            if (byte < 0)
                 return NULL;
             i += 2;
-            *out++ = (char)(high * 16 + low);
+            *out++ = (char)byte;
         } else {
             *out++ = plus_is_blank && raw.data[i] == '+' ? ' ' : (char)raw.data[i];
         }
