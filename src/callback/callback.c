@@ -80,7 +80,7 @@ static int read_custom_headers (struct callback *self, struct span text, struct 
         return reason_set (reason, "headers: want at most %d", CALLBACK_HEADERS_MAX);
     json_object_foreach (headers, name, value)
     {
-        struct span bytes = span_of (json_string_value (value), json_string_length (value));
+        struct span bytes = json_span (value);
         if (!json_is_string (value))
             reason_set (&why, "%s: want a text", quoted (span_text (name)));
         else if (callback_header_check (span_text (name), bytes, &why) == 0)

@@ -14,10 +14,8 @@ static ssize_t read_private_file (const char *folder, const char *name, char out
 {
     char path[4096];
     struct stat entry;
-    if (!folder[0]) {
-        reason_set (reason, "no folder is set");
-        return -1;
-    }
+    if (!folder[0])
+        return reason_set (reason, "no folder is set");
     snprintf (path, sizeof path, "%s/%s", folder, name);
     int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 || fstat (fd, &entry)) {
@@ -35,30 +33,15 @@ static ssize_t read_private_file (const char *folder, const char *name, char out
     return size == FILE_MAX ? -1 : size;
 }
 
-int folder_read_secret (const char *folder, const char *name, struct secret *ret,
-                        struct reason *reason)
+int folder_read (const char *folder, const char *name, folder_parse_fn *parse, void *ret,
+                 struct reason *reason)
 {
     char text[FILE_MAX];
     struct reason why;
     ssize_t size = read_private_file (folder, name, text, reason);
     if (size < 0)
         return -1;
-    int rc = secret_read (span_of (text, (size_t)size), ret, &why);
-    sodium_memzero (text, sizeof text);
-    if (rc)
-        reason_set (reason, "%s: %s", name, why.text);
-    return rc;
-}
-
-int folder_read_receiver (const char *folder, const char *name, struct receiver *ret,
-                          struct reason *reason)
-{
-    char text[FILE_MAX];
-    struct reason why;
-    ssize_t size = read_private_file (folder, name, text, reason);
-    if (size < 0)
-        return -1;
-    int rc = receiver_read (span_of (text, (size_t)size), ret, &why);
+    int rc = parse (span_of (text, (size_t)size), ret, &why);
     sodium_memzero (text, sizeof text);
     if (rc)
         reason_set (reason, "%s: %s", name, why.text);

@@ -4,9 +4,9 @@
 
 #include "secret.h"
 
-// Read the secret or receiver in FOLDER/NAME; only this user may have access to the file. 0, or -1
-// with a reason for the log, which quotes nothing from the file.
-int folder_read_secret (const char *folder, const char *name, struct secret *ret,
-                        struct reason *reason);
-int folder_read_receiver (const char *folder, const char *name, struct receiver *ret,
-                          struct reason *reason);
+typedef int folder_parse_fn (struct span text, void *ret, struct reason *reason);
+
+// Read FOLDER/NAME by `parse`: secret_read or receiver_read; only this user may have access to the
+// file. 0, or -1 with a reason for the log, which quotes nothing from the file.
+int folder_read (const char *folder, const char *name, folder_parse_fn *parse, void *ret,
+                 struct reason *reason);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base64.h"
+#include "nearest.h"
 
 #define BETWEEN " \t,"
 
@@ -75,10 +76,7 @@ static int check_secret (struct secret *self, const char *type, char keys[][SECR
                                         [SECRET_AKSK] = "aksk",
                                         [SECRET_STANDARD] = "standard",
                                         [SECRET_HEADER] = "header"};
-    static const size_t type_count = sizeof types / sizeof *types;
-    size_t found = 0;
-    while (found < type_count && strcmp (types[found], type) != 0)
-        found++;
+    int found = word_index (types, SECRET_HEADER + 1, type);
     self->type = (enum secret_type)found;
     for (size_t i = 0; i < SECRET_KEYS_MAX && keys[i][0]; i++, self->key_count++)
         if (!read_standard_key (keys[i], &self->keys[i]))
@@ -96,7 +94,7 @@ static int check_secret (struct secret *self, const char *type, char keys[][SECR
         {"name", self->name[0], found == SECRET_HEADER},
         {"value", self->value[0], found == SECRET_HEADER},
     };
-    if (found == type_count)
+    if (found < 0)
         return reason_set (reason, "type: want aksk, standard, header or none");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given != rows[i].wanted)
@@ -105,28 +103,28 @@ static int check_secret (struct secret *self, const char *type, char keys[][SECR
     return 0;
 }
 
-int secret_read (struct span text, struct secret *ret, struct reason *reason)
+int secret_read (struct span text, void *secret, struct reason *reason)
 {
-    struct secret secret = {0};
+    struct secret read = {0};
     char type[16] = "", keys[SECRET_KEYS_MAX][SECRET_VALUE_SIZE] = {""};
     const struct line_field fields[] = {
         {"type", type, sizeof type},
-        {"ak", secret.ak, sizeof secret.ak},
-        {"sk", secret.sk, sizeof secret.sk},
+        {"ak", read.ak, sizeof read.ak},
+        {"sk", read.sk, sizeof read.sk},
         {"key", keys[0], sizeof keys[0]},
         {"key", keys[1], sizeof keys[1]},
-        {"name", secret.name, sizeof secret.name},
-        {"value", secret.value, sizeof secret.value},
-        {"hosts", secret.hosts, sizeof secret.hosts},
-        {"targets", secret.targets, sizeof secret.targets},
+        {"name", read.name, sizeof read.name},
+        {"value", read.value, sizeof read.value},
+        {"hosts", read.hosts, sizeof read.hosts},
+        {"targets", read.targets, sizeof read.targets},
     };
     int rc = read_field_lines (fields, sizeof fields / sizeof *fields, text, reason);
     if (rc == 0)
-        rc = check_secret (&secret, type, keys, reason);
+        rc = check_secret (&read, type, keys, reason);
     if (rc == 0)
-        *ret = secret;
+        *(struct secret *)secret = read;
     sodium_memzero (keys, sizeof keys);
-    secret_wipe (&secret);
+    secret_wipe (&read);
     return rc;
 }
 
@@ -135,16 +133,16 @@ void secret_wipe (struct secret *self)
     sodium_memzero (self, sizeof *self);
 }
 
-int receiver_read (struct span text, struct receiver *ret, struct reason *reason)
+int receiver_read (struct span text, void *receiver, struct reason *reason)
 {
-    struct receiver receiver = {0};
-    const struct line_field fields[] = {{"url", receiver.url, sizeof receiver.url},
-                                        {"targets", receiver.targets, sizeof receiver.targets}};
+    struct receiver read = {0};
+    const struct line_field fields[] = {{"url", read.url, sizeof read.url},
+                                        {"targets", read.targets, sizeof read.targets}};
     if (read_field_lines (fields, 2, text, reason))
         return -1;
-    if (!receiver.url[0])
+    if (!read.url[0])
         return reason_set (reason, "url: is required");
-    *ret = receiver;
+    *(struct receiver *)receiver = read;
     return 0;
 }
 

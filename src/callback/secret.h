@@ -26,9 +26,9 @@ struct secret {
     char targets[SECRET_LIST_SIZE]; // names of targets, or prefixes followed by '*'
 };
 
-// Parse the file of a secret; wipe it with secret_wipe. 0, or -1 with a reason that quotes no
-// value.
-int secret_read (struct span text, struct secret *ret, struct reason *reason);
+// Parse the file of a secret to `secret`, a struct secret; wipe it with secret_wipe. 0, or -1 with
+// a reason that quotes no value.
+int secret_read (struct span text, void *secret, struct reason *reason);
 
 // Whether plans of the target `source` may use the secret for this URL: both lists must match.
 bool secret_is_allowed (const struct secret *self, const struct callback_url *url,
@@ -42,7 +42,8 @@ struct receiver {
     char targets[SECRET_LIST_SIZE];
 };
 
-int receiver_read (struct span text, struct receiver *ret, struct reason *reason);
+// Parse the file of a receiver to `receiver`, a struct receiver. 0, or -1 with a reason.
+int receiver_read (struct span text, void *receiver, struct reason *reason);
 
 // Whether the list, separated by blanks or commas, contains this name, or a prefix of it followed
 // by '*'.

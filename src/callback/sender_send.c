@@ -174,7 +174,7 @@ static int read_callback_url (struct delivery *job, struct reason *reason)
         return reason_set (reason, "url: only receivers that are named as @NAME are allowed");
     if (!callback->named)
         return callback_set_url (callback, NULL, reason);
-    int rc = folder_read_receiver (settings->receivers, callback->where + 1, &receiver, &why);
+    int rc = folder_read (settings->receivers, callback->where + 1, receiver_read, &receiver, &why);
     if (rc)
         log_event (LEVEL_WARN, "receiver.unknown", "receiver=%s reason=%s",
                    quoted (span_text (callback->where + 1)), quoted (span_text (why.text)));
@@ -190,8 +190,8 @@ static int load_secret (struct delivery *job, struct reason *reason)
     const struct callback *callback = &job->callback;
     struct reason why = {"not for this target or host"};
     if (!callback->secret[0] ||
-        (folder_read_secret (job->sender->settings->secrets, callback->secret, &job->secret,
-                             &why) == 0 &&
+        (folder_read (job->sender->settings->secrets, callback->secret, secret_read, &job->secret,
+                      &why) == 0 &&
          secret_is_allowed (&job->secret, &callback->url, callback->source)))
         return 0;
     log_event (LEVEL_WARN, "secret.not_allowed", "callback=%s secret=%s target=%s reason=%s",
