@@ -70,12 +70,13 @@ bool route_has_word (const char *words, const char *word)
     return false;
 }
 
+// Set the reason: `where` has no such field. It suggests the nearest of `known`.
 static void set_unknown_field_reason (const char *where, const char *name, const char *known,
                                       struct reason *reason)
 {
     struct nearest nearest = nearest_to (name);
     nearest_try_list (&nearest, known);
-    reason_set (reason, "%s: unknown field %s%s", where, quoted (span_text (name)),
+    reason_set (reason, "%sunknown field %s%s", where, quoted (span_text (name)),
                 nearest_hint (&nearest));
 }
 
@@ -86,7 +87,7 @@ int route_check_query (const struct route *self, const struct request_target *ta
         const char *name = target->fields[i].name;
         if (route_has_word (self->query, name))
             continue;
-        set_unknown_field_reason ("query", name, self->query, reason);
+        set_unknown_field_reason ("query: ", name, self->query, reason);
         return -1;
     }
     return 0;
@@ -97,18 +98,23 @@ bool route_checks_later (const struct route *self)
     return route_has_word (self->fields, "...");
 }
 
-const char *route_check_body (const struct route *self, const json_t *body, struct reason *reason)
+const char *route_check_names (const char *where, const char *known, const json_t *object,
+                               struct reason *reason)
 {
     const char *name;
     json_t *value;
-    if (route_checks_later (self))
-        return NULL;
-    json_object_foreach ((json_t *)(uintptr_t)body, name, value)
+    json_object_foreach ((json_t *)(uintptr_t)object, name, value)
     {
-        if (route_has_word (self->fields, name))
+        if (route_has_word (known, name))
             continue;
-        set_unknown_field_reason ("body", name, self->fields, reason);
+        set_unknown_field_reason (where, name, known, reason);
         return name;
     }
     return NULL;
+}
+
+const char *route_check_body (const struct route *self, const json_t *body, struct reason *reason)
+{
+    return route_checks_later (self) ? NULL
+                                     : route_check_names ("body: ", self->fields, body, reason);
 }

@@ -52,6 +52,10 @@ bool route_has_word (const char *words, const char *word);
 // them.
 bool route_checks_later (const struct route *self);
 
-// The first field of the body that the route does not know, with a reason that suggests the nearest
-// name. NULL: it knows all.
+// The first name in the object that is not one of `known`, which are separated by blanks, with a
+// reason that begins with `where` and suggests the nearest. NULL: all are known.
+const char *route_check_names (const char *where, const char *known, const json_t *object,
+                               struct reason *reason);
+
+// As route_check_names, for the fields of the route's body.
 const char *route_check_body (const struct route *self, const json_t *body, struct reason *reason);

@@ -7,29 +7,12 @@
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
-#include "nearest.h"
 #include "plan_frame.h"
 #include "routes.h"
 
 enum { FRAMES_MAX = 28, COUNT_OF_TYPES = 256 };
 
 static const char fields[] = "target title command args frames spec hold id";
-
-static int check_field_names (const json_t *object, const char *known, struct reason *reason)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach ((json_t *)(uintptr_t)object, name, value)
-    {
-        struct nearest nearest = nearest_to (name);
-        if (route_has_word (known, name))
-            continue;
-        nearest_try_list (&nearest, known);
-        return reason_set (reason, "unknown field %s%s", quoted (span_text (name)),
-                           nearest_hint (&nearest));
-    }
-    return 0;
-}
 
 static int add_frame (struct submission_body *self, uint8_t type, struct span bytes,
                       struct reason *reason)
@@ -38,11 +21,6 @@ static int add_frame (struct submission_body *self, uint8_t type, struct span by
         return reason_set (reason, "frames: want at most 28");
     self->frames[self->count++] = (struct zplan_frame){type, bytes.data, bytes.size};
     return 0;
-}
-
-static struct span json_text_span (const json_t *value)
-{
-    return span_of (json_string_value (value), json_string_length (value));
 }
 
 // The frame type with this name; 0: none that a client may send.
@@ -56,7 +34,7 @@ static uint8_t frame_type_of_name (const char *name)
     return 0;
 }
 
-static int read_extra_frames (struct submission_body *self, const json_t *frames, size_t *room,
+static int read_extra_frames (struct submission_body *self, const json_t *frames,
                               struct reason *reason)
 {
     size_t i, size;
@@ -66,11 +44,11 @@ static int read_extra_frames (struct submission_body *self, const json_t *frames
     {
         const json_t *text = json_object_get (frame, "text"), *b64 = json_object_get (frame, "b64");
         uint8_t type = frame_type_of_name (json_string_value (json_object_get (frame, "type")));
-        struct span bytes = json_text_span (text);
+        struct span bytes = json_span (text);
         if (!type || !json_is_string (text) == !json_is_string (b64))
             return reason_set (reason, "frames: want {type, text} or {type, b64}");
         if (b64) {
-            if (!base64_decode (json_text_span (b64), at, &size))
+            if (!base64_decode (json_span (b64), at, &size))
                 return reason_set (reason, "frames: b64: want base64 with padding");
             bytes = span_of (at, size);
             at += size;
@@ -78,7 +56,6 @@ static int read_extra_frames (struct submission_body *self, const json_t *frames
         if (add_frame (self, type, bytes, reason))
             return -1;
     }
-    *room = (size_t)(at - self->bytes);
     return 0;
 }
 
@@ -89,13 +66,13 @@ static int read_command_and_args (struct submission_body *self, struct reason *r
     size_t i;
     if ((command && !json_is_string (command)) || (args && !json_is_array (args)))
         return reason_set (reason, "want command as a string, args as an array of strings");
-    if (command && add_frame (self, ZERO_FRAME_COMMAND, json_text_span (command), reason))
+    if (command && add_frame (self, ZERO_FRAME_COMMAND, json_span (command), reason))
         return -1;
     json_array_foreach (args, i, arg)
     {
         if (!json_is_string (arg))
             return reason_set (reason, "args: want strings");
-        if (add_frame (self, ZERO_FRAME_ARG, json_text_span (arg), reason))
+        if (add_frame (self, ZERO_FRAME_ARG, json_span (arg), reason))
             return -1;
     }
     return 0;
@@ -126,7 +103,7 @@ static int read_plan_id (struct submission_body *self, struct reason *reason)
     uint64_t number;
     if (!id)
         return 0;
-    if (!json_is_string (id) || !ident_parse (json_text_span (id), &number))
+    if (!json_is_string (id) || !ident_parse (json_span (id), &number))
         return reason_set (reason, "id: want 1..7fffffffffffffff in hex, as a string");
     self->id = json_string_value (id);
     return 0;
@@ -141,13 +118,13 @@ int submission_read (json_t *object, struct submission_body *ret, struct reason 
     json_array_foreach (frames, i, frame) room +=
         json_string_length (json_object_get (frame, "b64"));
     self.bytes = memory_new (room);
-    int rc = check_field_names (object, fields, reason);
+    int rc = route_check_names ("", fields, object, reason) ? -1 : 0;
     if (rc == 0 && !self.target)
         rc = reason_set (reason, "target: want the name of a target");
     if (rc == 0 && frames && !json_is_array (frames))
         rc = reason_set (reason, "frames: want an array");
     if (rc || read_plan_id (&self, reason) || build_plan_frame (&self, reason) ||
-        read_command_and_args (&self, reason) || read_extra_frames (&self, frames, &room, reason)) {
+        read_command_and_args (&self, reason) || read_extra_frames (&self, frames, reason)) {
         submission_clear (&self);
         return -1;
     }
@@ -167,7 +144,7 @@ json_t *submission_changes (const json_t *patch, struct reason *reason)
 {
     const json_t *spec = json_object_get (patch, "spec");
     json_t *title = json_object_get (patch, "title");
-    if (check_field_names (patch, "title spec", reason))
+    if (route_check_names ("", "title spec", patch, reason))
         return NULL;
     if ((spec && !json_is_object (spec)) || json_object_get (spec, "revision") ||
         json_object_get (spec, "messages") || json_object_get (spec, "description")) {
