@@ -1,5 +1,6 @@
 #include "stored_text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,17 +34,12 @@ const uint8_t *message_value (struct span message, const char *name, size_t *fro
     return NULL;
 }
 
-static bool is_digit (uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 // Find the first value of this name that is a number. Returns where its digits begin, or NULL.
 static const uint8_t *find_number (struct span message, const char *name)
 {
     size_t from = 0;
     const uint8_t *at;
-    while ((at = message_value (message, name, &from)) && !is_digit (*at))
+    while ((at = message_value (message, name, &from)) && !isdigit (*at))
         ;
     return at;
 }
@@ -52,7 +48,7 @@ static const uint8_t *find_number (struct span message, const char *name)
 static uint64_t read_digits (const uint8_t *at, const uint8_t *end)
 {
     uint64_t number = 0;
-    for (; at < end && is_digit (*at); at++) {
+    for (; at < end && isdigit (*at); at++) {
         if (number > (INT64_MAX - 9) / 10)
             return INT64_MAX;
         number = 10 * number + *at - '0';
@@ -104,7 +100,7 @@ static void replace_number (uint8_t **text, size_t *size, const char *name, uint
     if (!at)
         return;
     size_t before = (size_t)(at - *text), old = 0;
-    while (at + old < end && is_digit (at[old]))
+    while (at + old < end && isdigit (at[old]))
         old++;
     size_t width = (size_t)snprintf (digits, sizeof digits, "%" PRIu64, number);
     size_t rest_size = *size - before - old;

@@ -1,10 +1,9 @@
 // The calendar kinds are rules of local times; wall.c finds their instants. The rules of week,
 // month and day name days of the calendar, all at one time of day.
-#include "calendar.h"
+#include "kind.h"
 
 #include "civil.h"
 #include "wall.h"
-#include "window.h"
 
 enum {
     EPOCH_SUNDAY = -4,     // day number of the Sunday before 1970-01-01: week 0 begins there
@@ -60,22 +59,13 @@ static const struct period {
     [SCHEDULE_MONTH] = {month_number, month_day},
 };
 
-// The first day of the schedule on or after this day, for week and month.
-static int64_t period_day_on_or_after (const struct schedule *schedule, int64_t day)
+// The nearest day of the schedule from this day on, for week and month.
+static int64_t find_period_day (const struct schedule *schedule, int64_t day, enum wall_step step)
 {
     const struct period *period = &periods[schedule->type];
     int64_t number = period->number (day);
     int64_t found = period->day (schedule->value, number);
-    return found >= day ? found : period->day (schedule->value, number + 1);
-}
-
-// The last day of the schedule on or before this day, for week and month.
-static int64_t period_day_on_or_before (const struct schedule *schedule, int64_t day)
-{
-    const struct period *period = &periods[schedule->type];
-    int64_t number = period->number (day);
-    int64_t found = period->day (schedule->value, number);
-    return found <= day ? found : period->day (schedule->value, number - 1);
+    return (found - day) * step >= 0 ? found : period->day (schedule->value, number + step);
 }
 
 // -- every N days
@@ -94,38 +84,24 @@ static int64_t steps_within (const struct schedule *schedule, int64_t days)
 
 // -- the days of a schedule as a rule of local times
 
-// The first day of any schedule on or after this day.
-static int64_t day_on_or_after (const struct days *self, int64_t day)
+// The nearest day of any schedule from this day on; INT64_MIN: there is none before it.
+static int64_t find_day (const struct days *self, int64_t day, enum wall_step step)
 {
     if (self->schedule->type != SCHEDULE_DAY)
-        return period_day_on_or_after (self->schedule, day);
-    int64_t distance = day - self->origin;
-    int64_t steps = distance > 1 ? steps_within (self->schedule, distance - 1) + 1 : 1;
-    return self->origin + step_sum (self->schedule, steps);
-}
-
-// The last day of any schedule on or before this day; INT64_MIN: there is none.
-static int64_t day_on_or_before (const struct days *self, int64_t day)
-{
-    if (self->schedule->type != SCHEDULE_DAY)
-        return period_day_on_or_before (self->schedule, day);
-    int64_t distance = day - self->origin;
-    int64_t steps = distance > 0 ? steps_within (self->schedule, distance) : 0;
+        return find_period_day (self->schedule, day, step);
+    int64_t distance = day - self->origin, steps;
+    if (step == WALL_AHEAD)
+        steps = distance > 1 ? steps_within (self->schedule, distance - 1) + 1 : 1;
+    else
+        steps = distance > 0 ? steps_within (self->schedule, distance) : 0;
     return steps > 0 ? self->origin + step_sum (self->schedule, steps) : INT64_MIN;
 }
 
-static int64_t next_local (const void *days, int64_t local)
+static int64_t find_local (const void *days, int64_t local, enum wall_step step)
 {
     const struct days *self = days;
-    bool too_late = civil_time_of_day (local) > self->time_of_day;
-    return day_on_or_after (self, civil_day_of (local) + too_late) * CIVIL_DAY + self->time_of_day;
-}
-
-static int64_t previous_local (const void *days, int64_t local)
-{
-    const struct days *self = days;
-    bool too_early = civil_time_of_day (local) < self->time_of_day;
-    int64_t day = day_on_or_before (self, civil_day_of (local) - too_early);
+    bool is_past = (civil_time_of_day (local) - self->time_of_day) * step > 0;
+    int64_t day = find_day (self, civil_day_of (local) + (is_past ? step : 0), step);
     return day == INT64_MIN ? INT64_MIN : day * CIVIL_DAY + self->time_of_day;
 }
 
@@ -159,7 +135,7 @@ static struct wall wall_of (const struct schedule *self, const struct zone *zone
         return wall;
     }
     *days = days_of (self, zone);
-    wall.rule = (struct wall_rule){days, next_local, previous_local};
+    wall.rule = (struct wall_rule){days, find_local};
     return wall;
 }
 

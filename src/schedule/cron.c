@@ -53,33 +53,22 @@ void cron_destroy (struct cron **self)
     *self = NULL;
 }
 
-// The first time at or after `local` that matches any of the expressions.
-static int64_t next_local (const void *cron, int64_t local)
+// The nearest time that matches any of the expressions.
+static int64_t find_local (const void *cron, int64_t local, enum wall_step step)
 {
     const struct cron *self = cron;
-    int64_t first = INT64_MAX;
+    int64_t found = step == WALL_AHEAD ? INT64_MAX : INT64_MIN;
     for (size_t i = 0; i < self->count; i++) {
-        int64_t next = cron_rule_next (&self->rules[i], local);
-        first = next < first ? next : first;
+        int64_t each = cron_rule_find (&self->rules[i], local, step);
+        if (step == WALL_AHEAD ? each < found : each > found)
+            found = each;
     }
-    return first;
-}
-
-// The last time at or before `local` that matches any of the expressions.
-static int64_t previous_local (const void *cron, int64_t local)
-{
-    const struct cron *self = cron;
-    int64_t last = INT64_MIN;
-    for (size_t i = 0; i < self->count; i++) {
-        int64_t previous = cron_rule_previous (&self->rules[i], local);
-        last = previous > last ? previous : last;
-    }
-    return last;
+    return found;
 }
 
 struct wall_rule cron_wall_rule (const struct cron *self)
 {
-    return (struct wall_rule){self, next_local, previous_local};
+    return (struct wall_rule){self, find_local};
 }
 
 bool cron_next (const struct cron *self, const struct zone *zone, enum zone_gap gap,

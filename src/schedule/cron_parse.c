@@ -1,6 +1,7 @@
 // A cursor moves through the text once; each field has a row with its range and names.
 #include "cron_parse.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <strings.h>
 
@@ -48,11 +49,6 @@ static bool is_blank (uint8_t byte)
     return byte == ' ' || byte == '\t';
 }
 
-static bool is_digit (uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 static uint8_t to_upper (uint8_t byte)
 {
     return byte >= 'a' && byte <= 'z' ? (uint8_t)(byte - 'a' + 'A') : byte;
@@ -96,7 +92,7 @@ static bool parse_number (struct parser *self, int *ret)
 {
     const uint8_t *start = self->at;
     int number = 0;
-    while (self->at < self->end && is_digit (*self->at)) {
+    while (self->at < self->end && isdigit (*self->at)) {
         if (number < NUMBER_LARGE)
             number = number * 10 + (*self->at - '0');
         self->at++;

@@ -30,16 +30,18 @@ static int last_bit (uint64_t set)
     return 63 - __builtin_clzll (set);
 }
 
-// The bits of the set from this one on.
-static uint64_t bits_from (uint64_t set, int bit)
+// The bit of the set that a search in this direction finds first.
+static int next_bit (uint64_t set, enum wall_step step)
 {
-    return bit > 63 ? 0 : set & (UINT64_MAX << bit);
+    return step == WALL_AHEAD ? first_bit (set) : last_bit (set);
 }
 
-// The bits of the set up to this one.
-static uint64_t bits_to (uint64_t set, int bit)
+// The bits of the set from this one on, in the direction.
+static uint64_t bits_from (uint64_t set, int bit, enum wall_step step)
 {
-    return bit < 0 ? 0 : set & (UINT64_MAX >> (63 - bit));
+    if (bit < 0 || bit > 63)
+        return 0;
+    return set & (step == WALL_AHEAD ? UINT64_MAX << bit : UINT64_MAX >> (63 - bit));
 }
 
 // A month of a year.
@@ -74,7 +76,7 @@ static uint64_t nearest_weekday (const struct month *month, int day)
 // The days of the month that the day field names.
 static uint64_t days_by_number (const struct cron_rule *self, const struct month *month)
 {
-    uint64_t all = bits_to (~UINT64_C (1), month->length);
+    uint64_t all = bits_from (~UINT64_C (1), month->length, WALL_BACK);
     uint64_t days = self->days & all;
     for (uint64_t left = self->days_before_last; left; left &= left - 1)
         if (first_bit (left) < month->length)
@@ -90,14 +92,14 @@ static uint64_t days_by_number (const struct cron_rule *self, const struct month
 static uint64_t days_of_weekday (int weekday, const struct month *month)
 {
     int first = 1 + (weekday - month->first + 7) % 7;
-    return bits_to (EACH_WEEK << first, month->length);
+    return bits_from (EACH_WEEK << first, month->length, WALL_BACK);
 }
 
 // The days of the month that the weekday field names.
 static uint64_t days_by_weekday (const struct cron_rule *self, const struct month *month)
 {
     if (self->weekdays == EACH_WEEKDAY)
-        return bits_to (~UINT64_C (1), month->length);
+        return bits_from (~UINT64_C (1), month->length, WALL_BACK);
     uint64_t days = 0;
     for (unsigned left = self->weekdays; left; left &= left - 1)
         days |= days_of_weekday (first_bit (left), month);
@@ -132,42 +134,23 @@ bool cron_rule_can_match (const struct cron_rule *self)
     return false;
 }
 
-// The first day of the rule at or after this day number; INT64_MAX: there is none.
-static int64_t day_next (const struct cron_rule *self, int64_t day)
+// The nearest day of the rule from this day number on; INT64_MAX or INT64_MIN: there is none.
+static int64_t find_day (const struct cron_rule *self, int64_t day, enum wall_step step)
 {
     struct civil_date date = civil_date (day);
-    while (date.year <= YEAR_LAST) {
+    while (date.year >= YEAR_FIRST && date.year <= YEAR_LAST) {
         struct month month = month_of (date.year, date.month);
-        uint64_t days = bits_from (days_of (self, &month), date.day);
+        uint64_t days = bits_from (days_of (self, &month), date.day, step);
         if (days) {
-            date.day = first_bit (days);
+            date.day = next_bit (days, step);
             return civil_days (date);
         }
-        uint64_t months = bits_from (self->months, date.month + 1);
-        date.year += months == 0;
-        date.month = first_bit (months ? months : self->months);
-        date.day = 1;
+        uint64_t months = bits_from (self->months, date.month + step, step);
+        date.year += months ? 0 : step;
+        date.month = next_bit (months ? months : self->months, step);
+        date.day = step == WALL_AHEAD ? 1 : 31;
     }
-    return INT64_MAX;
-}
-
-// The last day of the rule at or before this day number; INT64_MIN: there is none.
-static int64_t day_previous (const struct cron_rule *self, int64_t day)
-{
-    struct civil_date date = civil_date (day);
-    while (date.year >= YEAR_FIRST) {
-        struct month month = month_of (date.year, date.month);
-        uint64_t days = bits_to (days_of (self, &month), date.day);
-        if (days) {
-            date.day = last_bit (days);
-            return civil_days (date);
-        }
-        uint64_t months = bits_to (self->months, date.month - 1);
-        date.year -= months == 0;
-        date.month = last_bit (months ? months : self->months);
-        date.day = 31;
-    }
-    return INT64_MIN;
+    return step == WALL_AHEAD ? INT64_MAX : INT64_MIN;
 }
 
 static int64_t seconds_of_day (int hour, int minute, int second)
@@ -175,60 +158,35 @@ static int64_t seconds_of_day (int hour, int minute, int second)
     return hour * 3600 + minute * 60 + second;
 }
 
-// The first time of day of the rule at or after this one, in seconds; -1: there is none.
-static int64_t time_next (const struct cron_rule *self, int64_t time)
+// The nearest time of day of the rule from this one on, in seconds; -1: there is none.
+static int64_t find_time (const struct cron_rule *self, int64_t time, enum wall_step step)
 {
     int hour = (int)(time / 3600), minute = (int)(time / 60 % 60), second = (int)(time % 60);
-    int first_second = first_bit (self->seconds);
+    int any_second = next_bit (self->seconds, step);
     if (self->hours >> hour & 1) {
-        uint64_t seconds = bits_from (self->seconds, second);
+        uint64_t seconds = bits_from (self->seconds, second, step);
         if (self->minutes >> minute & 1 && seconds)
-            return seconds_of_day (hour, minute, first_bit (seconds));
-        uint64_t minutes = bits_from (self->minutes, minute + 1);
+            return seconds_of_day (hour, minute, next_bit (seconds, step));
+        uint64_t minutes = bits_from (self->minutes, minute + step, step);
         if (minutes)
-            return seconds_of_day (hour, first_bit (minutes), first_second);
+            return seconds_of_day (hour, next_bit (minutes, step), any_second);
     }
-    uint64_t hours = bits_from (self->hours, hour + 1);
-    return hours ? seconds_of_day (first_bit (hours), first_bit (self->minutes), first_second) : -1;
+    uint64_t hours = bits_from (self->hours, hour + step, step);
+    if (!hours)
+        return -1;
+    return seconds_of_day (next_bit (hours, step), next_bit (self->minutes, step), any_second);
 }
 
-// The last time of day of the rule at or before this one, in seconds; -1: there is none.
-static int64_t time_previous (const struct cron_rule *self, int64_t time)
+int64_t cron_rule_find (const struct cron_rule *self, int64_t local, enum wall_step step)
 {
-    int hour = (int)(time / 3600), minute = (int)(time / 60 % 60), second = (int)(time % 60);
-    int last_second = last_bit (self->seconds);
-    if (self->hours >> hour & 1) {
-        uint64_t seconds = bits_to (self->seconds, second);
-        if (self->minutes >> minute & 1 && seconds)
-            return seconds_of_day (hour, minute, last_bit (seconds));
-        uint64_t minutes = bits_to (self->minutes, minute - 1);
-        if (minutes)
-            return seconds_of_day (hour, last_bit (minutes), last_second);
-    }
-    uint64_t hours = bits_to (self->hours, hour - 1);
-    return hours ? seconds_of_day (last_bit (hours), last_bit (self->minutes), last_second) : -1;
-}
-
-int64_t cron_rule_next (const struct cron_rule *self, int64_t local)
-{
+    int64_t none = step == WALL_AHEAD ? INT64_MAX : INT64_MIN;
+    int64_t edge = step == WALL_AHEAD ? 0 : CIVIL_DAY - 1; // where a search of a whole day begins
     int64_t today = civil_day_of (local);
-    int64_t day = day_next (self, today);
-    int64_t time = time_next (self, day == today ? civil_time_of_day (local) : 0);
-    if (time < 0) { // today has no later time
-        day = day_next (self, today + 1);
-        time = time_next (self, 0);
+    int64_t day = find_day (self, today, step);
+    int64_t time = find_time (self, day == today ? civil_time_of_day (local) : edge, step);
+    if (time < 0) { // nothing is left of today
+        day = find_day (self, today + step, step);
+        time = find_time (self, edge, step);
     }
-    return day == INT64_MAX ? INT64_MAX : day * CIVIL_DAY + time;
-}
-
-int64_t cron_rule_previous (const struct cron_rule *self, int64_t local)
-{
-    int64_t today = civil_day_of (local);
-    int64_t day = day_previous (self, today);
-    int64_t time = time_previous (self, day == today ? civil_time_of_day (local) : CIVIL_DAY - 1);
-    if (time < 0) { // today has no earlier time
-        day = day_previous (self, today - 1);
-        time = time_previous (self, CIVIL_DAY - 1);
-    }
-    return day == INT64_MIN ? INT64_MIN : day * CIVIL_DAY + time;
+    return day == none ? none : day * CIVIL_DAY + time;
 }

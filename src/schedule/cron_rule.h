@@ -1,8 +1,7 @@
 // One cron expression as sets of the values of its fields, and the local times that match it.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "wall.h"
 
 enum { CRON_NTH_MAX = 5 }; // MON#5: no month has a sixth Monday
 
@@ -21,12 +20,9 @@ struct cron_rule {
     bool either; // a day matches if its number or its weekday matches; else both must match
 };
 
-// The first local time of the rule at or after this one, in seconds since 1970-01-01T00:00:00 of
-// the clock; INT64_MAX: there is none up to the year 9999.
-int64_t cron_rule_next (const struct cron_rule *self, int64_t local);
-
-// The last local time of the rule at or before this one; INT64_MIN: there is none from 1969 on.
-int64_t cron_rule_previous (const struct cron_rule *self, int64_t local);
+// The local time of the rule that is nearest to this one, as struct wall_rule finds it: in seconds
+// since 1970-01-01T00:00:00 of the clock. There is none after the year 9999 and before 1969.
+int64_t cron_rule_find (const struct cron_rule *self, int64_t local, enum wall_step step);
 
 // Whether any day can match the rule.
 bool cron_rule_can_match (const struct cron_rule *self);

@@ -1,10 +1,8 @@
 // Occurrences are numbered on a grid, and occurrence.used is that number. Times are computed from
 // it, never from the time of the occurrence before, so no error can add up.
-#include "interval.h"
+#include "kind.h"
 
 #include <assert.h>
-
-#include "window.h"
 
 struct grid {
     int64_t origin; // time of number 0; a cycle: time before its first duration

@@ -4,11 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "calendar.h"
 #include "civil.h"
-#include "interval.h"
 #include "kind.h"
-#include "window.h"
 
 static bool in_window (const struct schedule *self, int64_t time)
 {

@@ -2,6 +2,8 @@
 // year can lie up to a week inside a neighbouring year, so one year is not enough.
 #include "tzrule.h"
 
+#include <ctype.h>
+
 #include "civil.h"
 
 enum {
@@ -26,11 +28,6 @@ static bool parse_char (struct cursor *self, char wanted)
     return true;
 }
 
-static bool is_digit (uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 static bool is_letter (uint8_t byte)
 {
     return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
@@ -41,7 +38,7 @@ static bool parse_number (struct cursor *self, int min, int max, int *ret)
 {
     const uint8_t *start = self->at;
     int number = 0;
-    while (self->at < self->end && is_digit (*self->at) && self->at - start < 3)
+    while (self->at < self->end && isdigit (*self->at) && self->at - start < 3)
         number = number * 10 + (*self->at++ - '0');
     if (self->at == start || number < min || number > max)
         return false;
@@ -56,7 +53,7 @@ static bool parse_name (struct cursor *self)
     const uint8_t *start = self->at;
     while (self->at < self->end) {
         uint8_t byte = *self->at;
-        bool extra = in_brackets && (is_digit (byte) || byte == '+' || byte == '-');
+        bool extra = in_brackets && (isdigit (byte) || byte == '+' || byte == '-');
         if (!is_letter (byte) && !extra)
             break;
         self->at++;

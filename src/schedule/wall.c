@@ -43,35 +43,22 @@ static struct zone_stretch overlapping_stretch (const struct wall *self)
     return zone_stretch (self->zone, earlier ? self->stretch.begin - 1 : self->stretch.end);
 }
 
-// The first instant of the rule in the present stretch, at or after this local time. False: none.
-static bool stretch_next (const struct wall *self, int64_t local, int64_t *ret)
-{
-    int64_t end = self->stretch.end + self->stretch.offset;
-    for (;;) {
-        local = self->rule.next (self->rule.self, local);
-        if (local >= end)
-            return false;
-        if (is_selected_local (self, local))
-            break;
-        struct zone_stretch other = overlapping_stretch (self);
-        local = stretch_has (&other, local) ? other.end + other.offset : local + 1;
-    }
-    *ret = local - self->stretch.offset;
-    return true;
-}
-
-// The last instant of the rule in the present stretch, at or before this local time. False: none.
-static bool stretch_previous (const struct wall *self, int64_t local, int64_t *ret)
+// The instant of the rule in the present stretch that is nearest to this local time. False: none.
+static bool stretch_find (const struct wall *self, int64_t local, enum wall_step step, int64_t *ret)
 {
     int64_t begin = self->stretch.begin + self->stretch.offset;
+    int64_t end = self->stretch.end + self->stretch.offset;
     for (;;) {
-        local = self->rule.previous (self->rule.self, local);
-        if (local < begin)
+        local = self->rule.find (self->rule.self, local, step);
+        if (local < begin || local >= end)
             return false;
         if (is_selected_local (self, local))
             break;
         struct zone_stretch other = overlapping_stretch (self);
-        local = (stretch_has (&other, local) ? other.begin + other.offset : local) - 1;
+        if (stretch_has (&other, local))
+            local = (step == WALL_AHEAD ? other.end : other.begin - 1) + other.offset;
+        else
+            local += step;
     }
     *ret = local - self->stretch.offset;
     return true;
@@ -86,7 +73,7 @@ static bool begins_with_shifted (const struct wall *self)
         return false;
     int64_t local = stretch->begin + zone_offset (self->zone, stretch->begin - 1);
     for (;; local++) {
-        local = self->rule.next (self->rule.self, local);
+        local = self->rule.find (self->rule.self, local, WALL_AHEAD);
         if (local >= stretch->begin + stretch->offset)
             return false;
         // The local time may exist in another stretch, and is not shifted then.
@@ -104,7 +91,7 @@ bool wall_next (struct wall *self, int64_t from, int64_t *ret)
         set_stretch_at (self, from);
         int64_t found = from;
         bool shifted = from == self->stretch.begin && begins_with_shifted (self);
-        if (shifted || stretch_next (self, from + self->stretch.offset, &found)) {
+        if (shifted || stretch_find (self, from + self->stretch.offset, WALL_AHEAD, &found)) {
             if (found > SCHEDULE_TIME_MAX)
                 return false;
             *ret = found;
@@ -115,7 +102,7 @@ bool wall_next (struct wall *self, int64_t from, int64_t *ret)
             return false;
         // A shortcut for rules with rare times: whatever the offset, no instant lies before this
         // one.
-        int64_t local = self->rule.next (self->rule.self, from - ZONE_OFFSET_MAX);
+        int64_t local = self->rule.find (self->rule.self, from - ZONE_OFFSET_MAX, WALL_AHEAD);
         if (local - ZONE_OFFSET_MAX > from)
             from = local - ZONE_OFFSET_MAX;
     }
@@ -128,7 +115,7 @@ bool wall_previous (struct wall *self, int64_t before, int64_t *ret)
     for (int stretches = 0; at >= 0 && stretches < WALL_STRETCHES_MAX; stretches++) {
         set_stretch_at (self, at);
         int64_t found = self->stretch.begin;
-        if (stretch_previous (self, at + self->stretch.offset, &found) ||
+        if (stretch_find (self, at + self->stretch.offset, WALL_BACK, &found) ||
             begins_with_shifted (self)) {
             if (found < 0)
                 return false;
@@ -138,7 +125,7 @@ bool wall_previous (struct wall *self, int64_t before, int64_t *ret)
         at = self->stretch.begin - 1;
         if (at < 0)
             return false;
-        int64_t local = self->rule.previous (self->rule.self, at + ZONE_OFFSET_MAX);
+        int64_t local = self->rule.find (self->rule.self, at + ZONE_OFFSET_MAX, WALL_BACK);
         if (local == INT64_MIN)
             return false;
         if (local + ZONE_OFFSET_MAX < at)

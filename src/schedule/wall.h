@@ -10,14 +10,16 @@
 
 #include "zone.h"
 
-// Local times are seconds since 1970-01-01T00:00:00 on the clock. The functions get times from some
+// The direction of a search, as the step from a time to the one after or before it.
+enum wall_step { WALL_BACK = -1, WALL_AHEAD = 1 };
+
+// Local times are seconds since 1970-01-01T00:00:00 on the clock. The function gets times from some
 // days before 1970 to some days after the year 9999, and need find none outside of that.
 struct wall_rule {
     const void *self;
-    // The first local time of the rule at or after this one; INT64_MAX: there is none.
-    int64_t (*next) (const void *self, int64_t local);
-    // The last local time of the rule at or before this one; INT64_MIN: there is none.
-    int64_t (*previous) (const void *self, int64_t local);
+    // The local time of the rule that is nearest to this one, at or after it for WALL_AHEAD, at or
+    // before it for WALL_BACK; INT64_MAX or INT64_MIN: there is none.
+    int64_t (*find) (const void *self, int64_t local, enum wall_step step);
 };
 
 // A search fails after this many stretches, so that it ends for a rule whose times all fall into

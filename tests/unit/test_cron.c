@@ -216,18 +216,11 @@ struct counted {
     int asked;
 };
 
-static int64_t counted_next (const void *self, int64_t local)
+static int64_t counted_find (const void *self, int64_t local, enum wall_step step)
 {
     struct counted *counted = (struct counted *)(uintptr_t)self;
     counted->asked++;
-    return counted->rule.next (counted->rule.self, local);
-}
-
-static int64_t counted_previous (const void *self, int64_t local)
-{
-    struct counted *counted = (struct counted *)(uintptr_t)self;
-    counted->asked++;
-    return counted->rule.previous (counted->rule.self, local);
+    return counted->rule.find (counted->rule.self, local, step);
 }
 
 // How often a search asks, whether it finds anything or not. In Berlin 02:30 of the last Sunday in
@@ -254,11 +247,8 @@ static void a_search_asks_only_so_often (void **state)
         const struct cost_row *row = &cost_rows[i];
         struct cron *cron = cron_valid (row->cron);
         struct counted counted = {.rule = cron_wall_rule (cron)};
-        struct wall wall = {zone,
-                            ZONE_GAP_SKIP,
-                            ZONE_OVERLAP_FIRST,
-                            {&counted, counted_next, counted_previous},
-                            {0, 0, 0}};
+        struct wall wall = {
+            zone, ZONE_GAP_SKIP, ZONE_OVERLAP_FIRST, {&counted, counted_find}, {0, 0, 0}};
         int64_t at, from = instant (row->before ? "2400-03-01" : "2072-03-01");
         bool found = row->before ? wall_previous (&wall, from, &at) : wall_next (&wall, from, &at);
         CHECK_INT (row->cron, found, row->found);
