@@ -202,14 +202,12 @@ static void on_accept (void *owner, uint32_t events)
     struct sockaddr_storage address;
     socklen_t size;
     char name[48];
+    bool exhausted = false; // no descriptor is left
     (void)events;
     for (int i = 0; i < ACCEPTS_MAX && self->connections.count < CONNECTIONS_MAX; i++) {
         int fd = web_listener_accept (&self->listener, &address, &size);
-        if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
-            break;
-        if (fd < 0) { // no descriptor is left
-            source_end (&self->accepts);
-            timer_set (&self->pause, self->reactor, PAUSE_MS);
+        if (fd < 0) {
+            exhausted = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
             break;
         }
         peer_address_text ((const struct sockaddr *)(const void *)&address, name);
@@ -219,7 +217,7 @@ static void on_accept (void *owner, uint32_t events)
             MHD_add_connection (self->daemon, fd, (const struct sockaddr *)(const void *)&address,
                                 size);
     }
-    if (self->connections.count >= CONNECTIONS_MAX) {
+    if (exhausted || self->connections.count >= CONNECTIONS_MAX) {
         source_end (&self->accepts);
         timer_set (&self->pause, self->reactor, PAUSE_MS);
     }

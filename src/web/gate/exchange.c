@@ -96,31 +96,32 @@ void exchange_empty (struct exchange *self, unsigned status)
         MHD_create_response_from_buffer (0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT));
 }
 
-void exchange_json (struct exchange *self, unsigned status, json_t *json)
+static void answer_json (struct exchange *self, unsigned status, const char *type, json_t *json)
 {
     char *text = json_write (json);
     json_decref (json);
-    exchange_bytes (self, status, "application/json", text, strlen (text));
+    exchange_bytes (self, status, type, text, strlen (text));
+}
+
+void exchange_json (struct exchange *self, unsigned status, json_t *json)
+{
+    answer_json (self, status, "application/json", json);
 }
 
 void exchange_problem (struct exchange *self, unsigned status, const char *code, const char *format,
                        ...)
 {
     struct reason detail;
-    char text[REASON_MAX];
     va_list list;
     va_start (list, format);
-    vsnprintf (text, sizeof text, format, list);
+    reason_format (&detail, format, list);
     va_end (list);
-    reason_set (&detail, "%s", text); // cut at a character
     json_t *problem = problem_new (self->server->settings->root, (int)status, code, detail.text);
     if (self->errors)
         json_object_set (problem, "errors", self->errors);
     if (self->id[0])
         json_object_set_new (problem, "id", json_string (self->id));
-    char *body = json_write (problem);
-    json_decref (problem);
-    exchange_bytes (self, status, "application/problem+json", body, strlen (body));
+    answer_json (self, status, "application/problem+json", problem);
 }
 
 void exchange_fail (struct exchange *self, const struct station_answer *answer)
