@@ -58,11 +58,6 @@ void api_ask_observer (struct exchange *self, api_fn *then)
     exchange_question (self, &question, on_whoami);
 }
 
-void api_send_plan_command (struct exchange *self, const char *more, exchange_fn *fn)
-{
-    exchange_ask (self, fn, self->routed.args[0], more, NULL);
-}
-
 // -- common answers
 
 void api_on_plan (struct exchange *self, const struct station_answer *answer)

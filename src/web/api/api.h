@@ -26,9 +26,6 @@ typedef void api_fn (struct exchange *self);
 
 // ---- what they share, api.c
 
-// Send the route's command for the plan in the path, with the argument `more` unless it is NULL.
-void api_send_plan_command (struct exchange *self, const char *more, exchange_fn *fn);
-
 // Callbacks that answer with the plan, with the station's answer under the names of this interface,
 // or with 204.
 exchange_fn api_on_plan, api_on_answer, api_on_done;

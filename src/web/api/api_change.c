@@ -1,6 +1,4 @@
 // Requests that change plans.
-#include <stdio.h>
-
 #include "api.h"
 #include "json.h"
 #include "json_names.h"
@@ -95,34 +93,28 @@ static bool reject_if_match (struct exchange *self)
 
 void api_command (struct exchange *self)
 {
-    const char *field = argument_field (self->routed.route);
+    const struct route *route = self->routed.route;
+    const char *field = argument_field (route), *text;
     const json_t *value = field ? json_object_get (self->json, field) : NULL;
-    bool cancels = self->routed.route == &routes[ROUTE_CANCEL];
-    exchange_fn *fn = cancels ? api_on_answer : api_on_plan;
-    char text[24];
+    bool skips = route == &routes[ROUTE_SKIP];
     if (reject_if_match (self))
         return;
     self->failed = on_change_failed;
-    if (self->routed.route == &routes[ROUTE_SKIP]) {
-        if (!json_is_integer (value)) {
-            exchange_problem (self, 422, "invalid_field", "count: want 1..2147483647");
-            return;
-        }
-        snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
-        api_send_plan_command (self, exchange_own_block (self, memory_text (text)), fn);
-        return;
-    }
-    if (value && !json_is_string (value)) {
+    if (skips && !json_is_integer (value)) {
+        exchange_problem (self, 422, "invalid_field", "count: want 1..2147483647");
+    } else if (!skips && value && !json_is_string (value)) {
         exchange_problem (self, 422, "invalid_field", "%s: want a string", field);
-        return;
+    } else {
+        text = skips ? exchange_own_block (self, json_write (value)) : json_string_value (value);
+        exchange_ask (self, route == &routes[ROUTE_CANCEL] ? api_on_answer : api_on_plan,
+                      self->routed.args[0], text, NULL);
     }
-    api_send_plan_command (self, json_string_value (value), fn);
 }
 
 void api_plan_delete (struct exchange *self)
 {
     if (!reject_if_match (self))
-        api_send_plan_command (self, NULL, api_on_done);
+        exchange_ask (self, api_on_done, self->routed.args[0], NULL);
 }
 
 // -- update
@@ -154,5 +146,5 @@ void api_plan_patch (struct exchange *self)
     char *text = exchange_own_block (self, json_write (changes));
     json_decref (changes);
     self->failed = on_change_failed;
-    api_send_plan_command (self, text, on_updated);
+    exchange_ask (self, on_updated, self->routed.args[0], text, NULL);
 }

@@ -115,12 +115,10 @@ static const char *read_list_filter (struct exchange *self)
 void api_flow_list (struct exchange *self)
 {
     const char *filter = read_list_filter (self), *of = self->routed.args[0];
-    const char *word = route_listing (self)->word;
     self->failed = on_list_failed;
-    if (filter && of)
-        exchange_ask (self, on_list, word, of, filter, NULL);
-    else if (filter)
-        exchange_ask (self, on_list, word, filter, NULL);
+    if (filter)
+        exchange_ask (self, on_list, route_listing (self)->word, of ? of : filter,
+                      of ? filter : NULL, NULL);
 }
 
 void api_flow (struct exchange *self)
@@ -173,10 +171,14 @@ static const char *write_options (struct exchange *self)
 
 void api_flow_run_command (struct exchange *self)
 {
+    static const char *const words[ROUTES] = {
+        [ROUTE_FLOW_SIGNAL] = "signal", [ROUTE_FLOW_SKIP] = "skip",
+        [ROUTE_FLOW_RETRY] = "retry",   [ROUTE_FLOW_HOLD] = "suspend",
+        [ROUTE_FLOW_RESUME] = "resume", [ROUTE_FLOW_CANCEL] = "cancel"};
     const struct route *route = self->routed.route;
     const json_t *step = json_object_get (self->json, "step");
     const json_t *reason = json_object_get (self->json, "reason");
-    const char *word, *more;
+    const char *more = json_string_value (reason);
     bool of_step = route == &routes[ROUTE_FLOW_SIGNAL] || route == &routes[ROUTE_FLOW_SKIP];
     if (of_step && !json_is_string (step)) {
         api_reject_field (self, "step", "the name of a step");
@@ -186,23 +188,12 @@ void api_flow_run_command (struct exchange *self)
         api_reject_field (self, "reason", "a string");
         return;
     }
-    if (route == &routes[ROUTE_FLOW_SIGNAL]) {
-        const json_t *value = json_object_get (self->json, "value");
-        char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY); // NULL: no value
-        word = "signal";
-        more = exchange_own_block (self, text);
-    } else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY]) {
-        word = of_step ? "skip" : "retry";
+    if (route == &routes[ROUTE_FLOW_SIGNAL]) // NULL: it has no value
+        more = exchange_own_block (self, json_dumps (json_object_get (self->json, "value"),
+                                                     JSON_COMPACT | JSON_ENCODE_ANY));
+    else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY])
         more = write_options (self);
-    } else {
-        word = route == &routes[ROUTE_FLOW_HOLD]     ? "suspend"
-               : route == &routes[ROUTE_FLOW_RESUME] ? "resume"
-                                                     : "cancel";
-        more = json_string_value (reason);
-    }
-    if (of_step)
-        exchange_ask (self, answer_with_names, word, self->routed.args[0], json_string_value (step),
-                      more, NULL);
-    else
-        exchange_ask (self, answer_with_names, word, self->routed.args[0], more, NULL);
+    const char *of = of_step ? json_string_value (step) : more;
+    exchange_ask (self, answer_with_names, words[route - routes], self->routed.args[0], of,
+                  of_step ? more : NULL, NULL);
 }

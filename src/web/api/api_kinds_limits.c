@@ -19,12 +19,6 @@ static json_t *items_with_names (const json_t *objects, const char *inside)
     return items;
 }
 
-static void send_named_command (struct exchange *self, const char *word, const char *text,
-                                exchange_fn *fn)
-{
-    exchange_ask (self, fn, word, self->routed.args[0], text, NULL);
-}
-
 static void on_kinds (struct exchange *self, const struct station_answer *answer)
 {
     json_t *items = items_with_names (json_object_get (answer->json, "kinds"), "spec");
@@ -37,7 +31,8 @@ static void on_kinds (struct exchange *self, const struct station_answer *answer
 
 void api_kinds (struct exchange *self)
 {
-    send_named_command (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
+    exchange_ask (self, on_kinds, self->routed.args[0] ? "get" : "list", self->routed.args[0],
+                  NULL);
 }
 
 // The fields as text, kept until the exchange ends. NULL: not an object, and the request was
@@ -54,7 +49,7 @@ void api_kind_put (struct exchange *self)
 {
     const char *text = keep_as_text (self, json_object_get (self->json, "spec"));
     if (text)
-        send_named_command (self, "put", text, on_kinds);
+        exchange_ask (self, on_kinds, "put", self->routed.args[0], text, NULL);
 }
 
 static void on_limits (struct exchange *self, const struct station_answer *answer)
@@ -65,7 +60,7 @@ static void on_limits (struct exchange *self, const struct station_answer *answe
 
 void api_limits (struct exchange *self)
 {
-    send_named_command (self, "list", NULL, on_limits);
+    exchange_ask (self, on_limits, "list", self->routed.args[0], NULL);
 }
 
 static void on_limit_put (struct exchange *self, const struct station_answer *answer)
@@ -79,10 +74,10 @@ void api_limit_put (struct exchange *self)
 {
     const char *text = keep_as_text (self, self->json);
     if (text)
-        send_named_command (self, "set", text, on_limit_put);
+        exchange_ask (self, on_limit_put, "set", self->routed.args[0], text, NULL);
 }
 
 void api_named_delete (struct exchange *self)
 {
-    send_named_command (self, "remove", NULL, api_on_done);
+    exchange_ask (self, api_on_done, "remove", self->routed.args[0], NULL);
 }

@@ -61,13 +61,13 @@ void api_next (struct exchange *self)
 {
     const char *count = api_read_count (self);
     if (count)
-        api_send_plan_command (self, count, on_next);
+        exchange_ask (self, on_next, self->routed.args[0], count, NULL);
 }
 
 // Answer why a plan does not run, or which workers it has.
 void api_about (struct exchange *self)
 {
-    api_send_plan_command (self, NULL, api_on_answer);
+    exchange_ask (self, api_on_answer, self->routed.args[0], NULL);
 }
 
 void api_result (struct exchange *self)
