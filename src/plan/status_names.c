@@ -28,7 +28,14 @@ static const struct {
     {ZERO_STATUS_RECV_ERROR_ID, "in_doubt"},
 };
 
-enum { STATUS_ROWS = sizeof status_rows / sizeof *status_rows };
+// The word of an error status; NULL: it has none of its own.
+static const char *error_name (int64_t status)
+{
+    for (size_t i = 0; i < sizeof status_rows / sizeof *status_rows; i++)
+        if (status_rows[i].status == status)
+            return status_rows[i].name;
+    return NULL;
+}
 
 int64_t json_status_number (const json_t *status)
 {
@@ -48,10 +55,7 @@ const char *json_status_name (const json_t *status)
         return NULL;
     if (number < ZERO_STATUS_ERROR_FLAG)
         return "ok";
-    for (size_t i = 0; i < STATUS_ROWS; i++)
-        if (status_rows[i].status == number)
-            return status_rows[i].name;
-    return "failed";
+    return error_name (number) ? error_name (number) : "failed";
 }
 
 bool json_status_ends (const json_t *status, bool runs)
@@ -73,10 +77,7 @@ const json_t *json_last_status (const json_t *plan)
 
 bool json_status_has_name (int64_t status)
 {
-    bool found = status < ZERO_STATUS_ERROR_FLAG;
-    for (size_t i = 0; i < STATUS_ROWS; i++)
-        found = found || status_rows[i].status == status;
-    return found;
+    return status < ZERO_STATUS_ERROR_FLAG || error_name (status);
 }
 
 const char *json_verdict_name (const json_t *verdict)

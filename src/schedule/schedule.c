@@ -7,69 +7,44 @@
 #include "civil.h"
 #include "kind.h"
 
-static bool in_window (const struct schedule *self, int64_t time)
+// -- types none and time run once, whatever their repeat
+
+// Whether a missed occurrence at `time` still runs, if it is the only one. Type none is never
+// missed.
+static bool still_runs_late (const struct schedule *self, const struct catch_up *catch_up,
+                             int64_t time)
 {
-    return time >= self->start_time && time <= window_last (self);
+    return self->type == SCHEDULE_NONE || (catch_up->keep > 0 && time >= catch_up->oldest);
 }
 
-// Type none: at once, or at start_time.
-static bool none_first (const struct schedule *self, const struct first_query *query,
+// Type none: at once, or at start_time. Type time: at base_time.
+static bool once_first (const struct schedule *self, const struct first_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
     (void)ret_missed;
-    int64_t time = window_later (query->now, self->start_time);
-    if (query->skip > 0 || !in_window (self, time))
+    int64_t time =
+        self->type == SCHEDULE_NONE ? window_later (query->now, self->start_time) : self->base_time;
+    bool missed = time < query->now && !still_runs_late (self, query->catch_up, time);
+    if (query->skip > 0 || missed || time < self->start_time || time > window_last (self))
         return false;
     *ret = (struct occurrence){.time = time, .used = 0};
     return true;
 }
 
-// Whether a missed occurrence at `time` still runs, if it is the only one.
-static bool still_runs_late (const struct catch_up *catch_up, int64_t time)
-{
-    return catch_up->keep > 0 && time >= catch_up->oldest;
-}
-
-// Type time: at base_time. If that is past, it is missed, and runs only if `catch_up` allows it.
-static bool time_first (const struct schedule *self, const struct first_query *query,
-                        struct missed *ret_missed, struct occurrence *ret)
-{
-    (void)ret_missed;
-    int64_t time = self->base_time;
-    bool past = time < query->now && !still_runs_late (query->catch_up, time);
-    if (query->skip > 0 || past || !in_window (self, time))
-        return false;
-    *ret = (struct occurrence){.time = self->base_time, .used = 0};
-    return true;
-}
-
-// Types none and time have no further occurrence.
-static bool no_further_occurrence (const struct schedule *self, const struct zone *zone,
-                                   const struct occurrence *current, int64_t count,
-                                   struct occurrence *ret)
+static bool once_skip (const struct schedule *self, const struct zone *zone,
+                       const struct occurrence *current, int64_t count, struct occurrence *ret)
 {
     (void)self, (void)zone, (void)current, (void)count, (void)ret;
     return false;
 }
 
-// Types none and time run once, whatever their repeat. Type none is never missed.
-static bool none_after (const struct schedule *self, const struct after_query *query,
-                        struct missed *ret_missed, struct occurrence *ret)
-{
-    (void)self, (void)ret_missed;
-    if (query->with_current)
-        *ret = *query->current;
-    return query->with_current;
-}
-
-static bool time_after (const struct schedule *self, const struct after_query *query,
+static bool once_after (const struct schedule *self, const struct after_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
     int64_t time = query->current->time;
-    (void)self;
     if (!query->with_current)
         return false;
-    if (!still_runs_late (query->catch_up, time)) {
+    if (!still_runs_late (self, query->catch_up, time)) {
         if (ret_missed)
             *ret_missed = (struct missed){1, time, time, false};
         return false;
@@ -78,8 +53,7 @@ static bool time_after (const struct schedule *self, const struct after_query *q
     return true;
 }
 
-static const struct schedule_kind none_kind = {none_first, no_further_occurrence, none_after};
-static const struct schedule_kind time_kind = {time_first, no_further_occurrence, time_after};
+static const struct schedule_kind once_kind = {once_first, once_skip, once_after};
 
 static const struct {
     const char *name;
@@ -87,8 +61,8 @@ static const struct {
     struct value_range values;
     int32_t period;
 } types[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {"none", &none_kind, {SCHEDULE_VALUE_MIN, SCHEDULE_VALUE_MAX}, 0},
-    [SCHEDULE_TIME] = {"time", &time_kind, {SCHEDULE_VALUE_MIN, SCHEDULE_VALUE_MAX}, 0},
+    [SCHEDULE_NONE] = {"none", &once_kind, {SCHEDULE_VALUE_MIN, SCHEDULE_VALUE_MAX}, 0},
+    [SCHEDULE_TIME] = {"time", &once_kind, {SCHEDULE_VALUE_MIN, SCHEDULE_VALUE_MAX}, 0},
     [SCHEDULE_SECOND] = {"second", &interval_kind, {0, SCHEDULE_VALUE_MAX}, 1},
     [SCHEDULE_MINUTE] = {"minute", &interval_kind, {0, SCHEDULE_VALUE_MAX}, 60},
     [SCHEDULE_HOUR] = {"hour", &interval_kind, {0, SCHEDULE_VALUE_MAX}, 3600},
