@@ -6,13 +6,11 @@
 
 static void grow_members (struct json_members *self)
 {
+    bool initial = self->at == self->initial;
     self->room *= 2;
-    if (self->at != self->initial) {
-        self->at = memory_resize (self->at, self->room * sizeof *self->at);
-        return;
-    }
-    self->at = memory_resize (NULL, self->room * sizeof *self->at);
-    memcpy (self->at, self->initial, sizeof self->initial);
+    self->at = memory_resize (initial ? NULL : self->at, self->room * sizeof *self->at);
+    if (initial)
+        memcpy (self->at, self->initial, sizeof self->initial);
 }
 
 bool json_members_take (struct json_members *self, struct json_scan *scan)

@@ -9,6 +9,7 @@
 #include "json_scan.h"
 #include "pack.h"
 #include "plan_frame_check.h"
+#include "plan_json.h"
 #include "rfc3339.h"
 #include "status.h"
 
@@ -203,14 +204,6 @@ static const struct frame_field fields[] = {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-// Fields of a plan that a client cannot set.
-static const char *const read_only[] = {
-    "plan_id",  "request_id", "station",    "caller",   "real_repet", "last_state",  "exec_time",
-    "messages", "base_time",  "plan_state", "add_time", "skip_num",   "error_count", "exec_id",
-    "revision", "skip_wait",  "extra",      "poll",     "missed",     "verdict",     "error_info",
-    "tries",    "stopped",    "held",       "flow_run", "run_with",   "source",      "step",
-};
-
 void plan_fields_clear (struct plan_fields *self)
 {
     if (self->policy)
@@ -266,11 +259,9 @@ bool plan_frame_field (const char *name)
 
 static bool reject_frame_field (struct plan_frame_reading *reading, const char *name)
 {
-    for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
-        if (strcmp (read_only[i], name) == 0)
-            return reason_reject (reading->reason,
-                                  "%s: is set by the station and cannot be submitted", name);
-    }
+    if (*name && plan_has_field (name))
+        return reason_reject (reading->reason, "%s: is set by the station and cannot be submitted",
+                              name);
     return reason_reject (reading->reason, "%s: unknown field", quoted (span_text (name)));
 }
 

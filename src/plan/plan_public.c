@@ -95,14 +95,6 @@ static void replace_stored_step (json_t *stored)
     json_object_del (stored, plan_record[FIELD_STEP].name);
 }
 
-static bool is_public_field (const char *name)
-{
-    for (size_t i = 0; i < PUBLIC_FIELDS; i++)
-        if (strcmp (plan_record[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 // Convert a stored tree to the public form, and append it: the fields in their order, then all
 // other members.
 static void write_public_tree (json_t *stored, struct json_text *text)
@@ -128,7 +120,7 @@ static void write_public_tree (json_t *stored, struct json_text *text)
         return;
     json_object_foreach (stored, name, value)
     {
-        if (!is_public_field (name))
+        if (!plan_has_field (name))
             json_text_member (text, name, value);
     }
 }

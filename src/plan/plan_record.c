@@ -91,3 +91,11 @@ bool record_value_fits (const struct plan *self)
     struct value_range range = schedule_value_range (self->schedule.type);
     return self->schedule.value >= range.min && self->schedule.value <= range.max;
 }
+
+bool plan_has_field (const char *name)
+{
+    for (size_t i = 0; i < FIELDS; i++)
+        if (strcmp (plan_record[i].name, name) == 0)
+            return true;
+    return false;
+}
