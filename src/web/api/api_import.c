@@ -201,7 +201,6 @@ static void import_advance (void *owner)
 static void on_clear (struct exchange *exchange)
 {
     struct import *self = exchange->own;
-    exchange->server->import = NULL;
     task_end (&self->task);
     json_decref (self->rejected);
     free (self);
@@ -229,7 +228,6 @@ void api_import (struct exchange *exchange)
         self->slots[i].import = self;
     exchange->own = self;
     exchange->clear = on_clear;
-    exchange->server->import = self;
     exchange->state = EXCHANGE_ASKING;
     self->task = (struct task){.call = import_advance, .owner = self};
     peer_set_deadline (exchange->peer, IMPORT_MS);
@@ -238,6 +236,6 @@ void api_import (struct exchange *exchange)
 
 void api_import_end (struct server *server)
 {
-    if (server->import && server->import->exchange->state == EXCHANGE_ASKING)
-        import_advance (server->import);
+    if (server->importer && server->importer->state == EXCHANGE_ASKING)
+        import_advance (server->importer->own);
 }

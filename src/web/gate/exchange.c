@@ -239,8 +239,8 @@ void exchange_destroy (struct exchange **self_p)
 {
     struct exchange *self = *self_p;
     users_leave (self);
-    if (self->importing)
-        self->server->importing = false;
+    if (self->server->importer == self)
+        self->server->importer = NULL;
     if (self->clear)
         self->clear (self);
     for (size_t i = 0; i < self->kept_count; i++)
@@ -266,7 +266,7 @@ static bool append_to_body (struct exchange *self, const char *data, size_t size
         self->body = memory_new (self->body_max);
     // A large body has more time while it arrives at a minimum rate, since it blocks other imports.
     int64_t took_us = clock_mono_us () - self->begun_us;
-    if (self->importing && took_us < IMPORT_MS * 1000LL &&
+    if (self->server->importer == self && took_us < IMPORT_MS * 1000LL &&
         (int64_t)self->body_size >= took_us / 1000000 * BODY_RATE)
         peer_set_deadline (self->peer, BODY_MS);
     memcpy (self->body + self->body_size, data, size);

@@ -32,7 +32,6 @@ struct exchange {
     struct key *key;   // key of the user; NULL: none
     uint8_t token[32]; // hash of the token or session that the request has
     char secret[48];   // text of a new session; empty: none
-    bool importing;    // it is the only import in progress
     bool audited;      // the audit line before the change was written: one must follow after it
     uint8_t *body;
     size_t body_size, body_max;

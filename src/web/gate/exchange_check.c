@@ -117,12 +117,12 @@ static bool check_body (struct exchange *self, const struct guard_head *head)
         return reject_and_close (self, 415, "wrong_media_type",
                                  route->body == BODY_LINES ? "want application/x-ndjson"
                                                            : "want application/json");
-    if (route->body == BODY_LINES && self->server->importing) {
+    if (route->body == BODY_LINES && self->server->importer) {
         exchange_header (self, "Retry-After", "5");
         return reject_and_close (self, 429, "too_many", "another import is in progress");
     }
     if (route->body == BODY_LINES)
-        self->importing = self->server->importing = true;
+        self->server->importer = self;
     self->body_max = (size_t)size;
     return false;
 }

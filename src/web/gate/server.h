@@ -59,10 +59,9 @@ struct server {
     struct timer timer, pause;     // pause: until accepting is retried
     struct table connections;      // by address
     struct task task;
-    unsigned idle_turns;   // turns of the library since the last event
-    bool ending;           // no more questions are sent to the station
-    bool importing;        // an import is in progress: only one at a time
-    struct import *import; // the import being processed; NULL: none
+    unsigned idle_turns;       // turns of the library since the last event
+    bool ending;               // no more questions are sent to the station
+    struct exchange *importer; // the only import in progress, from its header on; NULL: none
     struct route_count counts[ROUTE_ROWS];
     struct scrape scrape;
     struct series *series;     // the station's numbers of the last 24 hours
