@@ -16,9 +16,16 @@ static const char *value_after_equals (const char *text)
     return equals ? equals + 1 : text;
 }
 
-static int set_named_reason (const char *name, const struct reason *why, struct reason *reason)
+typedef int networks_add_fn (struct networks *self, const char *text, struct reason *reason);
+
+// Add a value of the setting `name` to its networks. 0, or -1 with the reason.
+static int add_network (networks_add_fn *add, struct networks *networks, const char *name,
+                        const char *text, struct reason *reason)
 {
-    return reason_set (reason, "%s: %s", name, why->text);
+    struct reason why;
+    return add (networks, value_after_equals (text), &why)
+               ? reason_set (reason, "%s: %s", name, why.text)
+               : 0;
 }
 
 // Add a value of `allow`: HOST:PORT, as in a URL, or without a port an address or a network. 0, or
@@ -34,12 +41,10 @@ static int add_allowed_place (void *values, const char *text, struct reason *rea
     bool one_colon =
         colon && (strchr (value, ':') == colon || (value[0] == '[' && colon[-1] == ']'));
     if (!one_colon)
-        return networks_add (&self->rules.allow, value, &why)
-                   ? set_named_reason ("allow", &why, reason)
-                   : 0;
+        return add_network (networks_add, &self->rules.allow, "allow", text, reason);
     snprintf (as_url, sizeof as_url, "http://%s", value);
     if (callback_url_read (span_text (as_url), &url, &why))
-        return set_named_reason ("allow", &why, reason);
+        return reason_set (reason, "allow: %s", why.text);
     if (self->port_count == PORTS_MAX)
         return reason_set (reason, "allow: want at most %d of HOST:PORT", PORTS_MAX);
     snprintf (self->ports[self->port_count++], sizeof *self->ports, "%s:%d", url.host, url.port);
@@ -48,20 +53,14 @@ static int add_allowed_place (void *values, const char *text, struct reason *rea
 
 static int add_denied_network (void *values, const char *text, struct reason *reason)
 {
-    struct reason why;
     struct sender_settings *self = values;
-    return networks_add (&self->rules.deny, value_after_equals (text), &why)
-               ? set_named_reason ("deny", &why, reason)
-               : 0;
+    return add_network (networks_add, &self->rules.deny, "deny", text, reason);
 }
 
 static int add_nat64_prefix (void *values, const char *text, struct reason *reason)
 {
-    struct reason why;
     struct sender_settings *self = values;
-    return networks_add_nat64 (&self->rules.nat64, value_after_equals (text), &why)
-               ? set_named_reason ("nat64", &why, reason)
-               : 0;
+    return add_network (networks_add_nat64, &self->rules.nat64, "nat64", text, reason);
 }
 
 #define FIELD(name) offsetof (struct sender_settings, name)
