@@ -209,34 +209,36 @@ static bool find_skipping (const struct schedule *self, struct wall *wall, int64
     return true;
 }
 
+// The occurrence that is `skip` after the first one at or after from.time, before which from.used
+// repeats are used up.
+static bool occurrence_from (const struct schedule *self, const struct zone *zone,
+                             struct occurrence from, int64_t skip, struct occurrence *ret)
+{
+    struct days days;
+    if (lacks_cron (self) || !window_has_repeat (self, from.used))
+        return false;
+    struct wall wall = wall_of (self, zone, &days);
+    if (!find_skipping (self, &wall, from.time, skip, &from.time))
+        return false;
+    *ret = from;
+    return true;
+}
+
 static bool calendar_first (const struct schedule *self, const struct first_query *query,
                             struct missed *ret_missed, struct occurrence *ret)
 {
-    struct days days;
-    int64_t time, skip = query->skip;
     (void)ret_missed;
-    if (lacks_cron (self) || !window_has_repeat (self, skip))
-        return false;
-    struct wall wall = wall_of (self, query->zone, &days);
-    if (!find_skipping (self, &wall, query->now, skip, &time))
-        return false;
-    *ret = (struct occurrence){.time = time, .used = skip};
-    return true;
+    return occurrence_from (self, query->zone, (struct occurrence){query->now, query->skip},
+                            query->skip, ret);
 }
 
 static bool calendar_skip (const struct schedule *self, const struct zone *zone,
                            const struct occurrence *current, int64_t count, struct occurrence *ret)
 {
-    struct days days;
-    int64_t time;
-    if (lacks_cron (self) || count > SCHEDULE_TIME_MAX ||
-        !window_has_repeat (self, current->used + count))
-        return false;
-    struct wall wall = wall_of (self, zone, &days);
-    if (!find_skipping (self, &wall, current->time + 1, count - 1, &time))
-        return false;
-    *ret = (struct occurrence){.time = time, .used = current->used + count};
-    return true;
+    return count <= SCHEDULE_TIME_MAX &&
+           occurrence_from (self, zone,
+                            (struct occurrence){current->time + 1, current->used + count},
+                            count - 1, ret);
 }
 
 // -- missed occurrences

@@ -167,44 +167,39 @@ static bool parse_step (struct parser *self, int number, int *ret)
     return parse_range (self, 1, max, wanted[number], ret);
 }
 
-// Read L, LW or L-n, which only the day field has. False: the text is none of these, and nothing
-// was consumed. `ret_ok`: the item is valid.
-static bool parse_last_day (struct parser *self, bool *ret_ok)
+// Read what follows the L of L, LW or L-n, which only the day field has.
+static bool parse_last_day (struct parser *self)
 {
     int before = 0;
-    *ret_ok = true;
-    if (!parse_char (self, 'L'))
-        return false;
-    if (parse_char (self, 'W')) {
+    if (parse_char (self, 'W'))
         self->rule->last_weekday = true;
-        return true;
-    }
-    if (parse_char (self, '-'))
-        *ret_ok = parse_range (self, 0, 30, "0..30 days", &before);
-    if (*ret_ok)
+    else if (!parse_char (self, '-') || parse_range (self, 0, 30, "0..30 days", &before))
         self->rule->days_before_last |= UINT32_C (1) << before;
+    else
+        return false;
     return true;
 }
 
-// Read W after a day, or L or #n after a weekday. False: there is none. `ret_ok`: it is valid.
-static bool parse_suffix (struct parser *self, int number, int value, bool *ret_ok)
+static bool has_suffix (const struct parser *self, int number)
 {
-    int nth = 0;
-    *ret_ok = true;
-    if (number == DAY && parse_char (self, 'W')) {
-        self->rule->nearest_weekdays |= UINT32_C (1) << value;
-        return true;
-    }
+    return number == DAY
+               ? next_char_is (self, 'W')
+               : number == WEEKDAY && (next_char_is (self, 'L') || next_char_is (self, '#'));
+}
+
+// Read W after a day, or L or #n after a weekday.
+static bool parse_suffix (struct parser *self, int value)
+{
     uint8_t weekday = (uint8_t)(1 << value % 7);
-    if (number == WEEKDAY && parse_char (self, 'L')) {
+    int nth;
+    if (parse_char (self, 'W'))
+        self->rule->nearest_weekdays |= UINT32_C (1) << value;
+    else if (parse_char (self, 'L'))
         self->rule->last |= weekday;
-        return true;
-    }
-    if (number != WEEKDAY || !parse_char (self, '#'))
-        return false;
-    *ret_ok = parse_range (self, 1, CRON_NTH_MAX, "1..5", &nth);
-    if (*ret_ok)
+    else if (parse_char (self, '#') && parse_range (self, 1, CRON_NTH_MAX, "1..5", &nth))
         self->rule->nth[nth - 1] |= weekday;
+    else
+        return false;
     return true;
 }
 
@@ -213,7 +208,6 @@ static bool parse_values (struct parser *self, int number)
 {
     const struct cron_field *field = &fields[number];
     int low, high, step;
-    bool ok;
     bool of_day = number == DAY || number == WEEKDAY;
     bool all = parse_char (self, '*') || (of_day && parse_char (self, '?'));
     if (all) {
@@ -222,8 +216,8 @@ static bool parse_values (struct parser *self, int number)
     } else {
         if (!parse_value (self, number, &low))
             return false;
-        if (parse_suffix (self, number, low, &ok))
-            return ok;
+        if (has_suffix (self, number))
+            return parse_suffix (self, low);
         high = low;
     }
     bool range = !all && parse_char (self, '-');
@@ -251,13 +245,9 @@ static bool parse_field (struct parser *self, int number)
     else if (number == WEEKDAY)
         self->all_weekdays = all;
     do {
-        bool ok;
-        if (number == DAY && parse_last_day (self, &ok)) {
-            if (!ok)
-                return false;
-        } else if (!parse_values (self, number)) {
+        bool is_last = number == DAY && parse_char (self, 'L');
+        if (is_last ? !parse_last_day (self) : !parse_values (self, number))
             return false;
-        }
     } while (parse_char (self, ','));
     return at_field_end (self) || reject_cron_item (self, self->at, "a comma or a blank");
 }
