@@ -43,11 +43,7 @@ static bool decode_frames (const json_t *frames, struct laid_out *ret)
 {
     size_t i, size, used = 0, room = 1;
     const json_t *frame;
-    json_array_foreach (frames, i, frame)
-    {
-        const json_t *text = json_is_object (frame) ? json_object_get (frame, "b64") : frame;
-        room += json_string_length (text) + 1;
-    }
+    json_array_foreach (frames, i, frame) room += json_frame_size (frame);
     uint8_t *bytes = ret->bytes = memory_new (room);
     json_array_foreach (frames, i, frame)
     {

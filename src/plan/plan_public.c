@@ -62,8 +62,8 @@ void plan_mask_stored (json_t *stored)
     json_decref (object);
     json_object_set_new (stored, "callback", masked);
     if (at) {
-        json_t *frame = json_array_get (messages, at), *encoded = json_object_get (frame, "b64");
-        uint8_t *bytes = memory_new (json_string_length (encoded ? encoded : frame) + 1);
+        const json_t *frame = json_array_get (messages, at);
+        uint8_t *bytes = memory_new (json_frame_size (frame) + 1);
         bool read = json_to_frame (frame, bytes, &size);
         json_array_set_new (messages, at, callback_masked_frame (span_of (bytes, read ? size : 0)));
         free (bytes);
