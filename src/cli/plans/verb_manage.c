@@ -247,21 +247,20 @@ static int manage_plan (struct plan_command *command, const char *id)
 }
 
 // Print a hint after a failure: a name among several plans may be meant as the text of an option.
-static void hint_text (const struct manage_verb *verb, const struct plan_ids *ids)
+static void hint_text (const struct manage_wish *wish)
 {
     bool named = false;
-    for (size_t i = 1; i < ids->count; i++)
-        named = named || ids->at[i].id == 0;
-    if (named)
-        fprintf (stderr, "zplan: a text follows %s\n", verb->row->name);
+    for (size_t i = 1; i < wish->bulk.count; i++)
+        named = named || wish->bulk.plans[i].id == 0;
+    if (named && wish->verb->argument == text_argument && !wish->reason && !wish->remark)
+        fprintf (stderr, "zplan: a text follows %s\n", wish->verb->row->name);
 }
 
-static int manage_plans (const struct cli *cli, struct manage_wish *wish, struct plan_ids *ids)
+static int manage_plans (const struct cli *cli, struct manage_wish *wish)
 {
-    int code;
     const struct manage_verb *verb = wish->verb;
     struct plan_command command = {.cli = cli,
-                                   .client = call_open (cli, &code),
+                                   .bulk = &wish->bulk,
                                    .name = verb->command ? verb->command : verb->name,
                                    .done = verb->done,
                                    .wanted = verb->wanted,
@@ -269,12 +268,9 @@ static int manage_plans (const struct cli *cli, struct manage_wish *wish, struct
                                    .apply = manage_plan,
                                    .owner = wish,
                                    .add_report = verb->add_report};
-    if (!command.client)
-        return code;
-    code = bulk_apply (&command, &wish->bulk, ids);
-    if (code == EXIT_REFUSED && verb->argument == text_argument && !wish->reason && !wish->remark)
-        hint_text (verb, ids);
-    zplan_client_destroy (&command.client);
+    int code = bulk_apply (&command);
+    if (code == EXIT_REFUSED && command.refused)
+        hint_text (wish);
     return code;
 }
 
@@ -296,10 +292,8 @@ int verb_manage (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    struct plan_ids ids = {0};
     json_t *params = action_read_params (&wish.params, NULL, &reason); // checks only the syntax
-    if (!params || bulk_check (&wish.bulk, &which, count, &reason) ||
-        plan_ids_read (&ids, cli, count, &reason)) {
+    if (!params || bulk_read (&wish.bulk, &which, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
         struct selection *selection = &wish.bulk.selection;
@@ -307,9 +301,9 @@ int verb_manage (const struct cli *cli)
             selection->state = verb->state;
         if (count == 0 && verb->dead)
             selection->dead = !selection->verdict;
-        code = manage_plans (cli, &wish, &ids);
+        code = manage_plans (cli, &wish);
     }
-    free (ids.at);
+    free (wish.bulk.plans);
     json_decref (params);
     return code;
 }

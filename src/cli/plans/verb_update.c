@@ -383,22 +383,6 @@ static int update_one_plan (struct plan_command *command, const char *id)
     return code;
 }
 
-static int update_plans (const struct cli *cli, struct update_options *self, struct plan_ids *ids)
-{
-    int code;
-    struct plan_command command = {.cli = cli,
-                                   .client = call_open (cli, &code),
-                                   .name = "update",
-                                   .done = "updated",
-                                   .apply = update_one_plan,
-                                   .owner = self};
-    if (!command.client)
-        return code;
-    code = bulk_apply (&command, &self->bulk, ids);
-    zplan_client_destroy (&command.client);
-    return code;
-}
-
 // -- checks of the options
 
 // Check --repeat and --skip alone, for the stored kind of time: their limits are the same for all
@@ -468,15 +452,20 @@ int verb_update (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    struct plan_ids ids = {0};
+    struct plan_command command = {.cli = cli,
+                                   .bulk = &self.bulk,
+                                   .name = "update",
+                                   .done = "updated",
+                                   .apply = update_one_plan,
+                                   .owner = &self};
     const char *zone = self.order.words.timezone ? self.order.words.timezone : "UTC";
     self.zone = zonefile_load (zone, &reason);
-    if (!self.zone || bulk_check (&self.bulk, &which, count, &reason) ||
-        plan_ids_read (&ids, cli, count, &reason) || check_update_options (&self, &reason))
+    if (!self.zone || bulk_read (&self.bulk, &which, cli, count, &reason) ||
+        check_update_options (&self, &reason))
         code = usage_error (cli->argv[0], &reason);
     else
-        code = update_plans (cli, &self, &ids);
+        code = bulk_apply (&command);
     zone_destroy (&self.zone);
-    free (ids.at);
+    free (self.bulk.plans);
     return code;
 }

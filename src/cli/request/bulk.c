@@ -19,8 +19,16 @@ struct option_group bulk_options (struct bulk *self)
     return (struct option_group)OPTION_GROUP ("How", rows, self);
 }
 
-int bulk_check (const struct bulk *self, const struct option_group *which, int ids,
-                struct reason *reason)
+// -- the plans
+
+static void add_plan (struct bulk *self, struct plan_id plan)
+{
+    self->plans = memory_grow (self->plans, self->count, &self->room, sizeof *self->plans);
+    self->plans[self->count++] = plan;
+}
+
+static int check_which (const struct bulk *self, const struct option_group *which, int ids,
+                        struct reason *reason)
 {
     const char *given = options_given (which);
     if (!given && self->all)
@@ -38,24 +46,18 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
     return -1;
 }
 
-// -- the plans
-
-static void plan_ids_add (struct plan_ids *self, uint64_t id)
+int bulk_read (struct bulk *self, const struct option_group *which, const struct cli *cli,
+               int count, struct reason *reason)
 {
-    self->at = memory_grow (self->at, self->count, &self->room, sizeof *self->at);
-    self->at[self->count++] = (struct plan_id){.id = id};
-}
-
-int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason)
-{
+    if (check_which (self, which, count, reason))
+        return -1;
     for (int i = 1; i <= count; i++) {
         char ref[PLAN_REF_SIZE];
         uint64_t id = 0;
         if (plan_ref_read (cli->argv[i], ref, reason))
             return -1;
         ident_parse (span_text (ref), &id);
-        plan_ids_add (self, id);
-        self->at[self->count - 1].name = plan_ref_shown (cli->argv[i]);
+        add_plan (self, (struct plan_id){id, plan_ref_shown (cli->argv[i])});
     }
     return 0;
 }
@@ -189,14 +191,14 @@ json_t *plan_command_read_plan (struct plan_command *self, const char *id, int *
 
 // Call `apply` for each plan. Returns EXIT_DONE, EXIT_REFUSED if at least one was rejected, or
 // EXIT_NO_ANSWER. Plans that were not tried are reported.
-static int apply_to_each (struct plan_command *self, const struct plan_ids *ids)
+static int apply_to_each (struct plan_command *self)
 {
     int code = EXIT_DONE;
-    for (size_t i = 0; i < ids->count; i++) {
-        const struct plan_id *plan = &ids->at[i];
-        char ref[PLAN_REF_SIZE];
+    size_t count = self->bulk->count;
+    for (size_t i = 0; i < count && !self->stopped; i++) {
+        const struct plan_id *plan = &self->bulk->plans[i];
+        char ref[PLAN_REF_SIZE], id[IDENT_SIZE];
         snprintf (ref, sizeof ref, "key:%s", plan->name ? plan->name : "");
-        char id[IDENT_SIZE];
         self->maybe_name = plan->id && plan->name;
         int one = self->apply (self, plan->id ? ident_text (plan->id, id) : ref);
         if (one == PLAN_COMMAND_UNKNOWN) {
@@ -205,12 +207,10 @@ static int apply_to_each (struct plan_command *self, const struct plan_ids *ids)
         }
         if (one != EXIT_DONE)
             code = one;
-        size_t left = ids->count - 1 - i;
-        if (self->stopped && left > 0)
-            fprintf (stderr, "zplan: not tried after that: %zu more\n", left);
-        if (self->stopped)
-            break;
-        progress_step (&self->progress, i + 1, ids->count);
+        if (!self->stopped)
+            progress_step (&self->progress, i + 1, count);
+        else if (i + 1 < count)
+            fprintf (stderr, "zplan: not tried after that: %zu more\n", count - i - 1);
     }
     progress_clear (&self->progress);
     return code;
@@ -251,16 +251,9 @@ static int preview_one_plan (struct plan_command *command, const char *id)
 
 // -- execution
 
-// The plans that the filter selects, and what to do with them.
-struct collecting {
-    struct plan_command *command;
-    struct plan_ids *ids;
-    bool dry_run;
-};
-
 static bool handle_plan (void *owner, const json_t *plan)
 {
-    struct collecting *self = owner;
+    struct plan_command *self = owner;
     int64_t id;
     char text[IDENT_SIZE];
     if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id)) {
@@ -268,37 +261,37 @@ static bool handle_plan (void *owner, const json_t *plan)
         return true;
     }
     ident_text ((uint64_t)id, text);
-    if (needs_no_change (self->command, plan)) {
-        note_unchanged (self->command, text);
+    if (needs_no_change (self, plan)) {
+        note_unchanged (self, text);
         return true;
     }
-    plan_ids_add (self->ids, (uint64_t)id);
-    if (self->dry_run)
-        preview_plan (self->command, text, plan);
-    progress_step (&self->command->progress, self->ids->count, 0);
+    add_plan (self->bulk, (struct plan_id){.id = (uint64_t)id});
+    if (self->bulk->dry_run)
+        preview_plan (self, text, plan);
+    progress_step (&self->progress, self->bulk->count, 0);
     return true;
 }
 
 // Apply the verb to the selected plans. All pages are read before any plan is changed, because a
 // change may shift the pages.
-static int apply_to_selected (struct plan_command *command, const struct bulk *self,
-                              struct plan_ids *ids)
+static int apply_to_selected (struct plan_command *command)
 {
+    const struct bulk *bulk = command->bulk;
     command->selected = true;
-    struct collecting collecting = {command, ids, self->dry_run};
     progress_start (&command->progress, command->name,
-                    self->dry_run ? PROGRESS_LINES : PROGRESS_QUIET);
-    struct verdict verdict = select_walk (
-        command->cli, command->client, &self->selection,
-        &(struct selected){.take = handle_plan, .owner = &collecting, .room = INT64_MAX});
+                    bulk->dry_run ? PROGRESS_LINES : PROGRESS_QUIET);
+    struct verdict verdict =
+        select_walk (command->cli, command->client, &bulk->selection,
+                     &(struct selected){.take = handle_plan, .owner = command, .room = INT64_MAX});
     progress_clear (&command->progress);
-    if (verdict.code == EXIT_DONE && ids->count == 0 && command->already == 0)
+    bool none = bulk->count == 0 && command->already == 0;
+    if (verdict.code == EXIT_DONE && none)
         complain (NULL, span_text ("no plan matches"));
-    if (verdict.code != EXIT_DONE || self->dry_run)
+    if (verdict.code != EXIT_DONE || bulk->dry_run)
         return verdict_print (&verdict, NULL);
     progress_start (&command->progress, command->name, PROGRESS_LINES);
-    int code = apply_to_each (command, ids);
-    if (command->cli->json || (ids->count == 0 && command->already == 0))
+    int code = apply_to_each (command);
+    if (command->cli->json || none)
         return code; // with --json each plan has its own object
     printf ("%zu %s", command->count, command->done);
     if (command->already)
@@ -309,10 +302,16 @@ static int apply_to_selected (struct plan_command *command, const struct bulk *s
     return code;
 }
 
-int bulk_apply (struct plan_command *command, const struct bulk *self, struct plan_ids *ids)
+int bulk_apply (struct plan_command *command)
 {
-    if (self->dry_run)
+    int code;
+    if (command->bulk->dry_run)
         command->apply = preview_one_plan;
+    command->client = call_open (command->cli, &code);
+    if (!command->client)
+        return code;
     progress_start (&command->progress, command->name, PROGRESS_LINES);
-    return ids->count ? apply_to_each (command, ids) : apply_to_selected (command, self, ids);
+    code = command->bulk->count ? apply_to_each (command) : apply_to_selected (command);
+    zplan_client_destroy (&command->client);
+    return code;
 }

@@ -12,21 +12,31 @@ struct plan_id {
     const char *name; // as it was typed; NULL: only the id is given
 };
 
-// A list of plans, 16 bytes each: a selection may hold all plans of a station.
-struct plan_ids {
-    struct plan_id *at; // owned; the user frees it
+// Which plans, by the command line.
+struct bulk {
+    struct selection selection;
+    bool all, dry_run;
+    // As given, or as selected: 16 bytes each, as a selection may hold all plans of a station.
+    struct plan_id *plans; // owned; the user frees it
     size_t count, room;
 };
 
-// Read the verb's first `count` arguments as ids and names. 0, or -1 with a reason.
-int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason);
+// The options --all and --dry-run.
+struct option_group bulk_options (struct bulk *self);
+
+// Check that plans are given in exactly one way: by ids, by a filter, or by --all; and read the
+// verb's first `count` arguments as ids and names. `which` are the verb's options of the selection.
+// 0, or -1 with a reason.
+int bulk_read (struct bulk *self, const struct option_group *which, const struct cli *cli,
+               int count, struct reason *reason);
 
 // The state of a verb that changes plans.
 struct plan_command {
     const struct cli *cli;
-    struct zplan_client *client;
-    const char *name; // the verb, and the word on the wire
-    const char *done; // the verb's past participle
+    struct bulk *bulk;
+    struct zplan_client *client; // set by bulk_apply
+    const char *name;            // the verb, and the word on the wire
+    const char *done;            // the verb's past participle
     int (*apply) (struct plan_command *self,
                   const char *id); // changes one plan; returns an exit code
     void *owner;                   // of `apply`
@@ -55,20 +65,7 @@ enum { PLAN_COMMAND_UNKNOWN = -1 };
 int plan_command_report_rejection (struct plan_command *self, const char *id,
                                    const struct verdict *verdict);
 
-struct bulk {
-    struct selection selection;
-    bool all, dry_run;
-};
-
-// The options --all and --dry-run.
-struct option_group bulk_options (struct bulk *self);
-
-// Check that plans are given in exactly one way: by ids, by a filter, or by --all. `which` are the
-// verb's options of the selection. 0, or -1 with a reason.
-int bulk_check (const struct bulk *self, const struct option_group *which, int ids,
-                struct reason *reason);
-
-// Apply the verb to the plans with these ids, or, if there are none, to the selected ones; with
+// Connect, and apply the verb to the given plans, or, if there are none, to the selected ones; with
 // --dry-run only list them. Selected plans that are in no need of a change are skipped, and counted
 // in the summary, which is printed last. Returns an exit code.
-int bulk_apply (struct plan_command *command, const struct bulk *self, struct plan_ids *ids);
+int bulk_apply (struct plan_command *command);
