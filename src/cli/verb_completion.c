@@ -297,8 +297,7 @@ static void print_completion (const struct cli *cli, const json_t *name, const j
 
 static bool handle_plan (void *owner, const json_t *plan)
 {
-    char id[WORD_SIZE];
-    json_t *name = json_string (id_hex_text (json_object_get (plan, "plan_id"), id));
+    json_t *name = json_string (id_hex_text (json_object_get (plan, "plan_id")));
     const json_t *key = json_object_get (plan, "key");
     if (key)
         print_completion (owner, key, json_object_get (plan, "description"));

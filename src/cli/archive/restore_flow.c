@@ -13,10 +13,9 @@
 // error was reported.
 static json_t *request_version (struct restoring *self, const char *name, const json_t *version)
 {
-    char number[WORD_SIZE];
     struct verdict verdict;
     const char *const request_words[] = {"flow", "get", name,
-                                         version ? number_cell_text (version, number) : NULL, NULL};
+                                         version ? number_cell_text (version) : NULL, NULL};
     json_t *flow = call_command_quietly (self->cli, self->client, request_words, &verdict);
     if (flow || verdict.status == ZERO_STATUS_NOT_FIND_ID)
         return flow;
@@ -71,15 +70,14 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
 static void restore_use (struct restoring *self, const char *name, const json_t *flow,
                          const json_t *record, json_int_t here)
 {
-    char number[WORD_SIZE], text[WORD_SIZE];
     size_t found = (size_t)field_number (flow, "found");
     bool is_last = found == json_array_size (json_object_get (flow, "versions"));
-    number_cell_text (json_object_get (record, "use"), number);
+    const char *number = number_cell_text (json_object_get (record, "use"));
     const json_t *wanted = json_object_get (json_object_get (flow, "numbers"), number);
     if (is_last && here == field_number (flow, "use") && wanted &&
         json_integer_value (wanted) != here)
         json_decref (restore_request (
-            self, (const char *[]){"flow", "use", name, number_cell_text (wanted, text), NULL}));
+            self, (const char *[]){"flow", "use", name, number_cell_text (wanted), NULL}));
 }
 
 // Add a version to the flow. Returns its number; 0: it was rejected.
@@ -96,7 +94,7 @@ static json_int_t add_version (struct restoring *self, json_t *flow, struct span
 
 void restore_flow_version (struct restoring *self, const json_t *record)
 {
-    char text[REASON_MAX], number[WORD_SIZE];
+    char text[REASON_MAX];
     const char *name = json_string_value (json_object_get (record, "name"));
     const json_t *definition = json_object_get (record, "definition");
     json_int_t version = field_number (record, "version");
@@ -122,7 +120,7 @@ void restore_flow_version (struct restoring *self, const json_t *record)
         here = self->restore->dry_run ? version : add_version (self, flow, stored);
     if (!here)
         return;
-    number_cell_text (json_object_get (record, "version"), number);
+    const char *number = number_cell_text (json_object_get (record, "version"));
     json_object_set_new (json_object_get (flow, "numbers"), number, json_integer (here));
     if (!self->restore->dry_run)
         restore_use (self, name, flow, record, here);

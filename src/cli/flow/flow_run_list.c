@@ -14,11 +14,11 @@ enum { PAGE_MAX = 1000, RUNS_DEFAULT = 50 };
 
 // -- times and states
 
-const char *flow_moment_word (const json_t *ms, char *out)
+const char *flow_moment_word (const json_t *ms)
 {
     json_t *seconds =
         json_integer_value (ms) ? json_integer (json_integer_value (ms) / 1000) : NULL;
-    const char *word = time_line_text (seconds, out);
+    const char *word = time_line_text (seconds);
     json_decref (seconds);
     return word;
 }

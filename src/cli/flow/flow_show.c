@@ -28,8 +28,7 @@ static void print_text_row (const char *label, struct span text)
 
 static void print_time_row (const char *label, const json_t *ms)
 {
-    char word[WORD_SIZE];
-    print_text_row (label, span_text (flow_moment_word (ms, word)));
+    print_text_row (label, span_text (flow_moment_word (ms)));
 }
 
 static void print_head (const json_t *run)

@@ -17,12 +17,11 @@
 
 void write_plan_name (FILE *out, const json_t *plan)
 {
-    char word[WORD_SIZE];
     struct span name = field_text (plan, "key");
     if (name.size)
         write_bytes (out, name);
     else
-        fputs (id_hex_text (json_object_get (plan, "plan_id"), word), out);
+        fputs (id_hex_text (json_object_get (plan, "plan_id")), out);
 }
 
 // The plan's zone; NULL: unknown here. The last zone is cached, as consecutive plans mostly have
@@ -64,16 +63,15 @@ void write_plan_next (FILE *out, const json_t *plan)
 
 void write_plan_last (FILE *out, const json_t *plan)
 {
-    char word[WORD_SIZE];
     const json_t *status = json_last_status (plan);
     json_int_t state = field_number (plan, "plan_state");
     if (!status) {
         fputc ('-', out);
         return;
     }
-    fputs (outcome_text (status, word), out);
+    fputs (outcome_text (status), out);
     if (state != PLAN_EXECUTE) // else it would be the time of the run in progress
-        fprintf (out, " %s", time_cell_text (json_object_get (plan, "exec_time"), word));
+        fprintf (out, " %s", time_cell_text (json_object_get (plan, "exec_time")));
 }
 
 // -- what a run wrote
@@ -147,7 +145,6 @@ static void write_item (FILE *out, const json_t *run)
 void write_plan_label (FILE *out, const json_t *run)
 {
     static const char *const fields[] = {"key", "title", "description", "command"};
-    char word[WORD_SIZE];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const json_t *frame = json_object_get (run, fields[i]);
         if (json_is_object (frame) || json_string_length (frame) > 0) {
@@ -160,7 +157,7 @@ void write_plan_label (FILE *out, const json_t *run)
     if (id)
         write_bytes (out, text_of (id));
     else
-        fputs (id_hex_text (json_object_get (run, "plan_id"), word), out);
+        fputs (id_hex_text (json_object_get (run, "plan_id")), out);
 }
 
 void write_run_reason (FILE *out, const json_t *run)
@@ -204,7 +201,6 @@ void write_run_number (FILE *out, const json_t *run)
 
 void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t *run))
 {
-    char word[WORD_SIZE];
     const json_t *status = json_object_get (run, "status"), *fired = json_object_get (run, "fired"),
                  *ended = json_object_get (run, "ended"), *output = json_object_get (run, "output");
     fputs ("== run ", stdout);
@@ -213,10 +209,10 @@ void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t
         fputs (", ", stdout);
         label (stdout, run);
     }
-    printf (", %s, ", time_line_text (ended, word));
-    write_coloured (stdout, status_colour (status), span_text (outcome_text (status, word)));
+    printf (", %s, ", time_line_text (ended));
+    print_outcome (status);
     if (json_integer_value (status) != ZERO_STATUS_MISSED_ID)
-        printf (", took %s", duration_between_text (fired, ended, word));
+        printf (", took %s", duration_between_text (fired, ended));
     write_reason (stdout, ": ", run);
     putchar ('\n');
     if (output)

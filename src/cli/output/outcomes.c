@@ -95,7 +95,7 @@ const char *outcome_word (int status)
     return endings[i].word;
 }
 
-const char *outcome_text (const json_t *status, char out[WORD_SIZE])
+const char *outcome_text (const json_t *status)
 {
     static const struct {
         uint8_t status;
@@ -119,8 +119,13 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
         if (rows[i].status == number)
             return rows[i].words;
     if (number <= 0 || number > UINT8_MAX)
-        return number == 0 ? "-" : number_cell_text (status, out);
+        return number == 0 ? "-" : number_cell_text (status);
     return outcome_word ((int)number);
+}
+
+void print_outcome (const json_t *status)
+{
+    write_coloured (stdout, status_colour (status), span_text (outcome_text (status)));
 }
 
 // Whether the text names this status: as a printed word, as the wire's word with or without its
@@ -128,9 +133,9 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
 static bool is_status_named (const char *text, int status)
 {
     const char *word = status_word ((uint8_t)status);
-    char *end, out[WORD_SIZE];
+    char *end;
     json_t *number = json_integer (status);
-    bool shown = strcmp (text, outcome_text (number, out)) == 0;
+    bool shown = strcmp (text, outcome_text (number)) == 0;
     json_decref (number);
     if (shown || strcmp (text, outcome_word (status)) == 0)
         return true;

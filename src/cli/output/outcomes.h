@@ -40,8 +40,11 @@ const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SI
 const char *outcome_word (int status);
 
 // How a run ended, for people; an error that is more specific than `failed` is explained. `status`
-// is a number or a word of the wire. Returns `out` or a constant.
-const char *outcome_text (const json_t *status, char out[WORD_SIZE]);
+// is a number or a word of the wire. The text is as those of print.h.
+const char *outcome_text (const json_t *status);
+
+// Print outcome_text in its colour.
+void print_outcome (const json_t *status);
 
 #define OUTCOME_HELP                                                                               \
     "runs that ended so, may be given several times: ok; lost (its\n"                              \

@@ -32,19 +32,12 @@ static struct span without_newlines (struct span text)
 }
 
 // When the plan is due next: its plan_time, or "never" if it has ended or failed permanently.
-static const char *next_word (const json_t *plan, char out[WORD_SIZE])
+static const char *next_word (const json_t *plan)
 {
     json_int_t state = field_number (plan, "plan_state");
     if (state == PLAN_ERROR || state == PLAN_CLOSE)
         return "never";
-    return time_cell_text (json_object_get (plan, "plan_time"), out);
-}
-
-static void print_status (const json_t *status)
-{
-    char word[WORD_SIZE];
-    enum colour colour = status_colour (status);
-    write_coloured (stdout, colour, span_text (outcome_text (status, word)));
+    return time_cell_text (json_object_get (plan, "plan_time"));
 }
 
 // -- a result for programs
@@ -80,7 +73,7 @@ static void print_object (const struct cli *cli, const struct zplan_result *resu
 
 void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan)
 {
-    char now[RFC3339_SIZE], nominal[WORD_SIZE];
+    char now[RFC3339_SIZE];
     if (cli->json) {
         print_object (cli, result, plan);
         return;
@@ -91,9 +84,9 @@ void result_print (const struct cli *cli, const struct zplan_result *result, con
     print_bytes (span_of (result->id, result->id_size));
     print_between (" \"", span_of (result->title, result->title_size), "\" ");
     json_t *status = json_integer (result->status);
-    print_status (status);
+    print_outcome (status);
     json_decref (status);
-    printf (" next %s ", next_word (plan, nominal));
+    printf (" next %s ", next_word (plan));
     print_between ("", without_newlines (result_text (result)), "\n");
 }
 
@@ -117,17 +110,16 @@ static void print_output (const json_t *output)
 
 void result_print_run (const struct cli *cli, const json_t *run, const char *epoch)
 {
-    char ended[WORD_SIZE];
     if (!cli->json) {
         const json_t *when = json_object_get (run, "ended");
         display_refresh ();
         if (!json_is_number (when))
             when = json_object_get (run, "fired");
-        printf ("%s ", time_cell_text (when, ended));
+        printf ("%s ", time_cell_text (when));
         print_between ("", field_text (run, "plan"), " \"");
         write_frame (stdout, json_object_get (run, "title"));
         printf ("\" ");
-        print_status (json_object_get (run, "status"));
+        print_outcome (json_object_get (run, "status"));
         write_reason (stdout, " ", run);
         print_output (json_object_get (run, "output"));
         printf (" (from history)\n");

@@ -45,7 +45,7 @@ static void print_object (const json_t *value)
 
 static void print_value (enum term_value type, const json_t *value)
 {
-    char duration[DURATION_SIZE], word[WORD_SIZE];
+    char duration[DURATION_SIZE];
     if (type == TERM_SECONDS)
         fputs (duration_option (json_integer_value (value), duration), stdout);
     else if (type == TERM_OBJECT)
@@ -55,7 +55,7 @@ static void print_value (enum term_value type, const json_t *value)
     else if (json_is_string (value))
         write_argument (stdout, text_of (value));
     else if (type == TERM_INSTANT)
-        fputs (time_rfc3339_text (value, word), stdout);
+        fputs (time_rfc3339_text (value), stdout);
     else
         column_number (stdout, value);
 }

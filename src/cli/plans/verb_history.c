@@ -86,33 +86,29 @@ static bool is_missed (const json_t *run)
 
 static void write_started (FILE *out, const json_t *run)
 {
-    char word[WORD_SIZE];
-    fputs (is_missed (run) ? "-" : time_cell_text (json_object_get (run, "fired"), word), out);
+    fputs (is_missed (run) ? "-" : time_cell_text (json_object_get (run, "fired")), out);
 }
 
 static void write_duration_cell (FILE *out, const json_t *run)
 {
-    char word[WORD_SIZE];
     const json_t *fired = json_object_get (run, "fired"), *ended = json_object_get (run, "ended");
-    fputs (is_missed (run) ? "-" : duration_between_text (fired, ended, word), out);
+    fputs (is_missed (run) ? "-" : duration_between_text (fired, ended), out);
 }
 
 static void write_outcome (FILE *out, const json_t *status)
 {
-    char word[WORD_SIZE];
-    fputs (outcome_text (status, word), out);
+    fputs (outcome_text (status), out);
 }
 
 static void write_reason_cell (FILE *out, const json_t *run)
 {
-    char from[WORD_SIZE], to[WORD_SIZE];
     const json_t *first = json_object_get (run, "missed_first");
     const json_t *last = json_object_get (run, "missed_last");
     write_run_reason (out, run);
     if (first && json_equal (first, last))
-        fprintf (out, ", %s", time_cell_text (first, from));
+        fprintf (out, ", %s", time_cell_text (first));
     else if (first)
-        fprintf (out, ", %s to %s", time_cell_text (first, from), time_cell_text (last, to));
+        fprintf (out, ", %s to %s", time_cell_text (first), time_cell_text (last));
 }
 
 // The first column is omitted if all runs are of one plan.
@@ -157,20 +153,19 @@ static void report_gone_outcomes (struct printing *self, const json_t *page)
 {
     const char *asked = self->asked->epoch;
     const char *epoch = json_string_value (json_object_get (page, "epoch"));
-    char first[WORD_SIZE], last[WORD_SIZE];
     if (asked && epoch && strcmp (asked, epoch) != 0)
         complain (NULL,
                   span_text ("the station restarted its numbering of results: it has only these"));
     else if (field_number (page, "last") < self->asked->since)
         fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
-                 self->asked->since, number_cell_text (json_object_get (page, "last"), last));
+                 self->asked->since, number_cell_text (json_object_get (page, "last")));
     else if (field_number (page, "first") <= self->asked->since + 1 &&
              field_number (page, "first") > 0)
         fprintf (stderr, "zplan: some outcomes after %" PRId64 " were moved into an archive\n",
                  self->asked->since);
     else
         fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
-                 self->asked->since, number_cell_text (json_object_get (page, "first"), first));
+                 self->asked->since, number_cell_text (json_object_get (page, "first")));
     self->gone_reported = true;
 }
 
@@ -185,7 +180,7 @@ static void keep_last_line (json_t *run)
         json_object_del (run, "output");
 }
 
-static void print_outcome (struct printing *self, const json_t *run, const json_t *epoch)
+static void show_run (struct printing *self, const json_t *run, const json_t *epoch)
 {
     if (self->cli->json)
         print_run (self->cli, run, epoch);
@@ -211,7 +206,7 @@ static bool handle_page (struct pages *pages, const json_t *page)
             continue;
         if (!self->asked->output)
             keep_last_line (run);
-        print_outcome (self, run, json_object_get (page, "epoch"));
+        show_run (self, run, json_object_get (page, "epoch"));
         pages->room--;
     }
     return true;
@@ -308,7 +303,7 @@ static bool wants_archived_run (void *owner, const json_t *run)
 
 static bool print_archived_run (void *owner, const json_t *run)
 {
-    print_outcome (owner, run, NULL);
+    show_run (owner, run, NULL);
     return --((struct printing *)owner)->room > 0;
 }
 

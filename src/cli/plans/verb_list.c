@@ -41,8 +41,7 @@ static const char about[] =
 
 static void write_state (FILE *out, const json_t *state)
 {
-    char word[WORD_SIZE];
-    fputs (state_plain_text (state, word), out);
+    fputs (state_plain_text (state), out);
 }
 
 static enum colour last_run_colour (const json_t *plan)

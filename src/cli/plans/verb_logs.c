@@ -72,10 +72,9 @@ static json_t *single_run_filter (const char *plan, const char *run)
 
 static bool has_number (const json_t *run, const char *wanted)
 {
-    char word[WORD_SIZE];
     const json_t *seq = json_object_get (run, "seq");
     return span_is (field_text (run, "entry"), wanted) ||
-           (json_integer_value (seq) && strcmp (number_cell_text (seq, word), wanted) == 0);
+           (json_integer_value (seq) && strcmp (number_cell_text (seq), wanted) == 0);
 }
 
 // -- printing

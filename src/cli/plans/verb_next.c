@@ -60,13 +60,12 @@ static void print_list (const struct cli *cli, const json_t *times)
     json_t *time, *texts = json_array ();
     json_array_foreach (times, i, time)
     {
-        char text[WORD_SIZE];
         if (cli->json)
             json_array_append_new (texts, strcmp (cli->json, "wire") == 0
-                                              ? json_string (time_rfc3339_text (time, text))
+                                              ? json_string (time_rfc3339_text (time))
                                               : json_instant_ms (json_integer_value (time) * 1000));
         else
-            puts (time_line_text (time, text));
+            puts (time_line_text (time));
     }
     if (cli->json)
         print_json (texts);

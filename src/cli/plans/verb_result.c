@@ -67,18 +67,16 @@ static void print_output (const json_t *frame)
 // Print the heading of one worker's result, if there are several.
 static void print_worker (const json_t *worker, const json_t *status)
 {
-    char word[WORD_SIZE];
     printf ("== ");
     write_frame (stdout, worker);
-    printf (", %s\n", outcome_text (status, word));
+    printf (", %s\n", outcome_text (status));
 }
 
 static int report_failure (const char *plan, const json_t *status)
 {
-    char word[WORD_SIZE];
     bool plain = json_integer_value (status) == ZERO_STATUS_FAILED_ID;
     fprintf (stderr, "zplan: %s: the run failed%s%s\n", plan_ref_shown (plan), plain ? "" : ": ",
-             plain ? "" : outcome_text (status, word));
+             plain ? "" : outcome_text (status));
     return EXIT_REFUSED;
 }
 

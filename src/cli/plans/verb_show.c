@@ -40,19 +40,17 @@ static void show_text (const char *label, const json_t *frame)
 // Print a line for an id, a number; none if it is absent or 0.
 static void show_id (const char *label, const json_t *id)
 {
-    char out[WORD_SIZE];
     if (!json_integer_value (id))
         return;
     terms_label (label);
-    printf ("%s\n", id_hex_text (id, out));
+    printf ("%s\n", id_hex_text (id));
 }
 
 // Print a line for an instant, Unix seconds; NULL or 0: "-".
 static void show_moment (const char *label, const json_t *seconds)
 {
-    char out[WORD_SIZE];
     terms_label (label);
-    printf ("%s\n", time_line_text (seconds, out));
+    printf ("%s\n", time_line_text (seconds));
 }
 
 // -- command
@@ -85,7 +83,7 @@ static void print_command (const json_t *names)
         json_t *bytes = json_pack ("{sO*}", "b64", json_object_get (frame, "b64"));
         const json_t *text = json_object_get (frame, "text");
         if (!command || (!span_is (type, "COMMAND") && !span_is (type, "ARG"))) {
-            char name[WORD_SIZE];
+            char name[MOMENT_SIZE];
             const json_t *number = json_object_get (frame, "type");
             if (json_is_integer (number)) // a type without a name
                 snprintf (name, sizeof name, "0x%02x", (int)json_integer_value (number));
@@ -129,14 +127,13 @@ static const char *verdict_words (const json_t *plan)
 // Print the state as text, and who stopped the plan.
 static void show_state (const json_t *plan, const json_t *names)
 {
-    char out[WORD_SIZE];
     const json_t *state = json_object_get (plan, "plan_state");
     terms_label ("state");
     colour_on (stdout, state_colour (state));
-    printf ("%s%s", state_plain_text (state, out), verdict_words (plan));
+    printf ("%s%s", state_plain_text (state), verdict_words (plan));
     colour_off (stdout, state_colour (state));
     if (state_of (plan) == PLAN_EXECUTE)
-        printf (" since %s", time_line_text (json_object_get (plan, "exec_time"), out));
+        printf (" since %s", time_line_text (json_object_get (plan, "exec_time")));
     if (state_of (plan) == PLAN_PAUSE && field_number (plan, "held"))
         printf (" when it was submitted");
     if (state_of (plan) == PLAN_PAUSE || state_of (plan) == PLAN_CLOSE)
@@ -171,7 +168,6 @@ static void print_counts (const json_t *plan)
 // Print how the last run ended, and why.
 static void print_last_run (const json_t *plan)
 {
-    char out[WORD_SIZE];
     const json_t *status = json_last_status (plan);
     terms_label ("last run");
     if (!status) {
@@ -179,10 +175,10 @@ static void print_last_run (const json_t *plan)
                                                                                    : "none yet");
         return;
     }
-    write_coloured (stdout, status_colour (status), span_text (outcome_text (status, out)));
+    print_outcome (status);
     // In the state execute, exec_time is the time of the run in progress.
     if (state_of (plan) != PLAN_EXECUTE && field_number (plan, "exec_time"))
-        printf (", %s", time_line_text (json_object_get (plan, "exec_time"), out));
+        printf (", %s", time_line_text (json_object_get (plan, "exec_time")));
     json_t *run =
         json_pack ("{sO sO*}", "status", status, "reason", json_object_get (plan, "error_info"));
     write_reason (stdout, ": ", run);
@@ -194,13 +190,12 @@ static void print_last_run (const json_t *plan)
 
 static void print_schedule (const json_t *plan)
 {
-    char out[WORD_SIZE];
     const json_t *zone = json_object_get (plan, "timezone");
     terms_label ("schedule");
     write_plan_schedule (stdout, plan);
     if (field_number (plan, "plan_type") == SCHEDULE_TIME &&
         !plan_waits (plan)) // otherwise the line `next` shows the time
-        printf (", %s", time_line_text (json_object_get (plan, "plan_time"), out));
+        printf (", %s", time_line_text (json_object_get (plan, "plan_time")));
     putchar ('\n');
     if (!zone && field_number (plan, "plan_type") <= SCHEDULE_DAY)
         return; // without a zone of its own such a plan does not depend on one
@@ -238,14 +233,14 @@ static void show_execution (const json_t *plan)
 static void print_progress (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     size_t i;
-    char id[WORD_SIZE];
     struct verdict ignored;
     const json_t *worker, *plan_progress = json_object_get (plan, "progress");
     show_text ("progress", plan_progress);
     if (plan_progress || state_of (plan) != PLAN_EXECUTE)
         return;
-    id_hex_text (json_object_get (plan, "plan_id"), id);
-    json_t *team = call_command_quietly (cli, client, (const char *[]){"team", id, NULL}, &ignored);
+    const char *const request_words[] = {"team", id_hex_text (json_object_get (plan, "plan_id")),
+                                         NULL};
+    json_t *team = call_command_quietly (cli, client, request_words, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         const json_t *progress = json_object_get (worker, "progress");
@@ -266,14 +261,13 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
                                 const json_t *plan)
 {
     size_t i;
-    char id[WORD_SIZE];
     struct verdict ignored;
     json_t *next = NULL, *time;
     // A manual run is not an occurrence: the next one is then still plan_time.
     bool manual = field_number (plan, "extra") > 0;
     json_int_t from = field_number (plan, "plan_time") + !manual;
-    const char *const request_words[] = {
-        "next", id_hex_text (json_object_get (plan, "plan_id"), id), "2", NULL};
+    const char *const request_words[] = {"next", id_hex_text (json_object_get (plan, "plan_id")),
+                                         "2", NULL};
     json_t *answer = call_command_quietly (cli, client, request_words, &ignored);
     json_array_foreach (json_object_get (answer, "next"), i, time)
     {
@@ -322,17 +316,15 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     if (delay_ms < 0)
         return;
     struct verdict ignored;
-    char out[WORD_SIZE];
     json_t *filter =
-        json_pack ("{s:s, s:b, s:i}", "plan", id_hex_text (json_object_get (plan, "plan_id"), out),
+        json_pack ("{s:s, s:b, s:i}", "plan", id_hex_text (json_object_get (plan, "plan_id")),
                    "newest", 1, "limit", 1);
     json_t *answer = call_with_filter (cli, client, "history", filter, &ignored);
     const json_t *run = json_array_get (json_object_get (answer, "runs"), 0);
     const json_t *ended = json_object_get (run, "ended");
     if (ended && json_equal (json_object_get (run, "exec_id"), json_object_get (plan, "exec_id"))) {
         json_t *at = json_real (json_number_value (ended) + (double)delay_ms / 1000);
-        terms_label ("next try");
-        printf ("%s\n", time_line_text (at, out));
+        show_moment ("next try", at);
         json_decref (at);
     }
     json_decref (answer);
@@ -345,10 +337,9 @@ static void print_failures (const json_t *plan)
     const json_t *run;
     json_array_foreach (json_object_get (plan, "failures"), i, run)
     {
-        char out[WORD_SIZE];
         terms_label (i == 0 ? "failures" : "");
-        printf ("%s  ", time_line_text (json_object_get (run, "ended"), out));
-        printf ("%s  ", outcome_text (json_object_get (run, "status"), out));
+        printf ("%s  %s  ", time_line_text (json_object_get (run, "ended")),
+                outcome_text (json_object_get (run, "status")));
         write_run_reason (stdout, run);
         putchar ('\n');
     }

@@ -60,12 +60,11 @@ static void print_why (struct span why)
 void why_print_time (struct span at)
 {
     int64_t seconds;
-    char word[WORD_SIZE];
     struct reason ignored;
     if (!at.size || rfc3339_parse (at, &seconds, &ignored))
         return;
     json_t *number = json_integer (seconds);
-    printf (", %s", time_line_text (number, word));
+    printf (", %s", time_line_text (number));
     json_decref (number);
 }
 
@@ -87,21 +86,18 @@ void why_print (const json_t *reasons)
 
 static void print_reasons (const char *id, const json_t *answer)
 {
-    char word[WORD_SIZE];
     const json_t *state = json_object_get (answer, "plan_state");
     print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
-    write_coloured (stdout, state_colour (state), span_text (state_plain_text (state, word)));
+    write_coloured (stdout, state_colour (state), span_text (state_plain_text (state)));
     puts (field_is_true (answer, "running") ? ", a run is in progress" : "");
     why_print (json_object_get (answer, "reasons"));
 }
 
 static void print_object (const struct cli *cli, const char *id, const json_t *answer)
 {
-    char text[WORD_SIZE], state[WORD_SIZE];
     const json_t *plan_id = json_object_get (answer, "plan_id");
-    json_t *object =
-        json_pack ("{s:s, s:s}", "id", plan_id ? id_hex_text (plan_id, text) : id, "state",
-                   state_wire_text (json_object_get (answer, "plan_state"), state));
+    json_t *object = json_pack ("{s:s, s:s}", "id", plan_id ? id_hex_text (plan_id) : id, "state",
+                                state_wire_text (json_object_get (answer, "plan_state")));
     json_object_update (object, (json_t *)(uintptr_t)answer);
     print_answer_new (cli, JSON_ANSWER, object);
 }

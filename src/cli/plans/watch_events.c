@@ -55,12 +55,11 @@ static void print_flow_event (const json_t *state)
 static void print_plan_event (const struct zplan_event *event, const json_t *state)
 {
     const json_t *flow = json_object_get (state, "flow");
-    char word[WORD_SIZE];
     print_between (" ", span_of (event->id, event->id_size), "");
     if (json_object_get (state, "description")) {
         printf (" \"");
         write_frame (stdout, json_object_get (state, "description"));
-        printf ("\" %s", state_plain_text (json_object_get (state, "plan_state"), word));
+        printf ("\" %s", state_plain_text (json_object_get (state, "plan_state")));
     }
     print_member (flow, "run");
     if (json_object_get (flow, "step"))

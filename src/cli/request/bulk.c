@@ -161,11 +161,10 @@ int plan_command_send (struct plan_command *self, const char *id, const char *ar
     }
     json_t *plan = read_plan_in_wanted_state (self, id, &verdict);
     if (plan) {
-        char word[WORD_SIZE];
-        note_unchanged (self, id_hex_text (json_object_get (plan, "plan_id"), word));
+        note_unchanged (self, id_hex_text (json_object_get (plan, "plan_id")));
         if (!self->cli->json && !self->selected) {
             print_between ("plan ", span_text (plan_ref_shown (id)), " already ");
-            puts (state_plain_text (json_object_get (plan, "plan_state"), word));
+            puts (state_plain_text (json_object_get (plan, "plan_state")));
         }
         json_decref (plan);
         return EXIT_DONE;
@@ -220,20 +219,19 @@ static int apply_to_each (struct plan_command *self)
 
 static void preview_plan (const struct plan_command *command, const char *id, const json_t *plan)
 {
-    char state[WORD_SIZE];
     if (command->cli->json) {
         json_t *bare = plan_object (plan);
         json_object_del (bare, "messages");
         print_answer_new (command->cli, JSON_ANSWER,
                           json_pack ("{s:s, s:s, s:o}", "id",
-                                     id_hex_text (json_object_get (plan, "plan_id"), state),
-                                     "would", command->name, "plan", bare));
+                                     id_hex_text (json_object_get (plan, "plan_id")), "would",
+                                     command->name, "plan", bare));
         return;
     }
     print_between ("plan ", span_text (plan_ref_shown (id)), "");
     printf (" would be %s: target ", command->done);
     print_bytes (field_text (plan, "station"));
-    printf (", %s, title \"", state_plain_text (json_object_get (plan, "plan_state"), state));
+    printf (", %s, title \"", state_plain_text (json_object_get (plan, "plan_state")));
     write_frame (stdout, json_object_get (plan, "description"));
     printf ("\"\n");
 }

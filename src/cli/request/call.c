@@ -169,9 +169,8 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
     if (!status)
         return text;
     if (text.size == size) {
-        char number[WORD_SIZE];
         json_t *code = json_integer (self->status ? self->status : status);
-        int written = snprintf (out, VERDICT_WORDS_MAX, "%s", outcome_text (code, number));
+        int written = snprintf (out, VERDICT_WORDS_MAX, "%s", outcome_text (code));
         json_decref (code);
         return span_of (out, (size_t)written);
     }

@@ -252,7 +252,6 @@ static int write_plans (struct everything_export *self)
 static int write_head (struct everything_export *self)
 {
     int code;
-    char now[WORD_SIZE];
     json_t *stats =
         call_command (self->cli, self->client, (const char *[]){"stats", NULL}, NULL, &code);
     if (!stats)
@@ -260,8 +259,8 @@ static int write_head (struct everything_export *self)
     json_t *seconds = json_integer (field_number (stats, "now_ms") / 1000);
     write_record ("everything",
                   json_pack ("{s:i, s:s, s:s, s:O*}", "format", EVERYTHING_FORMAT, "written",
-                             time_rfc3339_text (seconds, now), "station", self->cli->connect,
-                             "version", json_object_get (stats, "version")));
+                             time_rfc3339_text (seconds), "station", self->cli->connect, "version",
+                             json_object_get (stats, "version")));
     json_decref (seconds);
     json_decref (stats);
     return EXIT_DONE;

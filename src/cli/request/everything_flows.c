@@ -69,9 +69,8 @@ static void write_target_flow (void *owner, const char *target)
 // flow was removed meanwhile, or an error was printed.
 static char *read_flow_version (struct flow_export *self, const char *name, const json_t *version)
 {
-    char number[WORD_SIZE];
     struct zplan_reply reply;
-    const char *const request_words[] = {"get", name, number_cell_text (version, number)};
+    const char *const request_words[] = {"get", name, number_cell_text (version)};
     int outcome =
         zplan_client_manage (self->client, "flow", request_words, version ? 3 : 2, &reply);
     if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)

@@ -93,8 +93,7 @@ struct selection_walk {
 // Whether the plan passes the filters that only the client can apply.
 static bool matches_filters (const struct selection *selection, const json_t *plan)
 {
-    char out[WORD_SIZE];
-    const char *word = verdict_name_text (json_object_get (plan, "verdict"), out);
+    const char *word = verdict_name_text (json_object_get (plan, "verdict"));
     if (selection->dead)
         return strcmp (word, "failure") == 0 || strcmp (word, "pending") == 0;
     return !selection->verdict || strcmp (word, selection->verdict) == 0;

@@ -90,7 +90,7 @@ static bool find_fault (const json_t *target, struct fault *ret)
 static bool report_idle_target (const struct cli *cli, struct zplan_client *client, json_t *health,
                                 const json_t *target, int64_t now_s)
 {
-    char text[TEXT_MAX], since[WORD_SIZE];
+    char text[TEXT_MAX];
     struct waiting_plans waiting = {0};
     struct fault fault = {0};
     const char *name = json_string_value (json_object_get (target, "name"));
@@ -105,7 +105,7 @@ static bool report_idle_target (const struct cli *cli, struct zplan_client *clie
     if (fault.known && !waiting.plans)
         return true;
     snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
-              name, fault.is, time_line_text (fault.since, since), waiting.plans,
+              name, fault.is, time_line_text (fault.since), waiting.plans,
               waiting.more && waiting.plans ? " or more" : "", waiting.plans == 1 ? "" : "s",
               waiting.plans == 1 ? "s" : "");
     doctor_add_finding (health, waiting.plans ? FOUND_PROBLEM : FOUND_WARNING, fault.advice, text);
@@ -151,10 +151,9 @@ static void write_statuses (const struct outcome_counts *self, char *out, size_t
     for (int i = 0; i < 256 && shown < STATUSES_SHOWN && used < size; i++) {
         if (!self->of_status[i])
             continue;
-        char word[WORD_SIZE];
         json_t *status = json_integer (i);
         int more = snprintf (out + used, size - used, "%s%" PRId64 " %s", shown ? ", " : "",
-                             self->of_status[i], outcome_text (status, word));
+                             self->of_status[i], outcome_text (status));
         json_decref (status);
         used += more > 0 ? (size_t)more : 0;
         shown++;

@@ -95,13 +95,12 @@ static void print_targets (const json_t *stats)
     const json_t *target;
     json_array_foreach (json_object_get (stats, "targets"), i, target)
     {
-        char since[WORD_SIZE];
         print_between ("      target ", field_text (target, "name"), "");
         printf (" is %s since %s", field_is_true (target, "connected") ? "connected" : "away",
-                time_line_text (json_object_get (target, "since"), since));
+                time_line_text (json_object_get (target, "since")));
         const json_t *unresponsive = json_object_get (target, "unresponsive_since");
         if (unresponsive)
-            printf (", unresponsive since %s", time_line_text (unresponsive, since));
+            printf (", unresponsive since %s", time_line_text (unresponsive));
         putchar ('\n');
     }
 }
@@ -114,7 +113,6 @@ static void report_health (const json_t *health, const json_t *stats, bool works
     int64_t targets = field_number (health, "targets");
     const json_t *owner = json_object_get (health, "owner");
     const json_t *owner_since = json_object_get (health, "owner_since");
-    char since[WORD_SIZE];
     int64_t standbys = field_number (health, "standbys");
     const json_t *finding;
     json_array_foreach (json_object_get (health, "findings"), i, finding)
@@ -136,7 +134,7 @@ static void report_health (const json_t *health, const json_t *stats, bool works
         print_between ("      ", text_of (owner), "");
         if (json_integer_value (owner_since) > 0)
             printf (" owns the plans since %s; %" PRId64 " standby%s\n",
-                    time_line_text (owner_since, since), standbys, standbys == 1 ? "" : "s");
+                    time_line_text (owner_since), standbys, standbys == 1 ? "" : "s");
         else
             puts (" has not reached the plans yet");
     }

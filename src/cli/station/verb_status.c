@@ -106,13 +106,12 @@ static bool handle_next_plans (struct pages *pages, const json_t *page)
 static void add_progress (struct status_query *self, json_t *plan)
 {
     size_t i;
-    char id[WORD_SIZE];
     const json_t *worker;
     struct verdict ignored;
     if (json_object_get (plan, "progress"))
         return;
-    const char *const request_words[] = {"team",
-                                         id_hex_text (json_object_get (plan, "plan_id"), id), NULL};
+    const char *const request_words[] = {"team", id_hex_text (json_object_get (plan, "plan_id")),
+                                         NULL};
     json_t *team = call_command_quietly (self->cli, self->client, request_words, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {

@@ -164,7 +164,7 @@ static void write_line (FILE *out, enum colour colour, const char *text)
 
 static char *heading_text (const struct top *self)
 {
-    char *text = NULL, now[WORD_SIZE], next[MOMENT_SIZE];
+    char *text = NULL, now[MOMENT_SIZE], next[MOMENT_SIZE];
     size_t size;
     FILE *out = text_open (&text, &size);
     const json_t *view = self->view;

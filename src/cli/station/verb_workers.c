@@ -109,13 +109,12 @@ static void report_drained (const struct cli *cli, const char *name,
 {
     json_t *answer = call_json (reply);
     const json_t *count = json_object_get (answer, "workers");
-    char word[WORD_SIZE];
     if (cli->json) {
         print_answer_new (cli, JSON_ANSWER,
                           json_pack ("{s:s, s:O?}", "drained", name, "workers", count));
     } else if (answer) {
         print_between ("worker ", span_text (name), "");
-        printf (" drains (%s)\n", number_cell_text (count, word));
+        printf (" drains (%s)\n", number_cell_text (count));
     }
     json_decref (answer);
 }

@@ -1,6 +1,7 @@
 #include "print.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,81 +281,86 @@ void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire)
 
 // -- words
 
-const char *number_cell_text (const json_t *number, char out[WORD_SIZE])
+enum { TEXT_SIZE = MOMENT_SIZE, TEXTS_ROTATION = 16 };
+
+// Write a text that is at most TEXT_SIZE long into the next one of the buffers.
+__attribute__ ((format (printf, 1, 2))) static const char *turning_text (const char *format, ...)
 {
-    if (json_is_integer (number))
-        snprintf (out, WORD_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value (number));
-    else if (json_is_boolean (number))
-        snprintf (out, WORD_SIZE, "%s", json_is_true (number) ? "yes" : "no");
-    else
-        snprintf (out, WORD_SIZE, "-");
+    static char texts[TEXTS_ROTATION][TEXT_SIZE];
+    static unsigned turn;
+    char *out = texts[turn++ % TEXTS_ROTATION];
+    va_list args;
+    va_start (args, format);
+    vsnprintf (out, TEXT_SIZE, format, args);
+    va_end (args);
     return out;
 }
 
-static const char *styled_time (const json_t *seconds, enum moment_style style, char out[WORD_SIZE])
+const char *number_cell_text (const json_t *number)
 {
+    if (json_is_integer (number))
+        return turning_text ("%" JSON_INTEGER_FORMAT, json_integer_value (number));
+    return !json_is_boolean (number) ? "-" : json_is_true (number) ? "yes" : "no";
+}
+
+static const char *styled_time (const json_t *seconds, enum moment_style style)
+{
+    char out[MOMENT_SIZE];
     double real = json_real_value (seconds); // 0 for an integer
     json_int_t time = json_is_real (seconds) && real > 0 && real < (double)SCHEDULE_TIME_MAX
                           ? (json_int_t)real
                           : json_integer_value (seconds);
     if (time == 0)
-        snprintf (out, WORD_SIZE, "-");
-    else if (time < 0 || time > SCHEDULE_TIME_MAX)
-        number_cell_text (seconds, out);
-    else
-        moment_text (time, display_get ()->now, style, out);
-    return out;
+        return "-";
+    if (time < 0 || time > SCHEDULE_TIME_MAX)
+        return number_cell_text (seconds);
+    return turning_text ("%s", moment_text (time, display_get ()->now, style, out));
 }
 
-const char *time_cell_text (const json_t *seconds, char out[WORD_SIZE])
+const char *time_cell_text (const json_t *seconds)
 {
-    return styled_time (seconds, display_get ()->times, out);
+    return styled_time (seconds, display_get ()->times);
 }
 
-const char *time_line_text (const json_t *seconds, char out[WORD_SIZE])
+const char *time_line_text (const json_t *seconds)
 {
-    return styled_time (seconds, display_get ()->times_alone, out);
+    return styled_time (seconds, display_get ()->times_alone);
 }
 
-const char *time_rfc3339_text (const json_t *seconds, char out[WORD_SIZE])
+const char *time_rfc3339_text (const json_t *seconds)
 {
-    return styled_time (seconds, MOMENT_ABSOLUTE, out);
+    return styled_time (seconds, MOMENT_ABSOLUTE);
 }
 
-const char *duration_between_text (const json_t *from, const json_t *to, char out[WORD_SIZE])
+const char *duration_between_text (const json_t *from, const json_t *to)
 {
     double took = json_number_value (to) - json_number_value (from);
-    if (!json_is_number (from) || !json_is_number (to) || !(took >= 0 && took < 1e9))
-        snprintf (out, WORD_SIZE, "-");
-    else
-        snprintf (out, WORD_SIZE, "%.3f s", took);
-    return out;
+    bool known = json_is_number (from) && json_is_number (to) && took >= 0 && took < 1e9;
+    return known ? turning_text ("%.3f s", took) : "-";
 }
 
-const char *id_hex_text (const json_t *id, char out[WORD_SIZE])
+const char *id_hex_text (const json_t *id)
 {
+    char out[IDENT_SIZE];
     json_int_t number = json_integer_value (id);
-    if (number <= 0)
-        return number_cell_text (NULL, out);
-    return ident_text ((uint64_t)number, out);
+    return number > 0 ? turning_text ("%s", ident_text ((uint64_t)number, out)) : "-";
 }
 
 // The word for a number. A word that the station sent instead is returned, if it is safe to print.
-static const char *table_word (const json_t *value, const char *word, char out[WORD_SIZE])
+static const char *table_word (const json_t *value, const char *word)
 {
     if (json_is_integer (value))
-        return word ? word : number_cell_text (value, out);
+        return word ? word : number_cell_text (value);
     const char *text = json_string_value (value);
     bool safe = text && *text && strspn (text, "abcdefghijklmnopqrstuvwxyz_-+ ") == strlen (text);
-    snprintf (out, WORD_SIZE, "%s", safe ? text : "-");
-    return out;
+    return safe ? turning_text ("%s", text) : "-";
 }
 
-static const char *type_word (const json_t *type, char out[WORD_SIZE])
+static const char *type_word (const json_t *type)
 {
     json_int_t number = json_integer_value (type);
     bool known = number >= 0 && number < SCHEDULE_TYPES;
-    return table_word (type, known ? schedule_type_name ((enum schedule_type)number) : NULL, out);
+    return table_word (type, known ? schedule_type_name ((enum schedule_type)number) : NULL);
 }
 
 // The number of a state; PLAN_STATES: not a state.
@@ -364,22 +370,22 @@ static enum plan_state state_of (const json_t *state)
     return number >= 0 && number < PLAN_STATES ? (enum plan_state)number : PLAN_STATES;
 }
 
-const char *state_wire_text (const json_t *value, char out[WORD_SIZE])
+const char *state_wire_text (const json_t *value)
 {
     enum plan_state state = state_of (value);
-    return table_word (value, state < PLAN_STATES ? plan_state_name (state) : NULL, out);
+    return table_word (value, state < PLAN_STATES ? plan_state_name (state) : NULL);
 }
 
-const char *state_plain_text (const json_t *value, char out[WORD_SIZE])
+const char *state_plain_text (const json_t *value)
 {
     enum plan_state state = state_of (value);
-    return table_word (value, state < PLAN_STATES ? plan_state_word (state) : NULL, out);
+    return table_word (value, state < PLAN_STATES ? plan_state_word (state) : NULL);
 }
 
-const char *verdict_name_text (const json_t *verdict, char out[WORD_SIZE])
+const char *verdict_name_text (const json_t *verdict)
 {
     bool none = json_is_integer (verdict) && json_integer_value (verdict) == VERDICT_NONE;
-    return none ? "-" : table_word (verdict, json_verdict_name (verdict), out);
+    return none ? "-" : table_word (verdict, json_verdict_name (verdict));
 }
 
 // -- a run
@@ -415,14 +421,12 @@ void write_reason (FILE *file, const char *before, const json_t *run)
 
 json_t *plan_object (const json_t *plan)
 {
-    char number[WORD_SIZE], state_text[WORD_SIZE], type_text[WORD_SIZE];
     const json_t *id = json_object_get (plan, "plan_id");
     const json_t *state = json_object_get (plan, "plan_state");
     const json_t *type = json_object_get (plan, "plan_type");
-    json_t *object = json_pack ("{s:s*, s:s*, s:s*}", "id",
-                                json_integer_value (id) > 0 ? id_hex_text (id, number) : NULL,
-                                "state", state ? state_wire_text (state, state_text) : NULL, "type",
-                                type ? type_word (type, type_text) : NULL);
+    json_t *object = json_pack (
+        "{s:s*, s:s*, s:s*}", "id", json_integer_value (id) > 0 ? id_hex_text (id) : NULL, "state",
+        state ? state_wire_text (state) : NULL, "type", type ? type_word (type) : NULL);
     json_object_update_missing (object, (json_t *)(uintptr_t)plan);
     return object;
 }

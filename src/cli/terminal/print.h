@@ -77,20 +77,16 @@ json_t *plan_object (const json_t *plan);
 void print_plan (const struct cli *cli, const json_t *plan);
 
 // Texts for the numbers of a plan: a word, or the number itself if it has no word, or "-" if there
-// is no number. Return `out` or a constant.
-enum { WORD_SIZE = MOMENT_SIZE };
-const char *time_cell_text (const json_t *seconds,
-                            char out[WORD_SIZE]); // style of --times in a table
-const char *time_line_text (const json_t *seconds, char out[WORD_SIZE]); // on its own line
-const char *time_rfc3339_text (const json_t *seconds,
-                               char out[WORD_SIZE]); // RFC 3339, for programs
-const char *duration_between_text (const json_t *from, const json_t *to,
-                                   char out[WORD_SIZE]);                 // "1.250 s"
-const char *id_hex_text (const json_t *id, char out[WORD_SIZE]);         // in hex
-const char *state_wire_text (const json_t *state, char out[WORD_SIZE]);  // the wire's word
-const char *state_plain_text (const json_t *state, char out[WORD_SIZE]); // for people: "queued"
-const char *verdict_name_text (const json_t *verdict, char out[WORD_SIZE]);
-const char *number_cell_text (const json_t *number, char out[WORD_SIZE]);
+// is no number. A text is a constant, or in one of sixteen buffers that are used in turn.
+const char *time_cell_text (const json_t *seconds);    // style of --times in a table
+const char *time_line_text (const json_t *seconds);    // on its own line
+const char *time_rfc3339_text (const json_t *seconds); // RFC 3339, for programs
+const char *duration_between_text (const json_t *from, const json_t *to); // "1.250 s"
+const char *id_hex_text (const json_t *id);
+const char *state_wire_text (const json_t *state);  // the wire's word
+const char *state_plain_text (const json_t *state); // for people: "queued"
+const char *verdict_name_text (const json_t *verdict);
+const char *number_cell_text (const json_t *number);
 
 // The states, separated by spaces, for the option tables: the words for people, and those of the
 // wire.

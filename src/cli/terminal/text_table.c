@@ -183,14 +183,12 @@ static void choose_widths (struct text_table *self)
 
 void column_number (FILE *out, const json_t *value)
 {
-    char word[WORD_SIZE];
-    fputs (number_cell_text (value, word), out);
+    fputs (number_cell_text (value), out);
 }
 
 void column_time (FILE *out, const json_t *value)
 {
-    char word[WORD_SIZE];
-    fputs (time_cell_text (value, word), out);
+    fputs (time_cell_text (value), out);
 }
 
 void column_time_ms (FILE *out, const json_t *value)
