@@ -154,23 +154,20 @@ static int print_past_result (const struct cli *cli, char *plan, struct zplan_cl
 static json_t *request_results (const struct cli *cli, struct zplan_client *client,
                                 const char *plan, int *ret_code)
 {
-    struct zplan_reply reply;
+    struct verdict verdict;
     char name[PLAN_REF_SIZE];
-    const char *names[] = {plan, plan_ref_as_name (cli, plan, name) ? name : NULL};
-    for (size_t i = 0; i < 2 && names[i]; i++) {
-        int outcome = zplan_client_manage (client, "result", &names[i], 1, &reply);
-        if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)
-            continue;
-        *ret_code = call_report (cli, outcome, &reply, plan_ref_shown (plan));
-        json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
-        if (*ret_code == EXIT_DONE && !answer)
-            *ret_code = EXIT_REFUSED;
-        if (!answer || json_array_size (json_object_get (answer, "results")))
-            return answer;
-        json_decref (answer);
-        return NULL;
+    const char *words[] = {"result", plan, NULL};
+    json_t *answer = call_command_quietly (cli, client, words, &verdict);
+    if (verdict.status == ZERO_STATUS_NOT_FIND_ID && plan_ref_as_name (cli, plan, name)) {
+        words[1] = name;
+        answer = call_command_quietly (cli, client, words, &verdict);
     }
     *ret_code = EXIT_DONE;
+    if (verdict.status != ZERO_STATUS_NOT_FIND_ID)
+        *ret_code = verdict_print (&verdict, verdict.unreadable ? NULL : plan_ref_shown (plan));
+    if (json_array_size (json_object_get (answer, "results")))
+        return answer;
+    json_decref (answer);
     return NULL;
 }
 

@@ -49,7 +49,7 @@ static void print_why (struct span why)
     } stops[] = {{"pause ", "paused "}, {"close ", "closed "}};
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         size_t size = strlen (stops[i].word);
-        if (why.size > size && memcmp (why.data, stops[i].word, size) == 0) {
+        if (bytes_begin (why, stops[i].word)) {
             printf ("%s", stops[i].past);
             why = span_of (why.data + size, why.size - size);
         }

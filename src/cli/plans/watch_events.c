@@ -125,7 +125,6 @@ static void receive_events (const struct cli *cli, struct zplan_events *events, 
                             int64_t count)
 {
     int signal_fd = process_prepare ();
-    size_t size = strlen (title);
     bool continues = true;
     while (continues && !is_signal_pending (signal_fd)) {
         struct pollfd items[] = {{.fd = zplan_events_fd (events), .events = POLLIN},
@@ -137,7 +136,7 @@ static void receive_events (const struct cli *cli, struct zplan_events *events, 
             if (zplan_events_recv (events, 0, &event) != ZPLAN_OK)
                 break;
             report_lost_events (&event);
-            if (event.station_size >= size && memcmp (event.station, title, size) == 0)
+            if (bytes_begin (span_of (event.station, event.station_size), title))
                 continues = print_event (cli, &event, &count);
         }
     }

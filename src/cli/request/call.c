@@ -140,7 +140,7 @@ static uint8_t leading_status (struct span text)
     for (int status = ZERO_STATUS_ERROR_FLAG; status <= UINT8_MAX; status++) {
         const char *word = status_word ((uint8_t)status);
         size_t size = strlen (word);
-        if (text.size >= size && memcmp (text.data, word, size) == 0 &&
+        if (bytes_begin (text, word) &&
             (text.size == size || (text.size > size + 2 && text.data[size] == ':')))
             return (uint8_t)status;
     }
@@ -177,7 +177,7 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
     text = span_of (text.data + size + 2, text.size - size - 2);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t known = strlen (rows[i].wire);
-        if (text.size < known || memcmp (text.data, rows[i].wire, known) != 0)
+        if (!bytes_begin (text, rows[i].wire))
             continue;
         int written = snprintf (out, VERDICT_WORDS_MAX, "%s%.*s", rows[i].people,
                                 (int)(text.size - known), (const char *)text.data + known);
@@ -189,11 +189,9 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
 bool verdict_is_common (const struct verdict *self)
 {
     // The second text comes from stations of earlier versions.
-    static const char *const full[] = {"-busy: quota exceeded", "-busy: max_plans"};
-    bool is_full = false;
-    for (size_t i = 0; i < sizeof full / sizeof *full; i++)
-        is_full = is_full || (self->size >= strlen (full[i]) &&
-                              memcmp (self->words, full[i], strlen (full[i])) == 0);
+    struct span words = span_of (self->words, self->size);
+    bool is_full =
+        bytes_begin (words, "-busy: quota exceeded") || bytes_begin (words, "-busy: max_plans");
     return self->status == ZERO_STATUS_NET_ERROR_ID ||
            (self->status == ZERO_STATUS_BUSY_ID && is_full);
 }
@@ -256,22 +254,20 @@ size_t words_count (const char *const *words)
 json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
                       const char *subject, int *ret_code)
 {
-    struct zplan_reply reply;
-    size_t count = words_count (words + 1);
-    int outcome = zplan_client_manage (client, words[0], words + 1, count, &reply);
+    struct verdict verdict;
+    json_t *answer = call_command_quietly (cli, client, words, &verdict);
+    size_t count = words_count (words);
     char name[PLAN_REF_SIZE];
     // No plan has this id: try it as a name.
-    if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID && count > 0 &&
-        subject == words[1] && count < CALL_WORDS_MAX && plan_ref_as_name (cli, subject, name)) {
-        const char *again[CALL_WORDS_MAX] = {name};
-        memcpy (again + 1, words + 2, (count - 1) * sizeof *again);
-        subject = name;
-        outcome = zplan_client_manage (client, words[0], again, count, &reply);
+    if (verdict.status == ZERO_STATUS_NOT_FIND_ID && subject && subject == words[1] &&
+        count < CALL_WORDS_MAX && plan_ref_as_name (cli, subject, name)) {
+        const char *again[CALL_WORDS_MAX] = {0};
+        memcpy (again, words, count * sizeof *again);
+        again[1] = subject = name;
+        answer = call_command_quietly (cli, client, again, &verdict);
     }
-    *ret_code = call_report (cli, outcome, &reply, subject ? plan_ref_shown (subject) : NULL);
-    json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
-    if (!answer && *ret_code == EXIT_DONE)
-        *ret_code = EXIT_REFUSED;
+    *ret_code =
+        verdict_print (&verdict, subject && !verdict.unreadable ? plan_ref_shown (subject) : NULL);
     return answer;
 }
 
@@ -302,6 +298,7 @@ json_t *call_command_quietly (const struct cli *cli, struct zplan_client *client
     if (!answer) {
         reason_set (&reason, "the station's answer: %s", why.text);
         *ret = verdict_refused (reason.text);
+        ret->unreadable = true;
     }
     return answer;
 }

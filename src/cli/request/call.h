@@ -38,8 +38,9 @@ enum { VERDICT_WORDS_MAX = 512 };
 
 // The result of a request.
 struct verdict {
-    int code;       // EXIT_DONE, EXIT_REFUSED or EXIT_NO_ANSWER
-    uint8_t status; // the wire's status if the station rejected the request; else 0
+    int code;        // EXIT_DONE, EXIT_REFUSED or EXIT_NO_ANSWER
+    uint8_t status;  // the wire's status if the station rejected the request; else 0
+    bool unreadable; // the station's answer is not what the protocol says
     size_t size;
     uint8_t words[VERDICT_WORDS_MAX]; // the error: bytes, as the station sent them
 };

@@ -156,6 +156,12 @@ void print_column (struct span text, int width)
     printf ("%*s ", text.size < (size_t)width ? width - (int)text.size : 0, "");
 }
 
+bool bytes_begin (struct span bytes, const char *text)
+{
+    size_t size = strlen (text);
+    return bytes.size >= size && memcmp (bytes.data, text, size) == 0;
+}
+
 struct span text_of (const json_t *string)
 {
     return span_of (json_string_value (string), json_string_length (string));
@@ -189,36 +195,37 @@ static int digits_of (double real)
     return digits;
 }
 
-// Whether the number, or one in the object or array, needs more than REAL_DIGITS.
-static bool has_long_number (const json_t *value)
+// Write a value that has no parts.
+static void write_plain (FILE *file, const json_t *value)
 {
-    const char *name;
-    json_t *part;
-    size_t i;
-    json_object_foreach ((json_t *)(uintptr_t)value, name, part)
-    {
-        if (has_long_number (part))
-            return true;
+    size_t digits = json_is_real (value) ? (size_t)digits_of (json_real_value (value)) : 0;
+    char *text =
+        json_dumps (value, JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION (digits));
+    char *rest = text;
+    while (rest) {
+        fputs (strsep (&rest, "\x7f"), file);
+        if (rest) // in strings jansson escapes all control characters but this
+            fputs ("\\u007f", file);
     }
-    json_array_foreach (value, i, part)
-    {
-        if (has_long_number (part))
-            return true;
-    }
-    return json_is_real (value) && digits_of (json_real_value (value)) > REAL_DIGITS;
+    free (text);
 }
 
-static void write_parts (FILE *file, const json_t *value)
+// Not json_dumps for the whole: that uses one precision for all numbers.
+void write_json (FILE *file, const json_t *value)
 {
     const char *name, *separator = "";
     json_t *part;
     size_t i;
+    if (!json_is_object (value) && !json_is_array (value)) {
+        write_plain (file, value);
+        return;
+    }
     fputc (json_is_array (value) ? '[' : '{', file);
     json_object_foreach ((json_t *)(uintptr_t)value, name, part)
     {
         json_t *key = json_string (name);
         fputs (separator, file);
-        write_json (file, key);
+        write_plain (file, key);
         fputc (':', file);
         write_json (file, part);
         json_decref (key);
@@ -231,25 +238,6 @@ static void write_parts (FILE *file, const json_t *value)
         separator = ",";
     }
     fputc (json_is_array (value) ? ']' : '}', file);
-}
-
-void write_json (FILE *file, const json_t *value)
-{
-    bool long_number = has_long_number (value);
-    if (long_number && !json_is_real (value)) {
-        write_parts (file, value); // jansson uses one precision for the whole text
-        return;
-    }
-    int digits = long_number ? digits_of (json_real_value (value)) : REAL_DIGITS;
-    char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
-                                        JSON_REAL_PRECISION ((size_t)digits));
-    for (const char *at = text; at && *at; at++) {
-        if (*at == 0x7F) // in strings jansson escapes all control characters but this
-            fputs ("\\u007f", file);
-        else
-            fputc (*at, file);
-    }
-    free (text);
 }
 
 void print_json (const json_t *value)
@@ -396,7 +384,7 @@ static struct span without_status (struct span text, const json_t *status)
     json_int_t number = json_integer_value (status);
     const char *word = number > 0 && number <= UINT8_MAX ? status_word ((uint8_t)number) : "";
     size_t size = strlen (word);
-    if (size == 0 || text.size < size || memcmp (text.data, word, size) != 0)
+    if (size == 0 || !bytes_begin (text, word))
         return text;
     if (text.size == size)
         return (struct span){0};

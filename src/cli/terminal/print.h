@@ -51,6 +51,9 @@ void write_reason (FILE *file, const char *before, const json_t *run);
 // Print a text padded to its column, and a blank; a longer one is not cut.
 void print_column (struct span text, int width);
 
+// Whether the bytes begin with this text.
+bool bytes_begin (struct span bytes, const char *text);
+
 // The bytes of a JSON string; empty for any other value.
 struct span text_of (const json_t *string);
 
