@@ -9,7 +9,6 @@
 #include "desc.h"
 #include "instant.h"
 #include "json.h"
-#include "memory.h"
 #include "action_frame.h"
 #include "print.h"
 #include "zonefile.h"
@@ -226,7 +225,7 @@ static int set_times (const struct update_options *self, const json_t *plan, jso
     return rc;
 }
 
-// -- the action: given frames replace stored frames of the same type
+// -- the action
 
 enum { FIRST_FRAME = 2 }; // index in the stored messages: after the mailbox and the description
 
@@ -236,104 +235,62 @@ static int read_description (const json_t *messages, struct desc *ret, struct re
     size_t count = json_array_size (messages), size;
     if (count < FIRST_FRAME)
         return reason_set (reason, "its stored messages are broken");
-    char *text = json_write (json_array_get (messages, 1));
-    uint8_t *bytes = memory_new (strlen (text));
+    uint8_t *bytes = frame_bytes (json_array_get (messages, 1), &size);
     struct reason why = {"no bytes"};
     int rc = 0;
-    if (!json_to_frame (json_array_get (messages, 1), bytes, &size) ||
-        desc_parse (span_of (bytes, size), count - FIRST_FRAME, ret, &why)) {
-        reason_set (reason, "its stored description is broken: %s", why.text);
-        rc = -1;
-    }
+    if (!bytes || desc_parse (span_of (bytes, size), count - FIRST_FRAME, ret, &why))
+        rc = reason_set (reason, "its stored description is broken: %s", why.text);
     free (bytes);
-    free (text);
     return rc;
 }
 
-// The frames to be stored, and their types.
-struct frame_list {
-    struct desc desc;
-    json_t *list;
-};
-
-static int add_frame (struct frame_list *self, uint8_t type, json_t *frame, struct reason *reason)
+static void add_frame (struct desc *desc, json_t *list, uint8_t type, json_t *frame)
 {
-    if (self->desc.count == DESC_FRAMES_MAX) {
-        json_decref (frame);
-        return reason_set (reason, "more than %d frames", DESC_FRAMES_MAX);
-    }
-    desc_add (&self->desc, type);
-    json_array_append_new (self->list, frame);
-    return 0;
+    if (desc->count < DESC_FRAMES_MAX)
+        desc_add (desc, type);
+    json_array_append_new (list, frame);
 }
 
-// The frames from the command line, and of each type whether they have it, and it was added.
-struct frame_options {
-    struct zplan_frame frames[ACTION_FRAMES_MAX];
-    size_t count;
-    enum { TYPE_ABSENT, TYPE_GIVEN, TYPE_ADDED } types[UINT8_MAX + 1];
-};
-
-// Add the given frames of this type, once.
-static int add_given_frames (struct frame_list *self, struct frame_options *given, uint8_t type,
-                             struct reason *reason)
-{
-    for (size_t i = 0; given->types[type] == TYPE_GIVEN && i < given->count; i++) {
-        const struct zplan_frame *frame = &given->frames[i];
-        if (frame->type == type &&
-            add_frame (self, type, json_from_frame (span_of (frame->data, frame->size)), reason))
-            return -1;
-    }
-    given->types[type] = TYPE_ADDED;
-    return 0;
-}
-
-// Merge stored and given frames: given ones replace the stored ones of their type, at the position
-// of the first of these, or are added at the end.
-static int merge_frames (const json_t *messages, const struct desc *desc,
-                         struct frame_options *given, struct frame_list *ret, struct reason *reason)
-{
-    for (size_t i = 0; i < desc->count; i++) {
-        uint8_t type = desc->types[i];
-        json_t *frame = json_array_get (messages, FIRST_FRAME + i);
-        if (given->types[type] == TYPE_ABSENT ? add_frame (ret, type, json_incref (frame), reason)
-                                              : add_given_frames (ret, given, type, reason))
-            return -1;
-    }
-    for (size_t i = 0; i < given->count; i++)
-        if (add_given_frames (ret, given, given->frames[i].type, reason))
-            return -1;
-    return 0;
-}
-
-// If frames are given, set `messages` in the fields to change. 0, or -1 with a reason.
+// If frames are given, set `messages` in the fields to change: given frames replace the stored ones
+// of their type, at the position of the first of these, or are added at the end. 0, or -1 with a
+// reason.
 static int update_messages (const struct action_options *order, const json_t *plan, json_t *fields,
                             struct reason *reason)
 {
-    struct frame_options given = {.count = 0};
+    struct zplan_frame given[ACTION_FRAMES_MAX];
+    enum { TYPE_ABSENT, TYPE_GIVEN, TYPE_ADDED } types[UINT8_MAX + 1] = {0};
     const json_t *messages = json_object_get (plan, "messages");
-    given.count = action_frames (order, given.frames);
-    if (given.count == 0)
+    size_t count = action_frames (order, given);
+    struct desc stored;
+    if (count == 0)
         return 0;
-    for (size_t i = 0; i < given.count; i++)
-        given.types[given.frames[i].type] = TYPE_GIVEN;
-    struct desc desc;
-    if (read_description (messages, &desc, reason))
+    if (read_description (messages, &stored, reason))
         return -1;
+    for (size_t i = 0; i < count; i++)
+        types[given[i].type] = TYPE_GIVEN;
 
-    uint8_t bytes[DESC_SIZE_MAX];
-    struct frame_list frames = {.desc = {.code = desc.code}, .list = json_array ()};
-    int rc = merge_frames (messages, &desc, &given, &frames, reason);
-    if (rc == 0) {
-        size_t size = desc_write (&frames.desc, bytes);
-        json_t *list = json_array ();
-        json_array_append (list, json_array_get (messages, 0));
-        json_array_append_new (list, json_from_frame (span_of (bytes, size)));
-        json_array_extend (list, frames.list);
-        json_object_set_new (fields, "messages", list);
+    struct desc merged = {.code = stored.code};
+    json_t *list = json_array ();
+    for (size_t i = 0; i < stored.count + count; i++) {
+        uint8_t type = i < stored.count ? stored.types[i] : given[i - stored.count].type;
+        if (types[type] == TYPE_ABSENT)
+            add_frame (&merged, list, type,
+                       json_incref (json_array_get (messages, FIRST_FRAME + i)));
+        for (size_t j = 0; types[type] == TYPE_GIVEN && j < count; j++)
+            if (given[j].type == type)
+                add_frame (&merged, list, type,
+                           json_from_frame (span_of (given[j].data, given[j].size)));
+        types[type] = types[type] == TYPE_ABSENT ? TYPE_ABSENT : TYPE_ADDED;
     }
-    json_decref (frames.list);
-    return rc;
+    if (json_array_size (list) > DESC_FRAMES_MAX) {
+        json_decref (list);
+        return reason_set (reason, "more than %d frames", DESC_FRAMES_MAX);
+    }
+    uint8_t bytes[DESC_SIZE_MAX];
+    size_t size = desc_write (&merged, bytes);
+    json_array_insert_new (list, 0, json_from_frame (span_of (bytes, size)));
+    json_array_insert (list, 0, json_array_get (messages, 0));
+    return json_object_set_new (fields, "messages", list);
 }
 
 // -- one plan
