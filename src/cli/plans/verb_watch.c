@@ -17,10 +17,9 @@
 #include "options.h"
 #include "print.h"
 #include "process.h"
-#include "result.h"
-#include "watch_events.h"
+#include "watch_print.h"
 
-enum { RESULTS_AT_ONCE = 64 }; // after these, signals are checked
+enum { AT_ONCE = 64 }; // results or events; after these, signals are checked
 enum { EPOCH_SIZE = 64 };
 
 struct watch_wanted {
@@ -34,9 +33,11 @@ struct watch_wanted {
 struct event_watch {
     const struct cli *cli;
     struct watch_wanted *wanted;
+    const char *title; // the beginning of a title, or of a target's or a flow's name
     struct zplan_subscriber *subscriber;
+    struct zplan_events *events; // with --events, instead of the subscriber
     int signal_fd;
-    int64_t left; // number of results still wanted
+    int64_t left; // number of results or events still wanted
     bool ended;   // enough results, a signal, or an error
     int code;     // exit code of the verb
     struct hook hook;
@@ -206,7 +207,7 @@ static void handle_notice (void *context, const struct zplan_notice *notice)
 static void receive_results (struct event_watch *self)
 {
     struct zplan_result result;
-    for (int i = 0; i < RESULTS_AT_ONCE && !self->ended; i++) {
+    for (int i = 0; i < AT_ONCE && !self->ended; i++) {
         if (zplan_subscriber_recv (self->subscriber, 0, &result) != ZPLAN_OK)
             break;
         if (!self->ended)
@@ -214,15 +215,36 @@ static void receive_results (struct event_watch *self)
     }
 }
 
+// Receive a limited number of pending events.
+static void receive_events (struct event_watch *self)
+{
+    struct zplan_event event;
+    for (int i = 0; i < AT_ONCE && !self->ended; i++) {
+        if (zplan_events_recv (self->events, 0, &event) != ZPLAN_OK)
+            break;
+        if (event.missed == ZPLAN_EVENTS_UNKNOWN)
+            complain (NULL, span_text ("the station restarted the numbers of events: some may be "
+                                       "missed"));
+        else if (event.missed)
+            fprintf (stderr, "zplan: %" PRId64 " events are missed\n", event.missed);
+        if (!bytes_begin (span_of (event.station, event.station_size), self->title))
+            continue;
+        event_print (self->cli, &event);
+        self->ended = fflush (stdout) || --self->left == 0;
+    }
+}
+
 static int wait_and_print (struct event_watch *self)
 {
     while (!self->ended) {
-        struct pollfd items[] = {{.fd = zplan_subscriber_fd (self->subscriber), .events = POLLIN},
+        struct pollfd items[] = {{.fd = self->events ? zplan_events_fd (self->events)
+                                                     : zplan_subscriber_fd (self->subscriber),
+                                  .events = POLLIN},
                                  {.fd = self->signal_fd, .events = POLLIN}};
         if (poll (items, 2, -1) < 0 && errno != EINTR)
             return EXIT_REFUSED;
         if (!has_watch_ended (self))
-            receive_results (self);
+            (self->events ? receive_events : receive_results) (self);
     }
     return self->code;
 }
@@ -258,28 +280,36 @@ static int check_key (const struct cli *cli)
     return reason.text[0] ? complain (NULL, span_text (reason.text)) : EXIT_DONE;
 }
 
-static struct zplan_subscriber *open_subscriber (const struct cli *cli, int *ret_exit)
+// Open the subscriber, or the events. Returns an exit code.
+static int open_socket (struct event_watch *self)
 {
     struct keyfile key;
-    if (keyfile_read (&key, cli, ret_exit))
-        return NULL;
-    struct zplan_subscriber *subscriber =
-        key.given ? zplan_subscriber_new_curve (cli->publish, "", &key.curve)
-                  : zplan_subscriber_new (cli->publish, "");
-    if (!subscriber)
-        *ret_exit = call_refuse_endpoint (cli, "--publish", cli->publish);
-    return subscriber;
+    int code;
+    const struct cli *cli = self->cli;
+    const char *events = self->wanted->events;
+    if (keyfile_read (&key, cli, &code))
+        return code;
+    if (events)
+        self->events =
+            key.given ? zplan_events_new_curve (events, &key.curve) : zplan_events_new (events);
+    else
+        self->subscriber = key.given ? zplan_subscriber_new_curve (cli->publish, "", &key.curve)
+                                     : zplan_subscriber_new (cli->publish, "");
+    if (self->events || self->subscriber)
+        return EXIT_DONE;
+    return events ? call_refuse_endpoint (cli, "--events", events)
+                  : call_refuse_endpoint (cli, "--publish", cli->publish);
 }
 
 // Begin the watch: without --since with results from now on, even if the history does not answer.
 // With --since it requires that answer.
-static int begin_watch (struct event_watch *self, const char *title)
+static int begin_watch (struct event_watch *self)
 {
     const struct cli *cli = self->cli;
     struct zplan_recovery recovery = {.endpoint = cli->connect,
                                       .since = self->wanted->since,
                                       .epoch = self->wanted->epoch,
-                                      .title = title,
+                                      .title = self->title,
                                       .timeout_ms = cli->timeout_ms,
                                       .fn = handle_notice,
                                       .context = self};
@@ -316,16 +346,13 @@ static int position_create (struct event_watch *self)
     return code;
 }
 
-static int watch_results (struct event_watch *self, const char *title)
+static int watch (struct event_watch *self)
 {
-    int code;
-    self->subscriber = open_subscriber (self->cli, &code);
-    if (!self->subscriber)
-        return code;
-    bool is_new = self->wanted->place && self->wanted->since < 0;
-    code = is_new ? position_create (self) : EXIT_DONE;
-    if (code == EXIT_DONE)
-        code = begin_watch (self, title);
+    int code = open_socket (self);
+    if (code == EXIT_DONE && self->wanted->place && self->wanted->since < 0)
+        code = position_create (self);
+    if (code == EXIT_DONE && self->subscriber)
+        code = begin_watch (self);
     return code == EXIT_DONE ? wait_and_print (self) : code;
 }
 
@@ -367,19 +394,18 @@ int verb_watch (const struct cli *cli)
     code = check_key (cli);
     if (code)
         return code;
-    if (wanted.events)
-        return watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
-
     mode_t before = umask (077);
     struct event_watch self = {.cli = cli,
                                .signal_fd = process_prepare (),
                                .wanted = &wanted,
+                               .title = count ? cli->argv[1] : "",
                                .left = wanted.count,
                                .code = EXIT_DONE,
                                .hook = {.program = wanted.program, .umask = before}};
     self.hook.signal_fd = self.signal_fd;
-    code = watch_results (&self, count ? cli->argv[1] : "");
+    code = watch (&self);
     zplan_subscriber_destroy (&self.subscriber);
+    zplan_events_destroy (&self.events);
     close (self.signal_fd);
     return code;
 }

@@ -195,19 +195,24 @@ static int digits_of (double real)
     return digits;
 }
 
+// In strings jansson escapes all control characters but DEL.
+static int write_dumped (const char *text, size_t size, void *file)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == 0x7F)
+            fputs ("\\u007f", file);
+        else
+            fputc (text[i], file);
+    }
+    return 0;
+}
+
 // Write a value that has no parts.
 static void write_plain (FILE *file, const json_t *value)
 {
     size_t digits = json_is_real (value) ? (size_t)digits_of (json_real_value (value)) : 0;
-    char *text =
-        json_dumps (value, JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION (digits));
-    char *rest = text;
-    while (rest) {
-        fputs (strsep (&rest, "\x7f"), file);
-        if (rest) // in strings jansson escapes all control characters but this
-            fputs ("\\u007f", file);
-    }
-    free (text);
+    json_dump_callback (value, write_dumped, file,
+                        JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION (digits));
 }
 
 // Not json_dumps for the whole: that uses one precision for all numbers.

@@ -1,5 +1,8 @@
-#include "result.h"
+// Texts from peers are printed as bytes; in JSON they are frames.
+// wire's.
+#include "watch_print.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "codes.h"
@@ -8,6 +11,15 @@
 #include "plan.h"
 #include "print.h"
 #include "rfc3339.h"
+
+// Print the time, to which the times on the line are relative.
+static void print_now (void)
+{
+    char now[RFC3339_SIZE];
+    display_refresh ();
+    rfc3339_format (display_get ()->now, now);
+    printf ("%s ", now);
+}
 
 // -- a result for people
 
@@ -73,14 +85,11 @@ static void print_object (const struct cli *cli, const struct zplan_result *resu
 
 void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan)
 {
-    char now[RFC3339_SIZE];
     if (cli->json) {
         print_object (cli, result, plan);
         return;
     }
-    display_refresh (); // times are relative to now
-    rfc3339_format (display_get ()->now, now);
-    printf ("%s ", now);
+    print_now ();
     print_bytes (span_of (result->id, result->id_size));
     print_between (" \"", span_of (result->title, result->title_size), "\" ");
     json_t *status = json_integer (result->status);
@@ -129,4 +138,86 @@ void result_print_run (const struct cli *cli, const json_t *run, const char *epo
     json_object_set (object, "id", json_object_get (run, "plan")); // as in a published result
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
     print_answer_new (cli, JSON_RUN, object);
+}
+
+// -- an event
+
+// Print a step and its item: " load", " load.3".
+static void print_step (const json_t *state, const char *name)
+{
+    const json_t *step = json_object_get (state, name), *item = json_object_get (state, "item");
+    if (!step)
+        return;
+    putchar (' ');
+    write_frame (stdout, step);
+    if (item)
+        printf (".%" JSON_INTEGER_FORMAT, json_integer_value (item));
+}
+
+static void print_member (const json_t *state, const char *name)
+{
+    if (!json_object_get (state, name))
+        return;
+    printf (" %s=", name);
+    write_frame (stdout, json_object_get (state, name));
+}
+
+// Print the event of a flow run: "2026-01-31T02:00:00Z flow nightly 5f3a... skipped load by=rule".
+static void print_flow_event (const json_t *state)
+{
+    printf (" ");
+    write_frame (stdout, json_object_get (state, "run"));
+    printf (" ");
+    write_frame (stdout, json_object_get (state, "event"));
+    print_step (state, "step");
+    print_member (state, "by");
+    print_member (state, "state");
+    print_member (state, "why");
+    print_member (state, "error");
+}
+
+static void print_plan_event (const struct zplan_event *event, const json_t *state)
+{
+    const json_t *flow = json_object_get (state, "flow");
+    print_between (" ", span_of (event->id, event->id_size), "");
+    if (json_object_get (state, "description")) {
+        printf (" \"");
+        write_frame (stdout, json_object_get (state, "description"));
+        printf ("\" %s", state_plain_text (json_object_get (state, "plan_state")));
+    }
+    print_member (flow, "run");
+    if (json_object_get (flow, "step"))
+        printf (" step=");
+    print_step (flow, "step");
+}
+
+// Print an event as JSON. The state of a plan gets the names of json_names.h; that of a flow run
+// has its own.
+static void print_event_object (const struct cli *cli, const struct zplan_event *event,
+                                const json_t *state)
+{
+    bool as_is = event->code == ZPLAN_EVENT_FLOW || strcmp (cli->json, "wire") == 0;
+    print_json_new (json_pack ("{s:s, s:o, s:o, s:o*}", "event", event_word (event->code), "target",
+                               json_from_frame (span_of (event->station, event->station_size)),
+                               "id", json_from_frame (span_of (event->id, event->id_size)), "state",
+                               as_is ? json_deep_copy (state) : json_names (JSON_PLAN, state)));
+}
+
+void event_print (const struct cli *cli, const struct zplan_event *event)
+{
+    struct reason reason;
+    json_t *state = json_read_object (span_of (event->state, event->state_size), &reason);
+    if (cli->json) {
+        print_event_object (cli, event, state);
+    } else {
+        print_now ();
+        printf ("%s ", event_word (event->code));
+        print_bytes (span_of (event->station, event->station_size));
+        if (event->code == ZPLAN_EVENT_FLOW)
+            print_flow_event (state);
+        else
+            print_plan_event (event, state);
+        putchar ('\n');
+    }
+    json_decref (state);
 }

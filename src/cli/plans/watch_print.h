@@ -1,4 +1,4 @@
-// Prints how a run ended, for watch: a published result, or a run of the history.
+// What `zplan watch` prints: how runs ended, and events.
 #pragma once
 
 #include <jansson.h>
@@ -11,3 +11,6 @@ void result_print (const struct cli *cli, const struct zplan_result *result, con
 
 // Print a run of the history; `epoch` is the one that its seq belongs to.
 void result_print_run (const struct cli *cli, const json_t *run, const char *epoch);
+
+// Print an event of a plan or of a flow run.
+void event_print (const struct cli *cli, const struct zplan_event *event);
