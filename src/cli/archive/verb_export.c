@@ -59,9 +59,9 @@ int verb_export (const struct cli *cli)
         return code;
     if (select_check (&selection, &usage.groups[1], &reason))
         return usage_error (cli->argv[0], &reason);
-    if (everything && options_given (&usage.groups[1])) {
+    if (everything && options_given (&usage.groups[1], 1)) {
         reason_set (&reason, "--everything and %s: want one or the other",
-                    options_given (&usage.groups[1]));
+                    options_given (&usage.groups[1], 1));
         return usage_error (cli->argv[0], &reason);
     }
     return everything ? everything_export (cli) : export_plans (cli, &selection);

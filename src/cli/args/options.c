@@ -336,11 +336,12 @@ static bool is_option_given (const struct option *row, const void *values)
     return false;
 }
 
-const char *options_given (const struct option_group *group)
+const char *options_given (const struct option_group *groups, size_t count)
 {
-    for (size_t i = 0; i < group->count; i++)
-        if (is_option_given (&group->rows[i], group->values))
-            return group->rows[i].name;
+    for (const struct option_group *group = groups; group < groups + count; group++)
+        for (size_t i = 0; i < group->count; i++)
+            if (is_option_given (&group->rows[i], group->values))
+                return group->rows[i].name;
     return NULL;
 }
 

@@ -117,9 +117,9 @@ const struct option *option_named (const struct option_group *group, struct span
 // Whether `words`, separated by spaces, contain this one; NULL contains none.
 bool words_include (const char *words, struct span word);
 
-// The first option of the group that was given a value; NULL: none. An OPTION_NUMBER counts as
+// The first option of these groups that was given a value; NULL: none. An OPTION_NUMBER counts as
 // given when it is not 0.
-const char *options_given (const struct option_group *group);
+const char *options_given (const struct option_group *groups, size_t count);
 
 // The first OPTION_TEXT of the group whose value is empty; NULL: none.
 const char *options_empty (const struct option_group *group);

@@ -139,14 +139,13 @@ static const char *option_of (struct span name)
     return NULL;
 }
 
-// Replace the name of a member, with which a reason begins, by its option.
 void terms_reason (const struct reason *why, struct reason *ret)
 {
     struct span name = span_of (why->text, strcspn (why->text, ": "));
     const char *option = option_of (name);
     if (!option)
         *ret = *why;
-    else // replace the wire's name of the member
+    else
         reason_set (ret, "%s%.170s", option, why->text + name.size);
 }
 

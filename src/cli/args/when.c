@@ -109,7 +109,6 @@ static bool sets_value (const char *text)
     return text && strcmp (text, "-") != 0; // - removes the setting
 }
 
-// Reject options that set the same thing.
 int when_check_conflicts (const struct when_words *words, struct reason *reason)
 {
     if (words->keep && sets_value (words->terms.misfire))
@@ -164,12 +163,20 @@ bool when_is_given (const struct when_words *words)
     return words->now || find_kind (words, &kind, &reason) || kind;
 }
 
+int when_put_start (const char *text, const struct zone *zone, json_t *members,
+                    struct reason *reason)
+{
+    struct reason why;
+    int64_t start;
+    if (instant_parse (text, zone, &start, &why))
+        return reason_set (reason, "--start: %s", why.text);
+    return terms_put (members, "start_time", json_integer (start), reason);
+}
+
 // Add windows, policies, and the plan's own zone, if one is given.
 static int read_members (const struct when_reading *self, unsigned kind)
 {
     const struct when_words *words = self->words;
-    struct reason why;
-    int64_t start;
     int64_t value = kind == EVERY ? self->rule->value : 1;
     // Without a zone, hours are in UTC, as in the output; the station's own zone may differ.
     bool calendar = self->rule->type == SCHEDULE_DAY || schedule_is_calendar (self->rule);
@@ -178,12 +185,9 @@ static int read_members (const struct when_reading *self, unsigned kind)
     if (timezone && (words->wall_clock || calendar) &&
         terms_put (self->members, "timezone", json_string (timezone), self->reason))
         return -1;
-    if (words->start && kind != EVERY) {
-        if (instant_parse (words->start, self->zone, &start, &why))
-            return reason_set (self->reason, "--start: %s", why.text);
-        if (terms_put (self->members, "start_time", json_integer (start), self->reason))
-            return -1;
-    }
+    if (words->start && kind != EVERY &&
+        when_put_start (words->start, self->zone, self->members, self->reason))
+        return -1;
     return terms_read (&words->terms, &(struct terms_reading){.zone = self->zone, .step = value},
                        self->members, self->reason);
 }

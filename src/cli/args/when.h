@@ -48,6 +48,10 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
 // or -1 with a reason.
 int when_check_conflicts (const struct when_words *words, struct reason *reason);
 
+// Parse --start into the member start_time. 0, or -1 with a reason.
+int when_put_start (const char *text, const struct zone *zone, json_t *members,
+                    struct reason *reason);
+
 // Parse a duration such as 5s, 1h30m or 2d. 0, or -1 with a reason that names the option.
 int when_duration (const char *option, const char *text, struct duration *ret,
                    struct reason *reason);

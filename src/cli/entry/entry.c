@@ -268,7 +268,7 @@ static int make_plan (struct entry_line *self, const struct zone *zone, int64_t 
 {
     json_t *vote;
     struct when when;
-    const char *given = options_given (&self->groups[1]);
+    const char *given = options_given (&self->groups[1], 1);
     if (self->has_rule && given)
         return reason_set (self->reason,
                            "%s and the fields of the PLAN frame: want one or the other",

@@ -224,18 +224,15 @@ static const struct option from_rows[] = {
                  "with --from: stop at the first line that is rejected"),
 };
 
-static int add_from_file (const struct cli *cli, struct action_options *order,
-                          struct submit_lines *load)
+enum { GROUPS_OF_ONE = 4 }; // the first groups: options of a single plan
+
+static int add_from_file (const struct cli *cli, const struct usage *usage,
+                          struct action_options *order, struct submit_lines *load)
 {
     struct reason reason;
     load->timezone = order->words.timezone;
     order->words.timezone = NULL;
-    const struct option_group groups[] = {action_option_group (order), when_options (&order->words),
-                                          terms_options (&order->words.terms),
-                                          terms_names (&order->words.terms)};
-    const char *given = NULL;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups && !given; i++)
-        given = options_given (&groups[i]);
+    const char *given = options_given (usage->groups, GROUPS_OF_ONE);
     if (!given)
         return submit_lines (cli, load);
     reason_set (&reason, "--from and %s: want one or the other", given);
@@ -259,7 +256,7 @@ int verb_add (const struct cli *cli)
         return code;
 
     if (load.file)
-        return add_from_file (cli, &order, &load);
+        return add_from_file (cli, &usage, &order, &load);
     struct reason reason;
     char id[PLAN_ID_SIZE];
     if (action_set_target (&order, &reason) || check_order (&order, id, &reason))

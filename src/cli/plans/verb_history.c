@@ -138,15 +138,22 @@ enum { OUTPUTS_PAGE = 50 };
 
 // -- the pages
 
-// Print a run with the plan's `id`, as in other verbs, in front, and with the epoch of its seq,
-// which the station returns once per page, and an archive in each outcome.
-static void print_run (const struct cli *cli, const json_t *run, const json_t *epoch)
+// Print a run; as JSON with the plan's `id`, as in other verbs, in front, and with the epoch of its
+// seq, which the station returns once per page, and an archive in each outcome.
+static void show_run (struct printing *self, const json_t *run, const json_t *epoch)
 {
+    if (!self->cli->json) {
+        if (self->asked->output)
+            print_run_output (run, write_plan_label);
+        else
+            table_add_row (self->table, run);
+        return;
+    }
     json_t *object = json_pack ("{s:O*}", "id", json_object_get (run, "plan"));
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
     if (epoch && !json_object_get (object, "epoch"))
         json_object_set (object, "epoch", (json_t *)(uintptr_t)epoch);
-    print_answer_new (cli, JSON_RUN, object);
+    print_answer_new (self->cli, JSON_RUN, object);
 }
 
 static void report_gone_outcomes (struct printing *self, const json_t *page)
@@ -178,16 +185,6 @@ static void keep_last_line (json_t *run)
         json_object_set_new (run, "output", json_pack ("{s:s}", "head", line));
     else
         json_object_del (run, "output");
-}
-
-static void show_run (struct printing *self, const json_t *run, const json_t *epoch)
-{
-    if (self->cli->json)
-        print_run (self->cli, run, epoch);
-    else if (self->asked->output)
-        print_run_output (run, write_plan_label);
-    else
-        table_add_row (self->table, run);
 }
 
 static bool handle_page (struct pages *pages, const json_t *page)

@@ -154,10 +154,7 @@ int verb_next (const struct cli *cli)
         return code;
     if (count == 0)
         return compute_next (cli, &words, &preview);
-    const struct option_group groups[] = {time, policy, plan};
-    const char *given = NULL;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups && !given; i++)
-        given = options_given (&groups[i]);
+    const char *given = options_given ((struct option_group[]){time, policy, plan}, 3);
     if (!given && preview.now)
         given = "--now";
     return preview_stored_plan (cli, given, &preview);

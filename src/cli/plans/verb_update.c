@@ -7,7 +7,6 @@
 #include "bulk.h"
 #include "clock.h"
 #include "desc.h"
-#include "instant.h"
 #include "json.h"
 #include "action_frame.h"
 #include "print.h"
@@ -164,18 +163,12 @@ static int set_terms (const struct update_options *self, const struct when_words
                       const struct zone *zone, int64_t step, json_t *fields, struct reason *reason)
 {
     const struct terms_reading reading = {.zone = zone, .step = step, .use = TERMS_CHANGED};
-    struct reason why;
-    int64_t start;
     if (self->no_wall_clock)
         json_object_set_new (fields, "timezone", json_null ());
-    if (words->start && strcmp (words->start, "-") == 0) {
+    if (words->start && strcmp (words->start, "-") == 0)
         json_object_set_new (fields, "start_time", json_null ());
-    } else if (words->start) {
-        if (instant_parse (words->start, zone, &start, &why))
-            return reason_set (reason, "--start: %s", why.text);
-        if (terms_put (fields, "start_time", json_integer (start), reason))
-            return -1;
-    }
+    else if (words->start && when_put_start (words->start, zone, fields, reason))
+        return -1;
     return terms_read (&words->terms, &reading, fields, reason);
 }
 
@@ -367,9 +360,8 @@ static int check_update_options (struct update_options *self, struct reason *rea
     const struct option_group groups[] = {action_change_options (&trial.order),
                                           when_options (words), terms_options (&words->terms),
                                           terms_names_changed (&words->terms)};
-    bool given = self->no_keep || self->no_wall_clock;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        given = given || options_given (&groups[i]);
+    bool given = self->no_keep || self->no_wall_clock ||
+                 options_given (groups, sizeof groups / sizeof *groups);
     words->timezone = zone;
     bool with_stored = !when_is_given (words);
     if (with_stored)

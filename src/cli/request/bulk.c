@@ -30,7 +30,7 @@ static void add_plan (struct bulk *self, struct plan_id plan)
 static int check_which (const struct bulk *self, const struct option_group *which, int ids,
                         struct reason *reason)
 {
-    const char *given = options_given (which);
+    const char *given = options_given (which, 1);
     if (!given && self->all)
         given = "--all";
     if (ids > 0 && given)
