@@ -10,7 +10,6 @@
 #include "decimal.h"
 #include "flow_stored.h"
 #include "json.h"
-#include "memory.h"
 #include "action_frame.h"
 #include "plan.h"
 #include "print.h"
@@ -45,27 +44,8 @@ static const struct option run_rows[] = {
 
 // -- the argument after the id
 
-// Makes the argument, which the caller frees; NULL: none.
-typedef char *argument_fn (const struct plan_command *command, const char *id);
-
-static char *count_argument (const struct plan_command *command, const char *id)
-{
-    const struct manage_wish *wish = command->owner;
-    char number[DECIMAL_SIZE];
-    (void)id;
-    decimal_text (wish->count, number);
-    return memory_text (number);
-}
-
-static char *text_argument (const struct plan_command *command, const char *id)
-{
-    const struct manage_wish *wish = command->owner;
-    const char *text = wish->reason ? wish->reason : wish->remark; // a verb has at most one
-    (void)id;
-    return text ? memory_text (text) : NULL;
-}
-
-// Make the batch and params of a manual run of a flow plan (proto/flows.md, 18.11).
+// Make the batch and params of a manual run of a flow plan (proto/flows.md, 18.11), which the
+// caller frees; NULL: none.
 static char *run_argument (const struct plan_command *command, const char *id)
 {
     const struct manage_wish *wish = command->owner;
@@ -120,9 +100,8 @@ static const struct manage_verb {
     const char *synopsis, *about;
     const struct option *row; // the verb's own options
     size_t row_count;
-    argument_fn *argument; // the argument after the id; NULL: none
-    const char *state;     // a filter without a state selects only plans in this one
-    bool dead;             // a filter without a verdict selects only plans with --dead
+    const char *state; // a filter without a state selects only plans in this one
+    bool dead;         // a filter without a verdict selects only plans with --dead
     void (*add_report) (const json_t *answer, json_t *object); // as in struct plan_command
     unsigned wanted;
     bool gone_is_wanted;
@@ -164,8 +143,7 @@ static const struct manage_verb {
               "  zplan skip 1f\n"
               "  zplan skip 1f --count 3\n",
      .row = &count_row,
-     .row_count = 1,
-     .argument = count_argument},
+     .row_count = 1},
     {.name = "close",
      .done = "closed",
      .wanted = CLOSED,
@@ -192,8 +170,7 @@ static const struct manage_verb {
               "  zplan run --target jobs --title 'report*'\n"
               "  zplan run nightly-etl --batch 2026-01-31 --param region=eu  # of a flow\n",
      .row = run_rows,
-     .row_count = 2,
-     .argument = run_argument},
+     .row_count = 2},
     {.name = "cancel",
      .done = "cancelled",
      .synopsis = "zplan cancel ID... | --target NAME ... | --all  [--reason TEXT] [--dry-run]",
@@ -205,7 +182,6 @@ static const struct manage_verb {
               "  zplan cancel --target jobs --title 'import*' --reason 'disk is full'\n",
      .row = &reason_row,
      .row_count = 1,
-     .argument = text_argument,
      .state = "execute",
      .add_report = report_cancelled},
     {.name = "done",
@@ -219,7 +195,6 @@ static const struct manage_verb {
               "  zplan done --target billing --verdict pending --dry-run\n",
      .row = &remark_row,
      .row_count = 1,
-     .argument = text_argument,
      .dead = true},
 };
 
@@ -240,9 +215,16 @@ static const struct manage_verb *manage_verb_named (const char *name)
 static int manage_plan (struct plan_command *command, const char *id)
 {
     const struct manage_wish *wish = command->owner;
-    char *argument = wish->verb->argument ? wish->verb->argument (command, id) : NULL;
+    const char *argument = wish->reason ? wish->reason : wish->remark; // a verb has at most one
+    char number[DECIMAL_SIZE], *run = NULL;
+    if (wish->verb->row == &count_row) {
+        decimal_text (wish->count, number);
+        argument = number;
+    } else if (wish->verb->row == run_rows) {
+        argument = run = run_argument (command, id);
+    }
     int code = plan_command_send (command, id, argument);
-    free (argument);
+    free (run);
     return code;
 }
 
@@ -252,8 +234,9 @@ static void hint_text (const struct manage_wish *wish)
     bool named = false;
     for (size_t i = 1; i < wish->bulk.count; i++)
         named = named || wish->bulk.plans[i].id == 0;
-    if (named && wish->verb->argument == text_argument && !wish->reason && !wish->remark)
-        fprintf (stderr, "zplan: a text follows %s\n", wish->verb->row->name);
+    const struct option *row = wish->verb->row;
+    if (named && (row == &reason_row || row == &remark_row) && !wish->reason && !wish->remark)
+        fprintf (stderr, "zplan: a text follows %s\n", row->name);
 }
 
 static int manage_plans (const struct cli *cli, struct manage_wish *wish)

@@ -37,20 +37,17 @@ static void show_text (const char *label, const json_t *frame)
     putchar ('\n');
 }
 
+static void show_line (const char *label, const char *text)
+{
+    terms_label (label);
+    puts (text);
+}
+
 // Print a line for an id, a number; none if it is absent or 0.
 static void show_id (const char *label, const json_t *id)
 {
-    if (!json_integer_value (id))
-        return;
-    terms_label (label);
-    printf ("%s\n", id_hex_text (id));
-}
-
-// Print a line for an instant, Unix seconds; NULL or 0: "-".
-static void show_moment (const char *label, const json_t *seconds)
-{
-    terms_label (label);
-    printf ("%s\n", time_line_text (seconds));
+    if (json_integer_value (id))
+        show_line (label, id_hex_text (id));
 }
 
 // -- command
@@ -205,28 +202,6 @@ static void print_schedule (const json_t *plan)
     puts (zone ? "" : "UTC");
 }
 
-// Print the plan's identity, what it calls, and its schedule.
-static void show_definition (const json_t *plan, const json_t *names)
-{
-    show_text ("name", json_object_get (plan, "key"));
-    show_id ("id", json_object_get (plan, "plan_id"));
-    show_text ("title", json_object_get (plan, "description"));
-    print_command (names);
-    show_text ("target", json_object_get (plan, "station"));
-    print_schedule (plan);
-}
-
-// Print the plan's counters, its last run and its policies.
-static void show_execution (const json_t *plan)
-{
-    print_counts (plan);
-    show_id ("flow run", json_object_get (plan, "flow_run"));
-    print_last_run (plan);
-    if (field_number (plan, "add_time"))
-        show_moment ("added", json_object_get (plan, "add_time"));
-    terms_show (plan);
-}
-
 // -- progress
 
 // Print the progress of a run. If workers fetched the plan, each has its own progress.
@@ -285,7 +260,7 @@ static void print_next (const struct cli *cli, struct zplan_client *client, cons
         next = next_occurrence (cli, client, plan);
     else if (plan_waits (plan))
         next = json_incref (json_object_get (plan, "plan_time"));
-    show_moment ("next", next);
+    show_line ("next", time_line_text (next));
     json_decref (next);
 }
 
@@ -324,7 +299,7 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     const json_t *ended = json_object_get (run, "ended");
     if (ended && json_equal (json_object_get (run, "exec_id"), json_object_get (plan, "exec_id"))) {
         json_t *at = json_real (json_number_value (ended) + (double)delay_ms / 1000);
-        show_moment ("next try", at);
+        show_line ("next try", time_line_text (at));
         json_decref (at);
     }
     json_decref (answer);
@@ -348,13 +323,23 @@ static void print_failures (const json_t *plan)
 static void show_sections (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     json_t *names = json_names (JSON_PLAN, plan); // the plan with the names of --json
-    show_definition (plan, names);
+    show_text ("name", json_object_get (plan, "key"));
+    show_id ("id", json_object_get (plan, "plan_id"));
+    show_text ("title", json_object_get (plan, "description"));
+    print_command (names);
+    show_text ("target", json_object_get (plan, "station"));
+    print_schedule (plan);
     print_next (cli, client, plan);
     print_retry (cli, client, plan);
     show_state (plan, names);
     json_decref (names);
     print_progress (cli, client, plan);
-    show_execution (plan);
+    print_counts (plan);
+    show_id ("flow run", json_object_get (plan, "flow_run"));
+    print_last_run (plan);
+    if (field_number (plan, "add_time"))
+        show_line ("added", time_line_text (json_object_get (plan, "add_time")));
+    terms_show (plan);
     print_failures (plan);
 }
 
