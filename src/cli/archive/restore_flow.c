@@ -24,7 +24,7 @@ static json_t *request_version (struct restoring *self, const char *name, const 
         self->failure = verdict;
         self->code = EXIT_NO_ANSWER;
     } else {
-        restore_refuse (self, self->line, verdict_text (&verdict, (char[VERDICT_WORDS_MAX]){0}));
+        restore_refuse (self, self->line, verdict_text (&verdict));
     }
     return NULL;
 }

@@ -169,7 +169,7 @@ static void on_plan_answer (struct restoring *self, const struct restore_call *s
         restore_count (self, PLANS, asked || field_number (answer, "restored") == 0);
         json_decref (answer);
     } else {
-        restore_refuse (self, sent->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
+        restore_refuse (self, sent->line, verdict_text (verdict));
     }
 }
 
@@ -184,7 +184,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
         self->code = EXIT_NO_ANSWER;
     } else if (outcome != ZPLAN_OK ||
                (sent->question == RESTORE_COMMAND && verdict.code != EXIT_DONE)) {
-        restore_refuse (self, sent->line, verdict_text (&verdict, (char[VERDICT_WORDS_MAX]){0}));
+        restore_refuse (self, sent->line, verdict_text (&verdict));
     } else if (sent->question == RESTORE_COMMAND) {
         struct span text = call_frame (reply, ZERO_FRAME_JSON);
         json_t *answer = text.size ? json_read_object (text, &ignored) : NULL;

@@ -23,7 +23,7 @@ bool outcome_key_read (const json_t *run, struct outcome_key *ret)
     const char *at = json_string_value (json_object_get (run, "entry"));
     const json_t *ended = json_object_get (run, "ended");
     double seconds = json_number_value (ended);
-    struct outcome_key key = {.exec_id = json_integer_value (json_object_get (run, "exec_id"))};
+    struct outcome_key key = {.exec_id = field_number (run, "exec_id")};
     if (!at || !read_entry_part (&at, &key.seq) || *at++ != '-' ||
         !read_entry_part (&at, &key.sub) || *at)
         return false;
@@ -180,6 +180,6 @@ json_t *outcome_statuses (const struct outcome_states *self)
 
 bool outcome_matches (const struct outcome_states *self, const json_t *run)
 {
-    json_int_t status = json_integer_value (json_object_get (run, "status"));
+    json_int_t status = field_number (run, "status");
     return !self->given || (status >= 0 && status <= UINT8_MAX && self->wanted[status]);
 }

@@ -95,11 +95,6 @@ static void write_duration_cell (FILE *out, const json_t *run)
     fputs (is_missed (run) ? "-" : duration_between_text (fired, ended), out);
 }
 
-static void write_outcome (FILE *out, const json_t *status)
-{
-    fputs (outcome_text (status), out);
-}
-
 static void write_reason_cell (FILE *out, const json_t *run)
 {
     const json_t *first = json_object_get (run, "missed_first");
@@ -119,7 +114,7 @@ static const struct column columns[] = {
     COLUMN ("PLANNED", 20, .may_omit = true, .field = "nominal", .write = column_time),
     COLUMN ("STARTED", 20, .write = write_started),
     COLUMN ("TOOK", 11, .is_number = true, .may_omit = true, .write = write_duration_cell),
-    COLUMN ("OUTCOME", 9, .field = "status", .write = write_outcome, .colour = status_colour),
+    COLUMN ("OUTCOME", 9, .field = "status", .text = outcome_text, .colour = status_colour),
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_reason_cell),
 };
 
@@ -340,7 +335,7 @@ static int print_plans (struct printing *printing, struct zplan_client *client, 
         struct reason reason;
         const char *plan = i ? id : NULL;
         if (i)
-            plan_ref_read (cli->argv[i], id, &reason); // valid: check_history_options read it
+            plan_ref_read (cli->argv[i], id, &reason); // valid: read_history_options read it
         int one = client ? print_runs (printing, client, plan) : print_archived (printing, plan);
         code = one == EXIT_DONE ? code : one;
     }
@@ -384,10 +379,16 @@ static int read_times (struct history_options *asked, struct reason *reason)
     return 0;
 }
 
-static int check_history_options (const struct cli *cli, const struct history_options *asked,
-                                  int plans, struct reason *reason)
+static int read_history_options (const struct cli *cli, struct history_options *asked, int plans,
+                                 struct reason *reason)
 {
     char id[PLAN_REF_SIZE];
+    if (asked->failed && asked->states.count > 0)
+        return reason_set (reason, "--failed and --state: want one or the other");
+    if (asked->failed)
+        asked->states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
+    if (read_times (asked, reason))
+        return -1;
     for (int i = 1; i <= plans; i++)
         if (plan_ref_read (cli->argv[i], id, reason))
             return -1;
@@ -395,7 +396,7 @@ static int check_history_options (const struct cli *cli, const struct history_op
         return reason_set (reason, "--flow-run: goes without --archive only");
     if (asked->epoch && asked->since < 0)
         return reason_set (reason, "--epoch: goes with --since only");
-    return 0;
+    return outcome_states_read (&asked->states, &asked->wanted, reason);
 }
 
 int verb_history (const struct cli *cli)
@@ -414,14 +415,7 @@ int verb_history (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (asked.failed && asked.states.count > 0) {
-        reason_set (&reason, "--failed and --state: want one or the other");
-        return usage_error (cli->argv[0], &reason);
-    }
-    if (asked.failed)
-        asked.states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
-    if (read_times (&asked, &reason) || check_history_options (cli, &asked, count, &reason) ||
-        outcome_states_read (&asked.states, &asked.wanted, &reason))
+    if (read_history_options (cli, &asked, count, &reason))
         return usage_error (cli->argv[0], &reason);
     return print_history (cli, &asked, count);
 }

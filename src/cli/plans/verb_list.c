@@ -39,11 +39,6 @@ static const char about[] =
 
 // -- the table
 
-static void write_state (FILE *out, const json_t *state)
-{
-    fputs (state_plain_text (state), out);
-}
-
 static enum colour last_run_colour (const json_t *plan)
 {
     return status_colour (json_last_status (plan));
@@ -62,7 +57,7 @@ static const struct column columns[] = {
     COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_omit = true, .field = "station"),
     COLUMN ("SCHEDULE", 20, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_schedule),
     COLUMN ("NEXT", 20, .write = write_plan_next),
-    COLUMN ("STATE", 8, .field = "plan_state", .write = write_state, .colour = state_colour),
+    COLUMN ("STATE", 8, .field = "plan_state", .text = state_plain_text, .colour = state_colour),
     COLUMN ("LAST", 10, .may_omit = true, .write = write_plan_last, .colour = last_run_colour),
     COLUMN ("TITLE", 0, .rule = COLUMN_REST, .least = 10, .write = write_title),
 };

@@ -147,8 +147,9 @@ static uint8_t leading_status (struct span text)
     return 0;
 }
 
-struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX])
+struct span verdict_text (const struct verdict *self)
 {
+    static char out[VERDICT_WORDS_MAX];
     // Starts of the station's error texts, and their replacements for people.
     static const struct {
         const char *wire, *people;
@@ -170,9 +171,9 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
         return text;
     if (text.size == size) {
         json_t *code = json_integer (self->status ? self->status : status);
-        int written = snprintf (out, VERDICT_WORDS_MAX, "%s", outcome_text (code));
+        text = span_text (outcome_text (code));
         json_decref (code);
-        return span_of (out, (size_t)written);
+        return text;
     }
     text = span_of (text.data + size + 2, text.size - size - 2);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -199,9 +200,8 @@ bool verdict_is_common (const struct verdict *self)
 int verdict_print (const struct verdict *self, const char *subject)
 {
     // A missing answer has nothing to do with the subject.
-    char out[VERDICT_WORDS_MAX];
     if (self->code != EXIT_DONE)
-        complain (self->code == EXIT_NO_ANSWER ? NULL : subject, verdict_text (self, out));
+        complain (self->code == EXIT_NO_ANSWER ? NULL : subject, verdict_text (self));
     return self->code;
 }
 
@@ -214,9 +214,9 @@ int call_report (const struct cli *cli, int outcome, const struct zplan_reply *r
 
 void refusal_add_to (json_t *answer, const struct cli *cli, const struct verdict *verdict)
 {
-    char code[JSON_CODE_SIZE], out[VERDICT_WORDS_MAX];
+    char code[JSON_CODE_SIZE];
     bool wire = strcmp (cli->json, "wire") == 0;
-    struct span text = wire ? span_of (verdict->words, verdict->size) : verdict_text (verdict, out);
+    struct span text = wire ? span_of (verdict->words, verdict->size) : verdict_text (verdict);
     json_object_set_new (answer, "refused", json_from_frame (text));
     if (verdict->status && !wire)
         json_object_set_new (answer, "code",

@@ -46,8 +46,8 @@ struct verdict {
 };
 
 // The error text for people: without the leading wire status, and with the command line's word for
-// the frame or field that the station names.
-struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX]);
+// the frame or field that the station names. Valid until the next call, and as long as the verdict.
+struct span verdict_text (const struct verdict *self);
 
 // Convert the result of a call to a verdict: `outcome` is an enum zplan_error; `reply` is read only
 // after ZPLAN_OK.

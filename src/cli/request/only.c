@@ -50,8 +50,7 @@ int only_target_request (const struct cli *cli, struct zplan_client *client, con
         return EXIT_USAGE;
     }
     if (verdict.code != EXIT_DONE) {
-        char room[VERDICT_WORDS_MAX];
-        struct span text = verdict_text (&verdict, room);
+        struct span text = verdict_text (&verdict);
         reason_set (reason, "%.*s", (int)text.size, (const char *)text.data);
         return verdict.code;
     }

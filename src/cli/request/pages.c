@@ -4,6 +4,7 @@
 
 #include "codes.h"
 #include "plan_ref.h"
+#include "print.h"
 
 enum { PAGES_MAX = 10000000 };
 
@@ -61,7 +62,7 @@ struct verdict pages_read (const struct cli *cli, struct zplan_client *client, s
 
 static bool handle_run (struct pages *self, json_t *run)
 {
-    if (json_integer_value (json_object_get (run, "status")) == ZERO_STATUS_MISSED_ID)
+    if (field_number (run, "status") == ZERO_STATUS_MISSED_ID)
         return true;
     json_array_insert (self->owner, 0, run);
     return --self->room > 0;

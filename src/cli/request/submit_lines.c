@@ -92,7 +92,7 @@ static void refuse_item (struct load_run *self, struct load_line *item,
                          const struct verdict *verdict)
 {
     if (!verdict_is_common (verdict)) {
-        reject_line (self, item->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
+        reject_line (self, item->line, verdict_text (verdict));
     } else if (self->untaken++ == 0 || item->line < self->untaken_line) {
         self->untaken_line = item->line;
         self->why = *verdict;

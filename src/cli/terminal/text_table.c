@@ -219,6 +219,8 @@ static void format_row (const struct text_table *self, const json_t *row, struct
         const json_t *value = column->field ? json_object_get (row, column->field) : row;
         if (column->write)
             column->write (out, value);
+        else if (column->text)
+            fputs (column->text (value), out);
         else
             write_bytes (out, text_of (value));
         fflush (out);

@@ -19,9 +19,11 @@ struct column {
     int least;         // minimum width on a terminal, also of COLUMN_REST; 0 = default of the rule
     bool may_omit;     // omitted if the line would not fit otherwise, the first such column first
     bool is_number;    // right-aligned on a terminal
-    const char *field; // member of the row, the argument of the next two; NULL: the row itself
-    void (*write) (FILE *out, const json_t *value); // NULL: writes a string, which may be absent
-    enum colour (*colour) (const json_t *value);    // NULL: plain
+    const char *field; // member of the row, the argument of the next three; NULL: the row itself
+    // One of the two, or neither: writes a string, which may be absent.
+    void (*write) (FILE *out, const json_t *value);
+    const char *(*text) (const json_t *value);   // ASCII
+    enum colour (*colour) (const json_t *value); // NULL: plain
 };
 
 // Initializer of a struct column: heading and width, and then further members.
