@@ -9,7 +9,7 @@
 #include "flow_run_view.h"
 #include "json.h"
 #include "print.h"
-#include "verb_why.h"
+#include "cells.h"
 
 // -- RUN/STEP
 

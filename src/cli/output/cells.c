@@ -7,6 +7,7 @@
 #include "codes.h"
 #include "outcomes.h"
 #include "plan.h"
+#include "rfc3339.h"
 #include "schedule_text.h"
 #include "status_names.h"
 #include "text_table.h"
@@ -219,4 +220,74 @@ void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t
         output_print (stdout, output);
     else
         fputs ("(no output is kept)\n", stdout);
+}
+
+// -- reasons
+
+// Actions that resolve a reason, as advice for people; all other reasons end by themselves.
+static const struct {
+    const char *until, *words;
+} remedies[] = {
+    {"reset", "reset it"},
+    {"pause, then reset", "pause it, then reset it"},
+    {"done, when the failure was handled manually, or reset",
+     "deal with it, then say done; or reset it"},
+    {"station add", "add the target"},
+    {"never", "it will not run again"},
+    {"never: it is kept until it is removed", "it is kept until it is removed"},
+    {"at once", "at once"},
+};
+
+static void print_until (const char *until)
+{
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
+        if (strcmp (remedies[i].until, until) == 0) {
+            printf ("%s", remedies[i].words);
+            return;
+        }
+    }
+    print_between ("until ", span_text (until), "");
+}
+
+// Print a reason; for a stopped plan it begins with the admin command: "pause by ops at ...".
+static void print_why (struct span why)
+{
+    static const struct {
+        const char *word, *past;
+    } stops[] = {{"pause ", "paused "}, {"close ", "closed "}};
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        size_t size = strlen (stops[i].word);
+        if (bytes_begin (why, stops[i].word)) {
+            printf ("%s", stops[i].past);
+            why = span_of (why.data + size, why.size - size);
+        }
+    }
+    print_bytes (why);
+}
+
+void why_print_time (struct span at)
+{
+    int64_t seconds;
+    struct reason ignored;
+    if (!at.size || rfc3339_parse (at, &seconds, &ignored))
+        return;
+    json_t *number = json_integer (seconds);
+    printf (", %s", time_line_text (number));
+    json_decref (number);
+}
+
+void why_print (const json_t *reasons)
+{
+    size_t i;
+    const json_t *reason;
+    json_array_foreach (reasons, i, reason)
+    {
+        const char *until = json_string_value (json_object_get (reason, "until"));
+        printf ("  ");
+        print_why (field_text (reason, "why"));
+        printf (": ");
+        print_until (until ? until : "something unknown");
+        why_print_time (field_text (reason, "at"));
+        putchar ('\n');
+    }
 }

@@ -1,9 +1,12 @@
-// Plans and runs for people: the cells of tables, and what a run wrote, as the history keeps it.
+// Plans and runs for people: the cells of tables, what a run wrote, as the history keeps it, and
+// why a plan does not run now.
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "span.h"
 
 // -- plans
 
@@ -54,3 +57,11 @@ bool output_print_frame (FILE *file, const json_t *frame);
 // text.
 enum { OUTPUT_LINE_SIZE = 256 };
 const char *output_last_line (const json_t *output, char out[OUTPUT_LINE_SIZE]);
+
+// -- reasons
+
+// Print each reason of the station's `why` on an indented line.
+void why_print (const json_t *reasons);
+
+// Print an RFC 3339 time in the style of --times: ", in 3 min"; nothing if it is invalid.
+void why_print_time (struct span at);

@@ -12,7 +12,6 @@
 #include "policy.h"
 #include "print.h"
 #include "terms_show.h"
-#include "verb_why.h"
 
 static const char about[] =
     "Show a plan as it is now: what it calls, when it runs next, how its last run ended, its last\n"
