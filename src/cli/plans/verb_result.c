@@ -125,22 +125,21 @@ static int print_past_result (const struct cli *cli, char *plan, struct zplan_cl
         return code;
     const json_t *run = json_array_get (runs, 0), *output = json_object_get (run, "output"),
                  *status = json_object_get (run, "status");
-    code = EXIT_REFUSED;
+    const char *missing = NULL;
     if (!run) {
-        fprintf (stderr, "zplan: %s: no such plan, or no run of it has ended\n",
-                 plan_ref_shown (plan));
+        missing = "no such plan, or no run of it has ended";
     } else if (cli->json) {
         print_answer (cli, JSON_RUN, run);
-        code = EXIT_DONE;
     } else if (!output) {
-        fprintf (stderr, "zplan: %s: no result of its last run is kept\n", plan_ref_shown (plan));
+        missing = "no result of its last run is kept";
     } else if (json_object_get (output, "tail")) {
         output_print (stdout, output);
-        fprintf (stderr, "zplan: %s: the result is not kept whole\n", plan_ref_shown (plan));
+        missing = "the result is not kept whole";
     } else {
-        code = EXIT_DONE;
         print_output (json_object_get (output, "head"));
     }
+    if (missing)
+        code = complain (plan_ref_shown (plan), span_text (missing));
     if (json_integer_value (status) >= ZERO_STATUS_ERROR_FLAG)
         code = report_failure (plan, status);
     json_decref (runs);

@@ -2,7 +2,6 @@
 // wire's.
 #include "watch_print.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "codes.h"
