@@ -337,14 +337,12 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
     return verdict_print (&verdict, subject);
 }
 
-int call_for_each_argument (const struct cli *cli, struct zplan_client *client, char *const *words,
-                            int count,
-                            int (*ask) (const struct cli *cli, struct zplan_client *client,
-                                        const char *word))
+int call_for_each_argument (const struct cli *cli, struct zplan_client *client,
+                            char *const *arguments, int count, argument_fn *ask)
 {
     int code = EXIT_DONE;
     for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
-        int one = ask (cli, client, words[i]);
+        int one = ask (cli, client, arguments[i]);
         code = one == EXIT_DONE ? code : one;
     }
     return code;
@@ -367,9 +365,7 @@ int verb_run (const struct cli *cli, const char *synopsis, const char *about, co
     return options_read (&usage, cli, &count, &code) ? call_connected (cli, run) : code;
 }
 
-int call_for_each_plan (const struct cli *cli, const struct usage *usage,
-                        int (*ask) (const struct cli *cli, struct zplan_client *client,
-                                    const char *id))
+int call_for_each_plan (const struct cli *cli, const struct usage *usage, argument_fn *ask)
 {
     int count, code;
     if (!options_read (usage, cli, &count, &code))

@@ -117,18 +117,17 @@ struct change_report {
 int call_change (const struct cli *cli, struct zplan_client *client, const char *const *words,
                  const struct change_report *change, const char *subject);
 
-// Call `ask` for each word. Stops at EXIT_NO_ANSWER. Returns the last exit code that was not
+// Ask about one argument of a verb. Returns an exit code.
+typedef int argument_fn (const struct cli *cli, struct zplan_client *client, const char *argument);
+
+// Call `ask` for each argument. Stops at EXIT_NO_ANSWER. Returns the last exit code that was not
 // EXIT_DONE.
-int call_for_each_argument (const struct cli *cli, struct zplan_client *client, char *const *words,
-                            int count,
-                            int (*ask) (const struct cli *cli, struct zplan_client *client,
-                                        const char *word));
+int call_for_each_argument (const struct cli *cli, struct zplan_client *client,
+                            char *const *arguments, int count, argument_fn *ask);
 
 // Run a verb that takes ids or names of plans (plan_ref.h) and no options: call `ask` for each.
 // Stops at EXIT_NO_ANSWER. Returns the last exit code that was not EXIT_DONE.
-int call_for_each_plan (const struct cli *cli, const struct usage *usage,
-                        int (*ask) (const struct cli *cli, struct zplan_client *client,
-                                    const char *id));
+int call_for_each_plan (const struct cli *cli, const struct usage *usage, argument_fn *ask);
 
 // Connect, and call `run`. Both return an exit code.
 typedef int connected_fn (const struct cli *cli, struct zplan_client *client);
@@ -150,8 +149,7 @@ struct subcommand_call {
 struct subcommand_row {
     struct subcommand word;
     int (*run) (const struct subcommand_call *self);
-    int (*run_each) (const struct cli *cli, struct zplan_client *client,
-                     const char *argument); // called by call_for_each_argument
+    argument_fn *run_each; // called by call_for_each_argument
 };
 
 // Read the options and the subcommand, connect, and run it. `count` is at most SUBCOMMAND_ROWS_MAX.
