@@ -1,26 +1,19 @@
 #include "flow_yaml.h"
 
 #include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
+#include "memory.h"
+
 // A number in JSON's syntax: no "+", no leading zeros, no "1.", no hex.
 static const char number_pattern[] = "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$";
-
-// A mapping or sequence that is not complete yet, and the key whose value comes next.
-struct yaml_level {
-    json_t *value; // borrowed: the level above owns it, or it is the root
-    char *key;     // owned; NULL: a key comes next, or `value` is a sequence
-    size_t key_size;
-};
 
 struct yaml_reader {
     regex_t number;
     yaml_parser_t parser;
     yaml_event_t event; // the current one
-    json_t *root;
-    struct yaml_level levels[FLOW_YAML_DEPTH_MAX];
-    size_t depth;
     struct reason *reason;
 };
 
@@ -33,6 +26,15 @@ static bool refuse_line (struct yaml_reader *self, size_t line, const char *rule
 static bool refuse_event (struct yaml_reader *self, const char *rule)
 {
     return refuse_line (self, self->event.start_mark.line, rule);
+}
+
+// Read the next event. False with a reason.
+static bool next_event (struct yaml_reader *self)
+{
+    yaml_event_delete (&self->event);
+    return yaml_parser_parse (&self->parser, &self->event) ||
+           refuse_line (self, self->parser.problem_mark.line,
+                        self->parser.problem ? self->parser.problem : "no YAML");
 }
 
 // -- scalars
@@ -62,119 +64,96 @@ static json_t *scalar_value (struct yaml_reader *self)
     return value;
 }
 
-// -- containers
+// -- nodes
 
-static void free_key (struct yaml_level *level)
+// Check a node that begins; `depth` is the number of mappings and sequences around it.
+static bool check_node (struct yaml_reader *self, size_t depth)
 {
-    free (level->key);
-    level->key = NULL;
+    // Scalars, sequences and mappings begin with the same members.
+    const yaml_event_t *event = &self->event;
+    const char *rule = event->type == YAML_ALIAS_EVENT ? "aliases are not allowed"
+                       : event->data.scalar.anchor     ? "anchors are not allowed"
+                       : event->data.scalar.tag        ? "tags are not allowed"
+                       : event->type != YAML_SCALAR_EVENT && depth == FLOW_YAML_DEPTH_MAX
+                           ? "nested deeper than 64 levels"
+                           : NULL;
+    return !rule || refuse_event (self, rule);
 }
 
-// Add a value at the current position; its container owns it.
-static bool value_add (struct yaml_reader *self, json_t *value)
+// Copy the key that begins a member of the object; NULL with a reason.
+static char *read_key (struct yaml_reader *self, const json_t *object, size_t depth)
 {
-    struct yaml_level *level = self->depth ? &self->levels[self->depth - 1] : NULL;
-    if (!level)
-        self->root = value;
-    else if (json_is_array (level->value))
-        json_array_append_new (level->value, value);
-    else if (!level->key) {
-        json_decref (value);
-        return refuse_event (self, "a key must be a text");
-    } else {
-        json_object_setn_new (level->value, level->key, level->key_size, value);
-        free_key (level);
-    }
-    return true;
-}
-
-static bool key_read (struct yaml_reader *self, struct yaml_level *level)
-{
+    if (!check_node (self, depth))
+        return NULL;
+    if (self->event.type != YAML_SCALAR_EVENT)
+        return refuse_event (self, "a key must be a text"), NULL;
     const char *text = (const char *)self->event.data.scalar.value;
     size_t size = self->event.data.scalar.length;
     if (memchr (text, '\0', size))
-        return refuse_event (self, "a key with a NUL");
-    if (size == 2 && memcmp (text, "<<", 2) == 0 &&
-        self->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-        return refuse_event (self, "merge keys are not allowed");
-    if (json_object_getn (level->value, text, size)) {
-        reason_set (self->reason, "line %zu: key %s twice", self->event.start_mark.line + 1,
-                    quoted (span_of (text, size)));
-        return false;
-    }
-    level->key = strndup (text, size);
-    level->key_size = size;
-    return true;
+        return refuse_event (self, "a key with a NUL"), NULL;
+    if (strcmp (text, "<<") == 0 && self->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+        return refuse_event (self, "merge keys are not allowed"), NULL;
+    if (!json_object_get (object, text))
+        return memory_text (text);
+    reason_set (self->reason, "line %zu: key %s twice", self->event.start_mark.line + 1,
+                quoted (span_of (text, size)));
+    return NULL;
 }
 
-static bool scalar_read (struct yaml_reader *self)
+static json_t *read_node (struct yaml_reader *self, size_t depth);
+
+static json_t *read_mapping (struct yaml_reader *self, size_t depth)
 {
-    struct yaml_level *level = self->depth ? &self->levels[self->depth - 1] : NULL;
-    if (self->event.data.scalar.anchor)
-        return refuse_event (self, "anchors are not allowed");
-    if (self->event.data.scalar.tag)
-        return refuse_event (self, "tags are not allowed");
-    if (level && json_is_object (level->value) && !level->key)
-        return key_read (self, level);
-    json_t *value = scalar_value (self);
-    return value && value_add (self, value);
+    json_t *object = json_object ();
+    for (bool added = true; added && next_event (self);) {
+        if (self->event.type == YAML_MAPPING_END_EVENT)
+            return object;
+        char *key = read_key (self, object, depth);
+        added = key && next_event (self) &&
+                json_object_set_new (object, key, read_node (self, depth)) == 0;
+        free (key);
+    }
+    json_decref (object);
+    return NULL;
 }
 
-static bool level_open (struct yaml_reader *self, const yaml_char_t *anchor, const yaml_char_t *tag,
-                        json_t *value)
+static json_t *read_sequence (struct yaml_reader *self, size_t depth)
 {
-    const char *rule = anchor                               ? "anchors are not allowed"
-                       : tag                                ? "tags are not allowed"
-                       : self->depth == FLOW_YAML_DEPTH_MAX ? "nested deeper than 64 levels"
-                                                            : NULL;
-    if (rule) {
-        json_decref (value);
-        return refuse_event (self, rule);
+    json_t *list = json_array ();
+    for (bool added = true; added && next_event (self);) {
+        if (self->event.type == YAML_SEQUENCE_END_EVENT)
+            return list;
+        added = json_array_append_new (list, read_node (self, depth)) == 0;
     }
-    if (!value_add (self, value))
-        return false;
-    self->levels[self->depth++] = (struct yaml_level){.value = value};
-    return true;
+    json_decref (list);
+    return NULL;
 }
 
-static bool event_read (struct yaml_reader *self)
+// Read the node that begins with the current event, up to its last one. NULL with a reason.
+static json_t *read_node (struct yaml_reader *self, size_t depth)
 {
-    const yaml_event_t *event = &self->event;
-    switch (event->type) {
-    case YAML_DOCUMENT_START_EVENT:
-        return !self->root || refuse_event (self, "a second document");
-    case YAML_ALIAS_EVENT:
-        return refuse_event (self, "aliases are not allowed");
-    case YAML_SCALAR_EVENT:
-        return scalar_read (self);
-    case YAML_SEQUENCE_START_EVENT:
-        return level_open (self, event->data.sequence_start.anchor, event->data.sequence_start.tag,
-                           json_array ());
-    case YAML_MAPPING_START_EVENT:
-        return level_open (self, event->data.mapping_start.anchor, event->data.mapping_start.tag,
-                           json_object ());
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-        self->depth--;
-        return true;
-    default:
-        return true;
-    }
+    if (!check_node (self, depth))
+        return NULL;
+    return self->event.type == YAML_SCALAR_EVENT          ? scalar_value (self)
+           : self->event.type == YAML_MAPPING_START_EVENT ? read_mapping (self, depth + 1)
+                                                          : read_sequence (self, depth + 1);
 }
 
-static bool stream_read (struct yaml_reader *self)
+// Read the only document. NULL with a reason.
+static json_t *read_document (struct yaml_reader *self)
 {
-    for (bool more = true; more;) {
-        if (!yaml_parser_parse (&self->parser, &self->event))
-            return refuse_line (self, self->parser.problem_mark.line,
-                                self->parser.problem ? self->parser.problem : "no YAML");
-        more = self->event.type != YAML_STREAM_END_EVENT;
-        bool taken = event_read (self);
-        yaml_event_delete (&self->event);
-        if (!taken)
-            return false;
+    if (!next_event (self) || !next_event (self)) // the starts of the stream and of the document
+        return NULL;
+    if (self->event.type == YAML_STREAM_END_EVENT)
+        return refuse_line (self, 0, "empty"), NULL;
+    json_t *root = next_event (self) ? read_node (self, 0) : NULL;
+    if (root && next_event (self) && next_event (self)) { // the ends of both
+        if (self->event.type == YAML_STREAM_END_EVENT)
+            return root;
+        refuse_event (self, "a second document");
     }
-    return self->root || refuse_line (self, 0, "empty");
+    json_decref (root);
+    return NULL;
 }
 
 json_t *flow_yaml_read (struct span text, struct reason *reason)
@@ -189,14 +168,9 @@ json_t *flow_yaml_read (struct span text, struct reason *reason)
     }
     yaml_parser_set_input_string (&self.parser, text.data, text.size);
     yaml_parser_set_encoding (&self.parser, YAML_UTF8_ENCODING);
-    bool read = stream_read (&self);
+    json_t *root = read_document (&self);
+    yaml_event_delete (&self.event);
     yaml_parser_delete (&self.parser);
     regfree (&self.number);
-    for (size_t i = 0; i < FLOW_YAML_DEPTH_MAX; i++)
-        free_key (&self.levels[i]);
-    if (!read) {
-        json_decref (self.root);
-        self.root = NULL;
-    }
-    return self.root;
+    return root;
 }
