@@ -140,39 +140,30 @@ static const struct column columns[] = {
     COLUMN ("UPDATED", 0, .rule = COLUMN_REST, .field = "updated", .write = column_time),
 };
 
-struct flow_list {
-    const struct cli *cli;
-    struct text_table *table; // NULL: JSON
-};
-
-static void list_flow (void *owner, const json_t *flow)
-{
-    struct flow_list *self = owner;
-    if (self->table)
-        table_add_row (self->table, flow);
-    else
-        print_for_programs (self->cli, flow);
-}
-
 int flow_list (const struct cli *cli, const struct flow_wish *wish)
 {
-    struct flow_list listing = {
-        cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
-    const char *pattern = wish->count ? wish->words[0] : NULL;
-    int code = flow_for_each (cli, wish->client, pattern, list_flow, &listing);
-    (code == EXIT_DONE ? table_end : table_end_if_rows) (&listing.table);
+    struct text_table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_t *pattern = wish->count ? json_from_frame (span_text (wish->words[0])) : NULL, *flow;
+    struct flow_items flows =
+        flow_items (cli, wish->client, "list", json_pack ("{s:o*}", "name", pattern));
+    while ((flow = flow_items_next (&flows)))
+        if (cli->json)
+            print_for_programs (cli, flow);
+        else
+            table_add_row (table, flow);
+    int code = flow_items_end (&flows);
+    (code == EXIT_DONE ? table_end : table_end_if_rows) (&table);
     return code;
-}
-
-static void print_name (void *owner, const json_t *flow)
-{
-    (void)owner;
-    print_between ("", field_text (flow, "name"), "\n");
 }
 
 int flow_print_names (const struct cli *cli, struct zplan_client *client)
 {
-    return flow_for_each (cli, client, NULL, print_name, NULL);
+    const json_t *flow;
+    struct flow_items flows = flow_items (cli, client, "list", json_object ());
+    while ((flow = flow_items_next (&flows)))
+        print_between ("", field_text (flow, "name"), "\n");
+    return flow_items_end (&flows);
 }
 
 // -- remove

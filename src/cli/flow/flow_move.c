@@ -15,11 +15,6 @@
 
 // -- export
 
-static void add_name (void *names, const json_t *flow)
-{
-    json_array_append (names, json_object_get (flow, "name"));
-}
-
 static int export_flow (const struct cli *cli, struct zplan_client *client, const char *name)
 {
     struct zplan_reply reply;
@@ -41,7 +36,11 @@ int flow_export (const struct cli *cli, const struct flow_wish *wish)
         return call_for_each_argument (cli, wish->client, wish->words, wish->count, export_flow);
     size_t i;
     json_t *names = json_array (), *name;
-    int code = flow_for_each (cli, wish->client, NULL, add_name, names);
+    const json_t *flow;
+    struct flow_items flows = flow_items (cli, wish->client, "list", json_object ());
+    while ((flow = flow_items_next (&flows)))
+        json_array_append (names, json_object_get (flow, "name"));
+    int code = flow_items_end (&flows);
     bool listed = code == EXIT_DONE;
     json_array_foreach (names, i, name)
     {

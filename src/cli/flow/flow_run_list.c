@@ -129,35 +129,19 @@ json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const
 
 // -- last
 
-static bool find_newest_run (const json_t *runs, const char *flow, char out[IDENT_SIZE])
-{
-    size_t i;
-    uint64_t id;
-    const json_t *run;
-    json_array_foreach (runs, i, run)
-    {
-        if ((flow || !json_object_get (run, "parent")) &&
-            ident_parse (field_text (run, "run"), &id)) {
-            ident_text (id, out);
-            return true;
-        }
-    }
-    return false;
-}
-
 static int read_newest_run (const struct cli *cli, struct zplan_client *client, const char *flow,
                             char out[IDENT_SIZE])
 {
-    int code = EXIT_DONE;
-    bool found = false, more = true;
-    json_t *filter = json_pack ("{s:s*}", "flow", flow);
-    while (!found && more) {
-        json_t *answer = flow_page (cli, client, "runs", filter, &more, &code);
-        found = find_newest_run (json_object_get (answer, "runs"), flow, out);
-        json_decref (answer);
-    }
-    json_decref (filter);
-    if (found || code != EXIT_DONE)
+    uint64_t id = 0;
+    const json_t *run;
+    struct flow_items runs = flow_items (cli, client, "runs", json_pack ("{s:s*}", "flow", flow));
+    while (!id && (run = flow_items_next (&runs)))
+        if (flow || !json_object_get (run, "parent"))
+            ident_parse (field_text (run, "run"), &id);
+    int code = flow_items_end (&runs);
+    if (id)
+        ident_text (id, out);
+    if (id || code != EXIT_DONE)
         return code;
     struct verdict none = verdict_refused ("no run is known");
     return verdict_print (&none, flow ? flow : "last");
@@ -213,46 +197,34 @@ static const struct column columns[] = {
 
 int flow_runs (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code;
     int64_t left = wish->rows ? wish->rows : RUNS_DEFAULT;
+    json_t *run;
     struct text_table *table =
         cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
-    json_t *filter =
-        json_pack ("{s:i, s:s*, s:s*}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX, "flow",
-                   wish->flow, "state", wish->state);
-    for (bool more = true; left > 0 && more;) {
-        json_t *answer = flow_page (cli, wish->client, "runs", filter, &more, &code), *run;
-        size_t i;
-        json_array_foreach (json_object_get (answer, "runs"), i, run)
-        {
-            if (left-- > 0 && cli->json)
-                flow_run_print_json (cli, run);
-            else if (left >= 0)
-                table_add_row (table, run);
-        }
-        json_decref (answer);
-    }
+    struct flow_items runs =
+        flow_items (cli, wish->client, "runs",
+                    json_pack ("{s:i, s:s*, s:s*}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX,
+                               "flow", wish->flow, "state", wish->state));
+    while (left-- > 0 && (run = flow_items_next (&runs)))
+        if (cli->json)
+            flow_run_print_json (cli, run);
+        else
+            table_add_row (table, run);
+    int code = flow_items_end (&runs);
     (code == EXIT_DONE ? table_end : table_end_if_rows) (&table);
-    json_decref (filter);
     return code;
 }
 
 int flow_print_runs (const struct cli *cli, struct zplan_client *client)
 {
     enum { RUNS_OFFERED = 50 };
-    int code;
-    bool more;
-    size_t i;
-    json_t *run;
-    json_t *filter = json_pack ("{s:i}", "limit", RUNS_OFFERED);
-    json_t *answer = flow_page (cli, client, "runs", filter, &more, &code);
-    json_array_foreach (json_object_get (answer, "runs"), i, run)
-    {
+    const json_t *run;
+    struct flow_items runs =
+        flow_items (cli, client, "runs", json_pack ("{s:i}", "limit", RUNS_OFFERED));
+    for (int i = 0; i < RUNS_OFFERED && (run = flow_items_next (&runs)); i++) {
         print_bytes (field_text (run, "run"));
         print_between ("\t", field_text (run, "flow"), ", ");
         print_between ("", field_text (run, "state"), "\n");
     }
-    json_decref (answer);
-    json_decref (filter);
-    return code;
+    return flow_items_end (&runs);
 }

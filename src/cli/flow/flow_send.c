@@ -1,6 +1,7 @@
 #include "flow_send.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "codes.h"
 #include "flow_file.h"
@@ -66,30 +67,33 @@ bool flow_page_next (const json_t *page, json_t *filter)
     return true;
 }
 
-json_t *flow_page (const struct cli *cli, struct zplan_client *client, const char *word,
-                   json_t *filter, bool *ret_more, int *ret_code)
+struct flow_items flow_items (const struct cli *cli, struct zplan_client *client, const char *word,
+                              json_t *filter)
 {
-    char *text = json_write (filter);
-    json_t *page =
-        flow_send_command (cli, client, (const char *[]){word, text, NULL}, NULL, ret_code);
-    *ret_more = flow_page_next (page, filter);
-    free (text);
-    return page;
+    return (struct flow_items){
+        .cli = cli, .client = client, .word = word, .filter = filter, .more = true};
 }
 
-int flow_for_each (const struct cli *cli, struct zplan_client *client, const char *pattern,
-                   void (*take) (void *, const json_t *), void *owner)
+json_t *flow_items_next (struct flow_items *self)
 {
-    int code;
-    json_t *filter = json_object (), *flow;
-    size_t i;
-    if (pattern)
-        json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
-    for (bool more = true; more;) {
-        json_t *page = flow_page (cli, client, "list", filter, &more, &code);
-        json_array_foreach (json_object_get (page, "flows"), i, flow) take (owner, flow);
-        json_decref (page);
+    const char *list = strcmp (self->word, "list") == 0 ? "flows" : "runs";
+    for (;;) {
+        json_t *item = json_array_get (json_object_get (self->page, list), self->next++);
+        if (item || !self->more)
+            return item;
+        char *text = json_write (self->filter);
+        json_decref (self->page);
+        self->page = flow_send_command (
+            self->cli, self->client, (const char *[]){self->word, text, NULL}, NULL, &self->code);
+        self->more = flow_page_next (self->page, self->filter);
+        self->next = 0;
+        free (text);
     }
-    json_decref (filter);
-    return code;
+}
+
+int flow_items_end (struct flow_items *self)
+{
+    json_decref (self->page);
+    json_decref (self->filter);
+    return self->code;
 }

@@ -24,15 +24,29 @@ int flow_report_refusal (const struct cli *cli, const struct verdict *verdict, c
 int flow_store_text (const struct cli *cli, struct zplan_client *client, const char *text,
                      const char *last, const char *subject);
 
-// Request a page of `word`, "list" or "runs", with this filter, and set the filter to the next
-// page; `ret_more`: there is one. NULL: the error was printed.
-json_t *flow_page (const struct cli *cli, struct zplan_client *client, const char *word,
-                   json_t *filter, bool *ret_more, int *ret_code);
-
 // Set the filter to the page after this one. False: it is the last.
 bool flow_page_next (const json_t *page, json_t *filter);
 
-// Call `take` for each flow of the station, in the order of names, page by page. `pattern` NULL:
-// all. Returns an exit code.
-int flow_for_each (const struct cli *cli, struct zplan_client *client, const char *pattern,
-                   void (*take) (void *, const json_t *), void *owner);
+// The flows ("list"), by name, or the runs ("runs"), the newest first, that a filter selects. They
+// are requested page by page.
+struct flow_items {
+    const struct cli *cli;
+    struct zplan_client *client;
+    const char *word;
+    json_t *filter; // of the next page
+    json_t *page;
+    size_t next; // the next item of `page`
+    bool more;   // there may be a page after it
+    int code;
+};
+
+// Takes ownership of the filter.
+struct flow_items flow_items (const struct cli *cli, struct zplan_client *client, const char *word,
+                              json_t *filter);
+
+// The next item, valid until the next call. NULL: there is none, or a request failed, which was
+// reported.
+json_t *flow_items_next (struct flow_items *self);
+
+// Free the items. Returns an exit code.
+int flow_items_end (struct flow_items *self);

@@ -51,7 +51,6 @@ static bool find_run (const struct starting *self, const char *plan, int64_t *an
                       char out[IDENT_SIZE], int *ret_code)
 {
     size_t i;
-    bool more;
     uint64_t id = 0;
     const json_t *run;
     struct verdict verdict;
@@ -61,7 +60,9 @@ static bool find_run (const struct starting *self, const char *plan, int64_t *an
         id = (uint64_t)field_number (message, "flow_run");
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
         json_t *filter = json_pack ("{s:s}", "flow", self->flow);
-        json_t *answer = flow_page (self->cli, self->client, "runs", filter, &more, ret_code);
+        char *text = json_write (filter);
+        json_t *answer = flow_send_command (self->cli, self->client,
+                                            (const char *[]){"runs", text, NULL}, NULL, ret_code);
         json_array_foreach (json_object_get (answer, "runs"), i, run)
         {
             if (span_is (field_text (run, "plan"), plan))
@@ -71,6 +72,7 @@ static bool find_run (const struct starting *self, const char *plan, int64_t *an
             *ret_code = complain (plan, span_text ("the plan is gone, and no run of it is known"));
         json_decref (answer);
         json_decref (filter);
+        free (text);
     } else if (!flow_wait_continues (&verdict, answered_us)) {
         *ret_code = verdict_print (&verdict, plan);
     }
@@ -260,21 +262,16 @@ static char **backfill_times (const struct backfill *self, size_t *ret_count, st
 static json_t *runs_by_batch (const struct starting *self, int *ret_code)
 {
     enum { PAGE_MAX = 1000 };
-    json_t *found = json_object (),
-           *filter = json_pack ("{s:s, s:i}", "flow", self->flow, "limit", PAGE_MAX);
-    *ret_code = EXIT_DONE;
-    for (bool more = true; more;) {
-        json_t *page = flow_page (self->cli, self->client, "runs", filter, &more, ret_code), *run;
-        size_t i;
-        json_array_foreach (json_object_get (page, "runs"), i, run)
-        {
-            const char *batch = json_string_value (json_object_get (run, "batch"));
-            if (batch && !json_object_get (run, "parent") && !json_object_get (found, batch))
-                json_object_set (found, batch, run);
-        }
-        json_decref (page);
+    json_t *found = json_object (), *run;
+    struct flow_items runs =
+        flow_items (self->cli, self->client, "runs",
+                    json_pack ("{s:s, s:i}", "flow", self->flow, "limit", PAGE_MAX));
+    while ((run = flow_items_next (&runs))) {
+        const char *batch = json_string_value (json_object_get (run, "batch"));
+        if (batch && !json_object_get (run, "parent") && !json_object_get (found, batch))
+            json_object_set (found, batch, run);
     }
-    json_decref (filter);
+    *ret_code = flow_items_end (&runs);
     if (*ret_code == EXIT_DONE)
         return found;
     json_decref (found);
