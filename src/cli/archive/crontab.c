@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "cron_parse.h"
@@ -15,13 +16,15 @@
 
 enum { TIME_FIELDS = 5 };
 
+#define BLANKS " \t"
+
 struct crontab_reader {
     struct crontab *crontab;
     enum crontab_format format;
     json_t *variables; // name -> value, in the order of the file
     size_t variable_bytes;
     int line;
-    const char *start, *at, *end; // start of the line, the cursor, end of the line
+    const char *start, *at; // the line, and the cursor in it
 };
 
 // Variables with a meaning to cron; a plan has other settings for it.
@@ -58,29 +61,9 @@ static void reject_column (struct crontab_reader *self, const char *at, const ch
 
 // -- a line
 
-static bool is_blank (char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
 static void skip_blanks (struct crontab_reader *self)
 {
-    while (self->at < self->end && is_blank (*self->at))
-        self->at++;
-}
-
-// Take the word that begins at the cursor, which moves past it.
-static struct span parse_word (struct crontab_reader *self)
-{
-    const char *from = self->at;
-    while (self->at < self->end && !is_blank (*self->at))
-        self->at++;
-    return span_of (from, (size_t)(self->at - from));
-}
-
-static char *copy_text (const char *from, const char *end)
-{
-    return memory_copy (from, (size_t)(end - from));
+    self->at += strspn (self->at, BLANKS);
 }
 
 // -- variables
@@ -89,13 +72,11 @@ static char *copy_text (const char *from, const char *end)
 // closing quote.
 static char *parse_quoted (struct crontab_reader *self)
 {
-    char quote = self->at < self->end ? *self->at : '\0';
-    const char *close = quote == '"' || quote == '\''
-                            ? memchr (self->at + 1, quote, (size_t)(self->end - self->at - 1))
-                            : NULL;
+    char quote = *self->at;
+    const char *close = quote == '"' || quote == '\'' ? strchr (self->at + 1, quote) : NULL;
     if (!close)
         return NULL;
-    char *text = copy_text (self->at + 1, close);
+    char *text = memory_copy (self->at + 1, (size_t)(close - self->at - 1));
     self->at = close + 1;
     return text;
 }
@@ -143,32 +124,29 @@ static bool parse_variable (struct crontab_reader *self)
     const char *from = self->at;
     char *name = parse_quoted (self);
     if (!name) {
-        while (self->at < self->end && !is_blank (*self->at) && *self->at != '=')
-            self->at++;
-        name = copy_text (from, self->at);
+        size_t size = strcspn (from, "=" BLANKS);
+        name = memory_copy (from, size);
+        self->at += size;
     }
     skip_blanks (self);
-    if (!*name || self->at == self->end || *self->at != '=') {
+    if (!*name || *self->at != '=') {
         free (name);
         self->at = from;
         return false;
     }
     self->at++;
     skip_blanks (self);
-    const char *end = self->end;
-    while (end > self->at && is_blank (end[-1]))
-        end--;
-    const char *begin = self->at;
-    char *value = parse_quoted (self);
-    bool in_quotes = value != NULL;
-    if (in_quotes)
+    size_t size = strlen (self->at);
+    while (size && strchr (BLANKS, self->at[size - 1]))
+        size--;
+    char *plain = memory_copy (self->at, size), *value = parse_quoted (self);
+    if (value)
         skip_blanks (self);
-    else
-        value = copy_text (begin, end);
-    if (in_quotes && self->at < end)
+    if (value && *self->at)
         reject_column (self, self->at, "want nothing behind the quote");
     else
-        set_variable (self, from, name, value);
+        set_variable (self, from, name, value ? value : plain);
+    free (plain);
     free (name);
     free (value);
     return true;
@@ -221,10 +199,10 @@ static char *script_of (const struct crontab_reader *self, const char *command)
 }
 
 // Copy the command up to the first %, where the input begins; "\%" is a %. Returns where it ended.
-static const char *copy_command (const char *at, const char *end, char *out)
+static const char *copy_command (const char *at, char *out)
 {
-    for (; at < end && *at != '%'; at++) {
-        if (*at == '\\' && end - at > 1) { // the next character is literal
+    for (; *at && *at != '%'; at++) {
+        if (*at == '\\' && at[1]) { // the next character is literal
             if (at[1] != '%')
                 *out++ = *at;
             at++;
@@ -237,13 +215,13 @@ static const char *copy_command (const char *at, const char *end, char *out)
 
 // Make the input: each further % is a newline, and one is added at the end; NULL: there is no
 // input.
-static char *input_of (const char *at, const char *end)
+static char *input_of (const char *at)
 {
-    if (at == end)
+    if (!*at)
         return NULL;
-    char *input = memory_new ((size_t)(end - at) + 2), *out = input;
-    for (; at < end; at++) {
-        bool escaped = *at == '\\' && end - at > 1 && at[1] == '%';
+    char *input = memory_new (strlen (at) + 2), *out = input;
+    for (; *at; at++) {
+        bool escaped = *at == '\\' && at[1] == '%';
         at += escaped;
         *out++ = *at == '%' && !escaped ? '\n' : *at;
     }
@@ -276,14 +254,13 @@ static char *parse_times (struct crontab_reader *self)
     struct reason reason;
     const char *from = self->at, *end = from;
     int fields = 0, wanted = *from == '@' ? 1 : TIME_FIELDS;
-    char *times = memory_new ((size_t)(self->end - from) + 1), *out = times;
-    for (; fields < wanted && self->at < self->end; fields++, skip_blanks (self)) {
-        struct span word = parse_word (self);
+    char *times = memory_new (strlen (from) + 1), *out = times;
+    for (; fields < wanted && *self->at; fields++, skip_blanks (self)) {
+        end = self->at + strcspn (self->at, BLANKS);
         if (fields)
             *out++ = ' ';
-        memcpy (out, word.data, word.size);
-        out += word.size;
-        end = self->at;
+        out = mempcpy (out, self->at, (size_t)(end - self->at));
+        self->at = end;
     }
     *out = '\0';
     if (strcasecmp (times, "@reboot") == 0)
@@ -308,11 +285,10 @@ static void parse_job (struct crontab_reader *self)
         return;
     skip_blanks (self);
     const char *user = self->at;
-    if (self->format == CRONTAB_SYSTEM)
-        parse_word (self);
-    const char *user_end = self->at;
+    size_t user_size = self->format == CRONTAB_SYSTEM ? strcspn (user, BLANKS) : 0;
+    self->at += user_size;
     skip_blanks (self);
-    const char *missing = self->at < self->end             ? NULL
+    const char *missing = *self->at                        ? NULL
                           : self->format == CRONTAB_SYSTEM ? "want a user and a command"
                                                            : "want a command";
     if (crontab->job_count == CRONTAB_JOBS_MAX)
@@ -327,27 +303,26 @@ static void parse_job (struct crontab_reader *self)
     const char *zone = variable_value (self, "CRON_TZ");
     *job = (struct crontab_job){.line = self->line, .times = times};
     job->timezone = zone && *zone ? memory_text (zone) : NULL;
-    job->user = self->format == CRONTAB_SYSTEM ? copy_text (user, user_end) : NULL;
-    job->command = memory_new ((size_t)(self->end - self->at) + 1);
-    const char *percent = copy_command (self->at, self->end, job->command);
+    job->user = self->format == CRONTAB_SYSTEM ? memory_copy (user, user_size) : NULL;
+    job->command = memory_new (strlen (self->at) + 1);
+    const char *percent = copy_command (self->at, job->command);
     job->script = script_of (self, job->command);
-    job->input = percent < self->end ? input_of (percent + 1, self->end) : NULL;
+    job->input = *percent ? input_of (percent + 1) : NULL;
     job_digest (job);
 }
 
 // -- the crontab
 
-static void parse_line (struct crontab_reader *self)
+static void parse_line (struct crontab_reader *self, struct span line)
 {
-    self->at = self->start;
+    char *text = memory_copy (line.data, line.size);
+    self->start = self->at = text;
     skip_blanks (self);
-    if (self->at == self->end || *self->at == '#')
-        return;
-    struct span line = span_of (self->start, (size_t)(self->end - self->start));
-    if (!utf8_is_text (line))
-        reject_column (self, self->start + utf8_text_size (line), "want UTF-8 without NULs");
-    else if (!parse_variable (self))
+    if (*self->at != '#' && !utf8_is_text (line))
+        reject_column (self, text + utf8_text_size (line), "want UTF-8 without NULs");
+    else if (*self->at && *self->at != '#' && !parse_variable (self))
         parse_job (self);
+    free (text);
 }
 
 struct crontab *crontab_read (struct span text, enum crontab_format format)
@@ -358,11 +333,9 @@ struct crontab *crontab_read (struct span text, enum crontab_format format)
     while (text.size && !crontab->cut) {
         struct span line = span_take_line (&text);
         reader.line++;
-        reader.start = (const char *)line.data;
-        reader.end = reader.start + line.size;
         crontab->cut = crontab->remark_count >= CRONTAB_REMARKS_MAX;
         if (!crontab->cut)
-            parse_line (&reader);
+            parse_line (&reader, line);
     }
     json_decref (reader.variables);
     return crontab;
