@@ -12,16 +12,7 @@
 
 enum { PAGE_MAX = 1000, RUNS_DEFAULT = 50 };
 
-// -- times and states
-
-const char *flow_moment_word (const json_t *ms)
-{
-    json_t *seconds =
-        json_integer_value (ms) ? json_integer (json_integer_value (ms) / 1000) : NULL;
-    const char *word = time_line_text (seconds);
-    json_decref (seconds);
-    return word;
-}
+// -- states
 
 enum colour flow_state_colour (const json_t *state)
 {

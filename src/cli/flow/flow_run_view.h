@@ -30,9 +30,6 @@ void flow_run_print_state (const json_t *run);
 bool flow_run_has_ended (const json_t *run);
 enum colour flow_state_colour (const json_t *state);
 
-// Format Unix milliseconds in the style of times_alone (display.h).
-const char *flow_moment_word (const json_t *ms);
-
 // Whether a command that waits continues after this verdict: for up to 60 s without an answer, as
 // the station may come back or a standby take over. `answered_us` is the time of the last answer,
 // monotonic, 0 at first.

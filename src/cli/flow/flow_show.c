@@ -28,7 +28,10 @@ static void print_text_row (const char *label, struct span text)
 
 static void print_time_row (const char *label, const json_t *ms)
 {
-    print_text_row (label, span_text (flow_moment_word (ms)));
+    int64_t time_ms = json_integer_value (ms);
+    json_t *seconds = time_ms ? json_integer (time_ms / 1000) : NULL;
+    print_text_row (label, span_text (time_line_text (seconds)));
+    json_decref (seconds);
 }
 
 static void print_head (const json_t *run)

@@ -14,7 +14,6 @@
 #include "flow_stored.h"
 #include "instant.h"
 #include "json.h"
-#include "memory.h"
 #include "action_frame.h"
 #include "print.h"
 #include "rfc3339.h"
@@ -228,32 +227,27 @@ static bool backfill_read (struct backfill *self, const struct flow_wish *wish,
     return self->cron && self->from <= self->to;
 }
 
-// List the times as texts, at least one; NULL with a reason. Free each, and the list.
-static char **backfill_times (const struct backfill *self, size_t *ret_count, struct reason *reason)
+// List the times as texts, at least one. NULL with a reason.
+static json_t *backfill_times (const struct backfill *self, struct reason *reason)
 {
-    char **times = NULL;
+    json_t *times = json_array ();
     int64_t time = self->from;
-    size_t count = 0;
     for (; cron_next (self->cron, self->wall, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, time, &time) &&
-           time <= self->to && count <= BACKFILL_MAX;
+           time <= self->to && json_array_size (times) <= BACKFILL_MAX;
          time++) {
         char text[RFC3339_SIZE];
         rfc3339_format (time, text);
-        times = memory_resize (times, (count + 1) * sizeof *times);
         // A date, or a date and a time of day.
-        times[count++] = memory_copy (text, civil_time_of_day (time) ? 19 : 10);
+        json_array_append_new (times, json_stringn (text, civil_time_of_day (time) ? 19 : 10));
     }
-    if (count && count <= BACKFILL_MAX) {
-        *ret_count = count;
+    size_t count = json_array_size (times);
+    if (count && count <= BACKFILL_MAX)
         return times;
-    }
     if (count)
         reason_set (reason, "--to: want at most %d times, there are more", BACKFILL_MAX);
     else
         reason_set (reason, "--cron: no time of it is between --from and --to");
-    while (count)
-        free (times[--count]);
-    free (times);
+    json_decref (times);
     return NULL;
 }
 
@@ -298,21 +292,26 @@ static void print_existing_run (const struct starting *self, const json_t *run)
 }
 
 static int start_backfill (const struct cli *cli, const char *flow, const struct flow_wish *wish,
-                           char *const *times, size_t count)
+                           const json_t *times)
 {
+    size_t i;
+    const json_t *time;
     struct starting starting = {.cli = cli, .wish = wish, .flow = flow};
     int code = starting_begin (&starting);
     json_t *runs = code == EXIT_DONE && !wish->again ? runs_by_batch (&starting, &code) : NULL;
-    for (size_t i = 0; code == EXIT_DONE && i < count; i++) {
+    json_array_foreach (times, i, time)
+    {
+        const char *text = json_string_value (time);
         struct flow_wish one = *wish;
         char key[FLOW_NAME_MAX + BATCH_SIZE + 2], title[FLOW_NAME_MAX + BATCH_SIZE + 2];
         char batch[BATCH_SIZE];
-        snprintf (key, sizeof key, "%.*s@%s", FLOW_NAME_MAX, flow, times[i]);
-        snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, times[i]);
-        snprintf (batch, sizeof batch, "%.20s%s", times[i],
-                  strchr (times[i], 'T') ? "" : "T00:00:00");
+        if (code != EXIT_DONE)
+            break;
+        snprintf (key, sizeof key, "%.*s@%s", FLOW_NAME_MAX, flow, text);
+        snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, text);
+        snprintf (batch, sizeof batch, "%.20s%s", text, strchr (text, 'T') ? "" : "T00:00:00");
         const json_t *run = json_object_get (runs, batch); // NULL: none is known
-        starting.time = one.batch = times[i];
+        starting.time = one.batch = text;
         one.unique = key;
         one.title = wish->title ? wish->title : title;
         if (run)
@@ -342,20 +341,19 @@ int flow_backfill (const struct cli *cli, const struct flow_wish *wish)
     const char *flow = wish->words[0];
     struct reason reason;
     struct backfill backfill = {.wall = zone_new_utc ()};
-    size_t count = 0;
+    size_t i;
+    const json_t *time;
     int code = EXIT_DONE;
     bool good = backfill_read (&backfill, wish, &reason);
-    char **times = good ? backfill_times (&backfill, &count, &reason) : NULL;
+    json_t *times = good ? backfill_times (&backfill, &reason) : NULL;
     if (!times)
         code = usage_error (cli->argv[0], &reason);
     else if (!wish->dry_run)
-        code = start_backfill (cli, flow, wish, times, count);
-    for (size_t i = 0; times && i < count; i++) {
-        if (wish->dry_run)
-            print_backfill_time (cli, flow, times[i]);
-        free (times[i]);
-    }
-    free (times);
+        code = start_backfill (cli, flow, wish, times);
+    else
+        json_array_foreach (times, i, time)
+            print_backfill_time (cli, flow, json_string_value (time));
+    json_decref (times);
     cron_destroy (&backfill.cron);
     zone_destroy (&backfill.wall);
     return code;

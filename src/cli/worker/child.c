@@ -26,10 +26,10 @@ enum {
 
 // -- the environment
 
-void environment_free (char **environment, size_t own)
+void environment_free (char **environment)
 {
-    for (size_t i = 0; i < own; i++)
-        free (environment[i]);
+    for (char **at = environment; at && *at; at++)
+        free (*at);
     free (environment);
 }
 
@@ -43,7 +43,7 @@ static bool is_own (const char *entry, const struct environment_variable *variab
     return false;
 }
 
-char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
+char **environment_new (const struct environment_variable *variables, size_t count,
                         struct reason *reason)
 {
     size_t inherited = 0;
@@ -58,17 +58,16 @@ char **environment_new (const struct environment_variable *variables, size_t cou
         if (memchr (value.data, 0, value.size)) {
             reason_set (reason, "%s: a NUL byte cannot stand in the environment",
                         variables[i].name);
-            environment_free (environment, at);
+            environment_free (environment);
             return NULL;
         }
         if (asprintf (&environment[at++], "%s=%.*s", variables[i].name, (int)value.size,
                       (const char *)value.data) < 0)
             abort (); // only for lack of memory
     }
-    *ret_own = at;
     for (size_t i = 0; i < inherited; i++)
         if (!is_own (environ[i], variables, count))
-            environment[at++] = environ[i];
+            environment[at++] = memory_text (environ[i]);
     return environment;
 }
 
@@ -82,14 +81,19 @@ struct pipes {
     int context;        // a file in memory; -1 = there is none
 };
 
+static void close_fd (int *fd)
+{
+    if (*fd >= 0)
+        close (*fd);
+    *fd = -1;
+}
+
 static void pipes_close (struct pipes *self)
 {
     for (size_t i = 0; i < PIPES; i++)
         for (size_t k = 0; k < 2; k++)
-            if (self->ends[i][k] >= 0)
-                close (self->ends[i][k]);
-    if (self->context >= 0)
-        close (self->context);
+            close_fd (&self->ends[i][k]);
+    close_fd (&self->context);
 }
 
 // Make a file in memory that holds the bytes, to be read from its start; -1 with errno.
@@ -114,8 +118,8 @@ static int pipes_open (struct pipes *self, const struct child_command *command)
 {
     for (size_t i = 0; i < PIPES; i++)
         self->ends[i][0] = self->ends[i][1] = -1;
-    self->context = command->has_context ? memory_file (command->context) : -1;
-    bool opened = self->context >= 0 || !command->has_context;
+    self->context = command->context.data ? memory_file (command->context) : -1;
+    bool opened = self->context >= 0 || !command->context.data;
     for (size_t i = 0; i < PIPES && opened; i++)
         opened = pipe2 (self->ends[i], O_CLOEXEC) == 0;
     if (opened)
@@ -170,8 +174,7 @@ static int read_exec_error (struct pipes *pipes)
 {
     int error = 0;
     ssize_t size;
-    close (pipes->ends[EXEC_ERROR][1]);
-    pipes->ends[EXEC_ERROR][1] = -1;
+    close_fd (&pipes->ends[EXEC_ERROR][1]);
     do
         size = read (pipes->ends[EXEC_ERROR][0], &error, sizeof error);
     while (size < 0 && errno == EINTR);
@@ -225,13 +228,6 @@ size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITE
         if (read[i] >= 0)
             items[count++] = (struct pollfd){.fd = read[i], .events = POLLIN};
     return count;
-}
-
-static void close_fd (int *fd)
-{
-    if (*fd >= 0)
-        close (*fd);
-    *fd = -1;
 }
 
 static void write_input (struct child *self)

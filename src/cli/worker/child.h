@@ -57,11 +57,10 @@ struct environment_variable {
     struct span value; // without data = unset, and not inherited either
 };
 
-// Make the environment; its first `ret_own` entries are our variables. Free it with
-// environment_free. NULL with a reason.
-char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
+// Make the environment. Free it with environment_free, which accepts NULL. NULL with a reason.
+char **environment_new (const struct environment_variable *variables, size_t count,
                         struct reason *reason);
-void environment_free (char **environment, size_t own);
+void environment_free (char **environment);
 
 // -- the command
 
@@ -73,8 +72,7 @@ struct child_command {
     char *const *argv;
     char *const *environment;
     struct span input;
-    bool has_context;
-    struct span context; // copied
+    struct span context; // copied; without data = there is none
     mode_t umask;
 };
 int child_start (struct child *self, const struct child_command *command, struct reason *reason);

@@ -84,7 +84,7 @@ int hook_check (const char *program, struct reason *reason)
     return error ? -1 : 0;
 }
 
-static char **hook_environment (const json_t *outcome, size_t *ret_own, struct reason *reason)
+static char **hook_environment (const json_t *outcome, struct reason *reason)
 {
     static const struct {
         const char *name, *field;
@@ -96,7 +96,7 @@ static char **hook_environment (const json_t *outcome, size_t *ret_own, struct r
         const char *value = json_string_value (json_object_get (outcome, rows[i].field));
         variables[i] = (struct environment_variable){rows[i].name, span_text (value ? value : "")};
     }
-    return environment_new (variables, VARIABLES, ret_own, reason);
+    return environment_new (variables, VARIABLES, reason);
 }
 
 // Wait for the program to end. False: a signal ends the watch.
@@ -137,8 +137,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     struct child child;
     bool continues = true;
     json_t *outcome = outcome_object (result, object);
-    size_t own;
-    char *text = json_write (outcome), **variables = hook_environment (outcome, &own, &reason);
+    char *text = json_write (outcome), **variables = hook_environment (outcome, &reason);
     size_t size = strlen (text);
     text[size++] = '\n'; // one object per line, also where a program appends them to a file
     if (child_start (&child,
@@ -151,7 +150,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     else if ((continues = wait_for_child (&child, self->signal_fd)))
         report_output (self->program, &child);
     child_free (&child);
-    environment_free (variables, own);
+    environment_free (variables);
     free (text);
     json_decref (outcome);
     return continues;

@@ -47,7 +47,7 @@ static struct span context_value (const struct zplan_frame *context)
     return fits ? value : (struct span){0};
 }
 
-static char **job_environment (const struct zplan_job *job, size_t *ret_own, struct reason *reason)
+static char **job_environment (const struct zplan_job *job, struct reason *reason)
 {
     char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24], progress_fd[8], context_fd[8],
         item[24], generation[24];
@@ -76,7 +76,7 @@ static char **job_environment (const struct zplan_job *job, size_t *ret_own, str
         {"ZPLAN_PROGRESS_FD", span_text (progress_fd)},
         {"TRACEPARENT", text_if (*job->traceparent, job->traceparent)},
     };
-    return environment_new (variables, sizeof variables / sizeof *variables, ret_own, reason);
+    return environment_new (variables, sizeof variables / sizeof *variables, reason);
 }
 
 // -- the command's result
@@ -337,7 +337,6 @@ static int start_child (struct worker_task *self, char *const *environment, stru
                               .argv = is_shell ? shell : self->rules->command,
                               .environment = environment,
                               .input = bytes_of (input ? input : job->json),
-                              .has_context = job->context != NULL,
                               .context = bytes_of (job->context),
                               .umask = self->rules->umask,
                           },
@@ -352,7 +351,6 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
                           struct zplan_job *job)
 {
     struct reason reason;
-    size_t own;
     self->rules = rules;
     self->job = job;
     self->started_us = clock_mono_us ();
@@ -361,11 +359,11 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
     self->killed = false;
     self->why.text[0] = '\0';
     child_reset (&self->child);
-    char **environment = job_environment (job, &own, &reason);
+    char **environment = job_environment (job, &reason);
     if (!environment)
         return answer_failure (self, reason.text);
     int rc = start_child (self, environment, &reason);
-    environment_free (environment, own);
+    environment_free (environment);
     return rc ? answer_failure (self, reason.text) : TASK_RUNNING;
 }
 
