@@ -117,12 +117,12 @@ void restore_flow_version (struct restoring *self, const json_t *record)
         return;
     }
     if (!existing)
-        here = self->restore->dry_run ? version : add_version (self, flow, stored);
+        here = self->dry_run ? version : add_version (self, flow, stored);
     if (!here)
         return;
     const char *number = number_cell_text (json_object_get (record, "version"));
     json_object_set_new (json_object_get (flow, "numbers"), number, json_integer (here));
-    if (!self->restore->dry_run)
+    if (!self->dry_run)
         restore_use (self, name, flow, record, here);
     json_object_set (self->known[TARGETS], name, (json_t *)(uintptr_t)record);
     restore_count (self, FLOWS, existing);

@@ -99,12 +99,12 @@ void restore_send_outcomes (struct restoring *self)
         return;
     json_t *object = json_pack ("{s:O}", "runs", self->runs), *answer = NULL;
     char *text = json_write (object);
-    if (!self->restore->dry_run)
+    if (!self->dry_run)
         answer = restore_request (self, (const char *[]){"restore", "history", text, NULL});
-    if (answer || self->restore->dry_run)
+    if (answer || self->dry_run)
         self->added[OUTCOMES] += (int64_t)count;
     else if (self->unknown)
-        complain (self->restore->name,
+        complain (self->name,
                   span_text ("some outcomes may have been added: import again, which reads the "
                              "history first, and adds the rest"));
     json_decref (answer);

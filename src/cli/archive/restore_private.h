@@ -6,15 +6,6 @@
 #include "pipeline.h"
 #include "progress.h"
 
-struct restore {
-    const char *name;  // the file's name, for messages
-    FILE *file;        // borrowed; its first line was read already
-    const char *first; // the first line of `file`
-    bool hold;         // keep the plans paused, marked as held
-    bool dry_run;      // only report what would be done
-    bool stop_on_error;
-};
-
 enum restore_type { TARGETS, KINDS, LIMITS, FLOWS, OUTCOMES, PLANS, TYPES };
 
 extern const char *const restore_type_names[TYPES];
@@ -33,7 +24,11 @@ struct seen_outcomes {
 
 struct restoring {
     const struct cli *cli;
-    const struct restore *restore;
+    const char *name; // the file's name, for messages
+    FILE *file;       // borrowed; its first line was read already
+    bool hold;        // keep the plans paused, marked as held
+    bool dry_run;     // only report what would be done
+    bool stop_on_error;
     struct zplan_client *client;
     struct pipeline *pipeline;
     // The station's objects of a type, by name; FLOWS: those of the file, with their versions that

@@ -20,9 +20,9 @@ const char *const restore_type_names[TYPES] = {"target", "kind",    "limit",
 void restore_refuse (struct restoring *self, int64_t line, struct span words)
 {
     progress_clear (&self->progress);
-    complain_line (self->restore->name, line, words);
+    complain_line (self->name, line, words);
     self->refused++;
-    if (self->restore->stop_on_error)
+    if (self->stop_on_error)
         self->stopped = true;
 }
 
@@ -101,7 +101,7 @@ static void restore_target (struct restoring *self, const json_t *record)
         json_object_set_new (self->missing, name, json_integer (0));
         return;
     }
-    json_t *answer = self->restore->dry_run
+    json_t *answer = self->dry_run
                          ? json_object ()
                          : restore_request (self, (const char *[]){"station", "add", text, NULL});
     if (!answer)
@@ -147,8 +147,7 @@ static void restore_named (struct restoring *self, const json_t *record)
     char *json = json_write (object);
     const char *const words[] = {restore_type_names[type], is_kind ? "put" : "set", name, json,
                                  NULL};
-    json_t *answer =
-        other || self->restore->dry_run ? json_object () : restore_request (self, words);
+    json_t *answer = other || self->dry_run ? json_object () : restore_request (self, words);
     free (json);
     if (answer)
         restore_count (self, type, other != NULL);
@@ -246,14 +245,14 @@ static void restore_plan (struct restoring *self, const json_t *record)
         json_object_set_new (self->missing, target, json_integer (waits + 1));
         return;
     }
-    if (self->restore->dry_run) { // only check whether it exists
+    if (self->dry_run) { // only check whether it exists
         char id[24];
         snprintf (id, sizeof id, "%" PRIx64, (uint64_t)field_number (plan, "plan_id"));
         send_call (self, (struct restore_call){self->line, RESTORE_CHECK, NULL}, "message",
                    (const char *[]){id}, 1);
         return;
     }
-    if (self->restore->hold)
+    if (self->hold)
         pause_plan (plan);
     char *text = json_write (plan);
     send_plan (self, text);

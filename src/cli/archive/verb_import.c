@@ -37,29 +37,29 @@ static const char about[] =
     "  zplan export --target jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
 
 static const struct option rows[] = {
-    FLAG_OPTION (struct restore, hold, "--hold",
+    FLAG_OPTION (struct restoring, hold, "--hold",
                  "keep them all paused, until `zplan reset --held`"),
-    FLAG_OPTION (struct restore, dry_run, "--dry-run",
+    FLAG_OPTION (struct restoring, dry_run, "--dry-run",
                  "of an export of everything: only print what would be added"),
-    FLAG_OPTION (struct restore, stop_on_error, "--stop-on-error",
+    FLAG_OPTION (struct restoring, stop_on_error, "--stop-on-error",
                  "stop at the first line that is rejected"),
 };
 
 // -- the lines
 
-static void restore_lines (struct restoring *self)
+static void restore_lines (struct restoring *self, const char *first)
 {
     char *text = NULL;
     size_t room = 0;
     self->line = 1;
-    restore_line (self, self->restore->first);
-    while (!self->stopped && !self->ended && getline (&text, &room, self->restore->file) >= 0) {
+    restore_line (self, first);
+    while (!self->stopped && !self->ended && getline (&text, &room, self->file) >= 0) {
         self->line++;
         if (text[strspn (text, " \t\r\n")])
             restore_line (self, text);
     }
-    if (ferror (self->restore->file)) {
-        complain (self->restore->name, span_text (strerror (errno)));
+    if (ferror (self->file)) {
+        complain (self->name, span_text (strerror (errno)));
         self->unread = true;
     }
     free (text);
@@ -143,8 +143,7 @@ static int report_restore (const struct restoring *self)
     int64_t left = report_missing (self);
     bool cut = !self->ended && !self->stopped && !self->unread;
     if (cut)
-        complain (self->restore->name,
-                  span_text ("the last line is missing: the export is truncated"));
+        complain (self->name, span_text ("the last line is missing: the export is truncated"));
     if (self->cli->json) {
         json_t *added = json_object (), *there = json_object ();
         for (size_t i = 0; i < TYPES; i++) {
@@ -156,7 +155,7 @@ static int report_restore (const struct restoring *self)
                                      (json_int_t)self->refused, "left_out", (json_int_t)left,
                                      "whole", self->ended, "added", added, "there", there));
     } else {
-        print_sums (self->restore->dry_run ? "would be added" : "added", self->added);
+        print_sums (self->dry_run ? "would be added" : "added", self->added);
         print_sums ("already there", self->existing);
         if (self->refused)
             printf ("%" PRId64 " refused\n", self->refused);
@@ -176,32 +175,33 @@ static bool is_first_line (const char *line)
     return begins;
 }
 
-// Restore the contents of the file to the station, and report the result. Returns an exit code.
-static int restore_file (const struct cli *cli, const struct restore *restore)
+// Restore the contents of the file, whose first line was read, to the station, and report the
+// result. Returns an exit code.
+static int restore_file (struct restoring *self, const char *first)
 {
     int code = EXIT_REFUSED;
-    struct restoring self = {.cli = cli, .restore = restore, .code = EXIT_DONE};
-    self.client = call_open (cli, &code);
-    self.pipeline = self.client ? pipeline_open (cli, restore_on_answer, &self, &code) : NULL;
+    const struct cli *cli = self->cli;
+    self->client = call_open (cli, &code);
+    self->pipeline = self->client ? pipeline_open (cli, restore_on_answer, self, &code) : NULL;
     for (size_t i = 0; i < TYPES; i++)
-        self.known[i] = json_object ();
-    self.missing = json_object ();
-    self.runs = json_array ();
-    if (self.pipeline) {
-        progress_start (&self.progress, "import", cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
-        self.progress.things = "plans and outcomes";
-        if (read_station_state (&self))
-            restore_lines (&self);
-        progress_clear (&self.progress);
-        code = report_restore (&self);
+        self->known[i] = json_object ();
+    self->missing = json_object ();
+    self->runs = json_array ();
+    if (self->pipeline) {
+        progress_start (&self->progress, "import", cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
+        self->progress.things = "plans and outcomes";
+        if (read_station_state (self))
+            restore_lines (self, first);
+        progress_clear (&self->progress);
+        code = report_restore (self);
     }
     for (size_t i = 0; i < TYPES; i++)
-        json_decref (self.known[i]);
-    json_decref (self.missing);
-    json_decref (self.runs);
-    free (self.seen.at);
-    pipeline_destroy (&self.pipeline);
-    zplan_client_destroy (&self.client);
+        json_decref (self->known[i]);
+    json_decref (self->missing);
+    json_decref (self->runs);
+    free (self->seen.at);
+    pipeline_destroy (&self->pipeline);
+    zplan_client_destroy (&self->client);
     return code;
 }
 
@@ -209,11 +209,11 @@ static int restore_file (const struct cli *cli, const struct restore *restore)
 
 int verb_import (const struct cli *cli)
 {
-    struct restore wish = {0};
+    struct restoring self = {.cli = cli, .code = EXIT_DONE};
     const struct usage usage = {
         .synopsis = "zplan import FILE [--hold] [--dry-run] [--stop-on-error]",
         .about = about,
-        .groups = {OPTION_GROUP ("How", rows, &wish)},
+        .groups = {OPTION_GROUP ("How", rows, &self)},
         .words_min = 1,
         .words_max = 1,
         .words = "one file",
@@ -230,11 +230,10 @@ int verb_import (const struct cli *cli)
     if (ferror (file)) {
         code = complain (cli->argv[1], span_text (strerror (errno)));
     } else if (size > 0 && is_first_line (first)) {
-        wish.name = cli->argv[1];
-        wish.file = file;
-        wish.first = first;
-        code = restore_file (cli, &wish);
-    } else if (wish.dry_run) {
+        self.name = cli->argv[1];
+        self.file = file;
+        code = restore_file (&self, first);
+    } else if (self.dry_run) {
         code =
             usage_error (cli->argv[0], &(struct reason){"--dry-run: is for a file of `zplan export "
                                                         "--everything`"});
@@ -243,8 +242,8 @@ int verb_import (const struct cli *cli)
                                           .opened = file,
                                           .first = first,
                                           .first_size = size > 0 ? (size_t)size : 0,
-                                          .how = wish.hold ? LINES_HELD : LINES_AS_THEY_ARE,
-                                          .stop_on_error = wish.stop_on_error};
+                                          .how = self.hold ? LINES_HELD : LINES_AS_THEY_ARE,
+                                          .stop_on_error = self.stop_on_error};
         code = submit_lines (cli, &load);
     }
     free (first);
