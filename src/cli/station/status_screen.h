@@ -5,9 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "call.h"
+
 enum { STATUS_SHOWN = 5, STATUS_FAILED_SHOWN = 10 };
 
 struct status {
+    // How the parts are requested.
+    const struct cli *cli;
+    struct zplan_client *client;
+    int64_t since_ms; // older failures are not shown; Unix milliseconds
+    json_t *seen;     // plan -> whether its newest outcome is a success
+    json_t *failing;  // plan -> its row of `failed`
+    // The parts.
     json_t *health;  // NULL: not known
     json_t *running; // plans, STATUS_FAILED_SHOWN at most
     json_t *failed;  // the newest failed run of each plan, with `failures`, the number of failures,

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "call.h"
 #include "codes.h"
@@ -91,18 +91,13 @@ struct callback_listing {
     struct text_table *table;
 };
 
-static bool handle_page (struct pages *pages, const json_t *page)
+static bool handle_plan (struct pages *pages, json_t *plan)
 {
     const struct callback_listing *self = pages->owner;
-    size_t i;
-    json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan)
-    {
-        if (self->cli->json)
-            print_answer (self->cli, JSON_PLAN, plan);
-        else
-            table_add_row (self->table, plan);
-    }
+    if (self->cli->json)
+        print_answer (self->cli, JSON_PLAN, plan);
+    else
+        table_add_row (self->table, plan);
     return true;
 }
 
@@ -118,7 +113,7 @@ static int callback_list (const struct subcommand_call *request)
     struct pages pages = {.word = "list",
                           .filter = json_pack ("{s:s}", "station", target),
                           .room = INT64_MAX,
-                          .take = handle_page,
+                          .take_item = handle_plan,
                           .owner = &listing};
     struct verdict verdict = pages_read (cli, request->client, &pages);
     table_end (&listing.table);
@@ -182,11 +177,10 @@ static int report_try (const struct cli *cli, const char *id, const json_t *run)
 static int await_delivery (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     char target[NAME_SIZE];
-    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
     int code = find_target (cli, client, target);
     json_t *run = NULL;
     for (int waited = 0; code == EXIT_DONE && !run && waited < WAIT_MS; waited += LOOK_MS) {
-        nanosleep (&pause, NULL);
+        usleep (LOOK_MS * 1000);
         run = read_first_try (cli, client, target, id, &code);
     }
     if (code == EXIT_DONE)

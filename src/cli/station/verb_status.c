@@ -27,21 +27,10 @@ static const char about[] =
     "  zplan status\n"
     "  zplan status --json | jq .failed\n";
 
-// The state of the requests, and the parts that were read.
-struct status_query {
-    struct status status;
-    const struct cli *cli;
-    struct zplan_client *client;
-    int64_t since_ms;
-    json_t *seen;    // plan -> whether its newest outcome is a success
-    json_t *failing; // plan -> its row of `failed`
-};
-
 // -- the parts
 
 // Note that a part is unknown. False: the station does not answer at all.
-static bool note_unknown_part (struct status_query *self, const char *part,
-                               const struct verdict *verdict)
+static bool note_unknown_part (struct status *self, const char *part, const struct verdict *verdict)
 {
     if (verdict->code == EXIT_NO_ANSWER)
         return false;
@@ -50,10 +39,10 @@ static bool note_unknown_part (struct status_query *self, const char *part,
     json_t *reason = json_from_frame (span_of (verdict->words, verdict->size));
     const char *text = json_string_value (reason);
     text = text && *text ? text : "rejected";
-    json_t *parts = json_object_get (self->status.hidden, text);
+    json_t *parts = json_object_get (self->hidden, text);
     if (!parts) {
         parts = json_array ();
-        json_object_set_new (self->status.hidden, text, parts);
+        json_object_set_new (self->hidden, text, parts);
     }
     json_array_append_new (parts, json_string (part));
     json_decref (reason);
@@ -64,24 +53,23 @@ static bool note_unknown_part (struct status_query *self, const char *part,
 
 static bool handle_plans (struct pages *pages, const json_t *page)
 {
-    struct status_query *self = pages->owner;
-    struct status *status = &self->status;
+    struct status *self = pages->owner;
     size_t i;
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
         json_int_t state = field_number (plan, "plan_state");
-        status->plans++;
+        self->plans++;
         pages->room--;
-        status->running_count += state == PLAN_EXECUTE;
-        if (state == PLAN_EXECUTE && json_array_size (status->running) < STATUS_FAILED_SHOWN)
-            json_array_append (status->running, plan);
-        status->retrying += state == PLAN_RETRY;
-        status->paused += state == PLAN_PAUSE;
-        status->dead += state == PLAN_ERROR;
+        self->running_count += state == PLAN_EXECUTE;
+        if (state == PLAN_EXECUTE && json_array_size (self->running) < STATUS_FAILED_SHOWN)
+            json_array_append (self->running, plan);
+        self->retrying += state == PLAN_RETRY;
+        self->paused += state == PLAN_PAUSE;
+        self->dead += state == PLAN_ERROR;
     }
     if (pages->room <= 0 && json_object_get (page, "next"))
-        status->more = true;
+        self->more = true;
     return true;
 }
 
@@ -89,9 +77,9 @@ static bool handle_plans (struct pages *pages, const json_t *page)
 // not listed.
 static bool handle_next_plans (struct pages *pages, const json_t *page)
 {
-    struct status_query *self = pages->owner;
+    struct status *self = pages->owner;
     size_t i;
-    json_t *plan, *next = self->status.next;
+    json_t *plan, *next = self->next;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
         pages->room--;
@@ -103,7 +91,7 @@ static bool handle_next_plans (struct pages *pages, const json_t *page)
 
 // Add the progress of a plan that workers fetched: each worker has its own, and the first one that
 // reports any is shown.
-static void add_progress (struct status_query *self, json_t *plan)
+static void add_progress (struct status *self, json_t *plan)
 {
     size_t i;
     const json_t *worker;
@@ -124,7 +112,7 @@ static void add_progress (struct status_query *self, json_t *plan)
     json_decref (team);
 }
 
-static struct verdict read_pages (struct status_query *self, const char *field, const char *value,
+static struct verdict read_pages (struct status *self, const char *field, const char *value,
                                   int64_t room, bool (*take) (struct pages *, const json_t *))
 {
     struct pages pages = {.word = "list",
@@ -136,36 +124,34 @@ static struct verdict read_pages (struct status_query *self, const char *field, 
     return pages_read (self->cli, self->client, &pages);
 }
 
-static struct verdict request_plans (struct status_query *self)
+static struct verdict request_plans (struct status *self)
 {
     size_t i;
     json_t *plan;
-    struct status *status = &self->status;
     struct verdict verdict = read_pages (self, NULL, NULL, PLANS_MAX, handle_plans);
     if (verdict.code != EXIT_DONE) {
-        status->plans = -1;
+        self->plans = -1;
         return verdict;
     }
     // Plans in these states are complete, also beyond the plans that were counted.
-    if (status->more) {
-        json_array_clear (status->running);
-        status->running_count = status->paused = status->dead = 0;
+    if (self->more) {
+        json_array_clear (self->running);
+        self->running_count = self->paused = self->dead = 0;
         verdict = read_pages (self, "state", "execute", INT64_MAX, handle_plans);
         if (verdict.code == EXIT_DONE)
             verdict = read_pages (self, "order", "stopped", INT64_MAX, handle_plans);
     }
     if (verdict.code == EXIT_DONE)
         verdict = read_pages (self, "order", "time", PLANS_MAX, handle_next_plans);
-    json_array_foreach (status->running, i, plan) add_progress (self, plan);
+    json_array_foreach (self->running, i, plan) add_progress (self, plan);
     return verdict;
 }
 
 // -- failures
 
 // Count one run; runs arrive newest first.
-static void count_run (struct status_query *self, json_t *run)
+static void count_run (struct status *self, json_t *run)
 {
-    struct status *status = &self->status;
     const char *plan = json_string_value (json_object_get (run, "plan"));
     const char *word = outcome_word ((int)(field_number (run, "status") & UINT8_MAX));
     bool failed = strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
@@ -181,32 +167,24 @@ static void count_run (struct status_query *self, json_t *run)
         json_object_set_new (run, "failures", json_integer (1));
         json_object_set (run, "recovered", json_object_get (self->seen, plan));
         json_object_set (self->failing, plan, run);
-        status->failed_count++;
-        if (json_array_size (status->failed) < STATUS_FAILED_SHOWN)
-            json_array_append (status->failed, run);
+        self->failed_count++;
+        if (json_array_size (self->failed) < STATUS_FAILED_SHOWN)
+            json_array_append (self->failed, run);
     }
 }
 
-static bool handle_runs (struct pages *pages, const json_t *page)
+static bool handle_run (struct pages *pages, json_t *run)
 {
-    struct status_query *self = pages->owner;
-    size_t i;
-    json_t *run;
-    json_array_foreach (json_object_get (page, "runs"), i, run)
-    {
-        bool old =
-            json_number_value (json_object_get (run, "ended")) * 1000 < (double)self->since_ms;
-        if (!old)
-            count_run (self, run);
-        // A restored outcome has no seq, and may precede newer ones.
-        else if (field_number (run, "seq"))
-            return false;
-    }
-    return true;
+    struct status *self = pages->owner;
+    bool old = json_number_value (json_object_get (run, "ended")) * 1000 < (double)self->since_ms;
+    if (!old)
+        count_run (self, run);
+    // A restored outcome has no seq, and may precede newer ones.
+    return !old || !field_number (run, "seq");
 }
 
 // Add the run's output: request the plan's first outcome after the entry before its own.
-static void add_output (struct status_query *self, json_t *run)
+static void add_output (struct status *self, json_t *run)
 {
     struct outcome_key key;
     struct verdict ignored;
@@ -229,7 +207,7 @@ static void add_output (struct status_query *self, json_t *run)
 
 // Add the command of a plan without name and title, if the plan still exists: request the first
 // plan after the id before its own.
-static void add_command (struct status_query *self, json_t *run)
+static void add_command (struct status *self, json_t *run)
 {
     uint64_t id;
     char before[IDENT_SIZE];
@@ -248,7 +226,7 @@ static void add_command (struct status_query *self, json_t *run)
     json_decref (answer);
 }
 
-static struct verdict request_failed_runs (struct status_query *self)
+static struct verdict request_failed_runs (struct status *self)
 {
     size_t i;
     json_t *run;
@@ -257,12 +235,12 @@ static struct verdict request_failed_runs (struct status_query *self)
                           .filter = json_pack ("{s:b}", "newest", 1),
                           .room = INT64_MAX,
                           .size = PAGE_LARGE,
-                          .take = handle_runs,
+                          .take_item = handle_run,
                           .owner = self};
     instant_since ("yesterday", display_get ()->now, &since);
     self->since_ms = since * 1000;
     struct verdict verdict = pages_read (self->cli, self->client, &pages);
-    json_array_foreach (self->status.failed, i, run)
+    json_array_foreach (self->failed, i, run)
     {
         add_output (self, run);
         add_command (self, run);
@@ -273,17 +251,17 @@ static struct verdict request_failed_runs (struct status_query *self)
 // -- all parts
 
 // Request all parts. False: the station does not answer; `verdict` has the reason.
-static bool request_parts (struct status_query *self, struct verdict *verdict)
+static bool request_parts (struct status *self, struct verdict *verdict)
 {
-    self->status.health = call_with_filter (self->cli, self->client, "health", NULL, verdict);
+    self->health = call_with_filter (self->cli, self->client, "health", NULL, verdict);
     if (!note_unknown_part (self, "health", verdict))
         return false;
     json_t *stats = call_with_filter (self->cli, self->client, "stats", NULL, verdict);
     if (!note_unknown_part (self, "targets", verdict))
         return false;
-    json_array_extend (self->status.targets, json_object_get (stats, "targets"));
-    if (self->status.health && stats)
-        doctor_check_work (self->cli, self->client, self->status.health, stats);
+    json_array_extend (self->targets, json_object_get (stats, "targets"));
+    if (self->health && stats)
+        doctor_check_work (self->cli, self->client, self->health, stats);
     json_decref (stats);
     *verdict = request_failed_runs (self);
     if (!note_unknown_part (self, "failures", verdict))
@@ -298,8 +276,9 @@ static json_t *list_as_json (const struct cli *cli, enum json_kind kind, json_t 
     return strcmp (cli->json, "wire") == 0 ? json_incref (list) : json_names (kind, list);
 }
 
-static void print_object (const struct cli *cli, const struct status *self)
+static void print_object (const struct status *self)
 {
+    const struct cli *cli = self->cli;
     bool known = self->plans >= 0;
     print_json_new (
         json_pack ("{s:o*, s:O*, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:O*}", "healthy",
@@ -318,24 +297,25 @@ static void print_object (const struct cli *cli, const struct status *self)
 static int show_status (const struct cli *cli, struct zplan_client *client)
 {
     struct verdict verdict;
-    struct status_query self = {
-        .cli = cli, .client = client, .seen = json_object (), .failing = json_object ()};
-    self.status = (struct status){.running = json_array (),
-                                  .failed = json_array (),
-                                  .next = json_array (),
-                                  .targets = json_array (),
-                                  .hidden = json_object ()};
+    struct status self = {.cli = cli,
+                          .client = client,
+                          .seen = json_object (),
+                          .failing = json_object (),
+                          .running = json_array (),
+                          .failed = json_array (),
+                          .next = json_array (),
+                          .targets = json_array (),
+                          .hidden = json_object ()};
     bool answered = request_parts (&self, &verdict);
-    int code = field_is_true (self.status.health, "healthy") ? EXIT_DONE : EXIT_REFUSED;
+    int code = field_is_true (self.health, "healthy") ? EXIT_DONE : EXIT_REFUSED;
     if (!answered)
         code = verdict_print (&verdict, NULL);
     else if (cli->json)
-        print_object (cli, &self.status);
+        print_object (&self);
     else
-        status_print (&self.status);
-    json_t *all[] = {self.seen,          self.failing,      self.status.running,
-                     self.status.failed, self.status.next,  self.status.targets,
-                     self.status.hidden, self.status.health};
+        status_print (&self);
+    json_t *all[] = {self.seen, self.failing, self.running, self.failed,
+                     self.next, self.targets, self.hidden,  self.health};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         json_decref (all[i]);
     return code;
