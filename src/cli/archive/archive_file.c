@@ -1,18 +1,184 @@
 #include "archive_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive_read.h"
 #include "civil.h"
 #include "memory.h"
-#include "outcomes.h"
 #include "print.h"
+
+static int set_archive_error (const char *path, struct reason *reason)
+{
+    return reason_set (reason, "%s: %s", path,
+                       errno == EWOULDBLOCK ? "another archive is at work there"
+                                            : strerror (errno));
+}
+
+// -- the lines of a file
+
+enum archive_line {
+    ARCHIVE_END,
+    ARCHIVE_WHOLE,
+    ARCHIVE_LONG, // too long to be an outcome; its text is not returned
+    ARCHIVE_TORN  // the last line, without a newline
+};
+
+struct archive_lines {
+    FILE *file;     // borrowed
+    int64_t number; // of this line, from 1
+    off_t at, next; // file offsets of this line and of the next one
+    char text[ARCHIVE_LINE_MAX];
+};
+
+// Return the next line, without its newline. The text is valid until the next call.
+static enum archive_line archive_lines_next (struct archive_lines *self, struct span *ret)
+{
+    size_t size = 0;
+    int byte;
+    while ((byte = getc_unlocked (self->file)) != EOF && byte != '\n') {
+        if (size < sizeof self->text)
+            self->text[size] = (char)byte;
+        size++;
+    }
+    if (byte == EOF && size == 0)
+        return ARCHIVE_END;
+    self->number++;
+    self->at = self->next;
+    self->next += (off_t)size + (byte == '\n');
+    *ret = size <= sizeof self->text ? span_of (self->text, size) : (struct span){0};
+    if (byte == EOF)
+        return ARCHIVE_TORN;
+    return size <= sizeof self->text ? ARCHIVE_WHOLE : ARCHIVE_LONG;
+}
+
+// -- to read outcomes back
+
+// The position of a wanted outcome.
+struct archive_place {
+    struct outcome_key key; // first, for outcome_key_compare
+    off_t at;
+    size_t size;
+};
+
+struct places {
+    struct archive_place *rows;
+    size_t count, room;
+};
+
+// Find the wanted outcomes. A last line without a newline is broken, unless another process is just
+// writing it.
+static void find_places (struct archive_reading *self, FILE *file, const char *name,
+                         struct places *places)
+{
+    struct archive_lines lines = {.file = file};
+    struct span text;
+    enum archive_line line;
+    while ((line = archive_lines_next (&lines, &text)) != ARCHIVE_END) {
+        struct archive_place place = {.at = lines.at, .size = text.size};
+        json_t *run = line == ARCHIVE_LONG ? NULL : outcome_read (text, &place.key);
+        bool is_written =
+            !run && line == ARCHIVE_TORN && flock (fileno (file), LOCK_SH | LOCK_NB) != 0;
+        if (run && self->wants (self->owner, run)) {
+            places->rows =
+                memory_grow (places->rows, places->count, &places->room, sizeof *places->rows);
+            places->rows[places->count++] = place;
+        } else if (!run && !is_written) {
+            self->broken++;
+            if (!self->quiet)
+                fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name,
+                         lines.number);
+        }
+        json_decref (run);
+    }
+}
+
+// Call `take` for the outcome at each place. False: `take` wants no more.
+static bool take_places (struct archive_reading *self, int fd, const struct places *places)
+{
+    bool going = true;
+    uint8_t *text = memory_new (ARCHIVE_LINE_MAX);
+    for (size_t i = 0; i < places->count && going; i++) {
+        const struct archive_place *place = &places->rows[self->newest ? places->count - 1 - i : i];
+        struct outcome_key key;
+        ssize_t size = pread (fd, text, place->size, place->at);
+        json_t *run = size < 0 ? NULL : outcome_read (span_of (text, (size_t)size), &key);
+        going = !run || self->take (self->owner, run);
+        json_decref (run);
+    }
+    free (text);
+    return going;
+}
+
+// Read one file. 1: continue, 0: `take` wants no more, -1 with a reason.
+static int read_file (struct archive_reading *self, int fd, const char *name, struct reason *reason)
+{
+    struct places places = {0};
+    struct stat about;
+    FILE *file = fd < 0 || fstat (fd, &about) ? NULL : fdopen (fd, "r");
+    if (!file)
+        return set_archive_error (name, reason);
+    if (!S_ISREG (about.st_mode)) {
+        errno = EINVAL;
+        fclose (file);
+        return set_archive_error (name, reason);
+    }
+    find_places (self, file, name, &places);
+    bool read = !ferror (file);
+    if (places.count)
+        qsort (places.rows, places.count, sizeof *places.rows, outcome_key_compare);
+    bool going = take_places (self, fd, &places);
+    free (places.rows);
+    fclose (file);
+    return !read ? set_archive_error (name, reason) : going;
+}
+
+static int is_month_file (const struct dirent *entry)
+{
+    static const char form[] = "history-[0-9][0-9][0-9][0-9]-[0-9][0-9].ndjson";
+    return fnmatch (form, entry->d_name, 0) == 0;
+}
+
+static int read_folder (struct archive_reading *self, struct reason *reason)
+{
+    struct dirent **months;
+    int count = scandir (self->path, &months, is_month_file, alphasort);
+    int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int going = folder < 0 ? set_archive_error (self->path, reason) : 1;
+    for (int i = 0; i < count; i++) {
+        const char *name = months[self->newest ? count - 1 - i : i]->d_name;
+        if (going > 0)
+            going = read_file (self, openat (folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), name,
+                               reason);
+    }
+    for (int i = 0; i < count; i++)
+        free (months[i]);
+    if (count >= 0)
+        free (months);
+    if (folder >= 0)
+        close (folder);
+    return going < 0 ? -1 : 0;
+}
+
+int archive_read (struct archive_reading *self, struct reason *reason)
+{
+    struct stat about;
+    if (stat (self->path, &about))
+        return set_archive_error (self->path, reason);
+    if (S_ISDIR (about.st_mode))
+        return read_folder (self, reason);
+    int fd = open (self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return read_file (self, fd, self->path, reason) < 0 ? -1 : 0;
+}
+
+// -- to append
 
 enum { NAME_SIZE = 40 };
 
@@ -26,13 +192,6 @@ struct archive {
     size_t count, room;
 };
 
-static int set_archive_error (const char *path, struct reason *reason)
-{
-    return reason_set (reason, "%s: %s", path,
-                       errno == EWOULDBLOCK ? "another archive is at work there"
-                                            : strerror (errno));
-}
-
 static struct archive *archive_new (const char *path)
 {
     struct archive *self = memory_new (sizeof *self);
@@ -40,18 +199,25 @@ static struct archive *archive_new (const char *path)
     return self;
 }
 
+static int sync_folder (const char *path)
+{
+    int folder = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int done = folder < 0 ? -1 : fsync (folder);
+    if (folder >= 0)
+        close (folder);
+    return done;
+}
+
 // Make a folder, durably: a new one still exists after a crash.
 static int make_folder (const char *path)
 {
+    char *above;
     if (mkdir (path, 0700))
         return errno == EEXIST ? 0 : -1;
-    int folder = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int above = folder < 0 ? -1 : openat (folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int done = above < 0 ? -1 : fsync (above);
-    if (above >= 0)
-        close (above);
-    if (folder >= 0)
-        close (folder);
+    if (asprintf (&above, "%s/..", path) < 0)
+        abort (); // only for lack of memory
+    int done = sync_folder (above);
+    free (above);
     return done;
 }
 
@@ -118,36 +284,33 @@ static int repair_line (struct archive *self, const struct archive_lines *lines,
     return ftruncate (self->fd, lines->at);
 }
 
-// Read the file. If its first line is not an outcome, it is not an archive, and is not changed.
+// Read the keys of a file. If its first line is not an outcome, it is not an archive, and is not
+// changed.
 static int read_lines (struct archive *self, FILE *file, struct reason *reason)
 {
-    struct archive_lines *lines = archive_lines_new (file);
+    struct archive_lines lines = {.file = file};
     struct outcome_key key;
     struct span text;
     enum archive_line line;
     int done = 0;
-    while (done == 0 && (line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
+    rewind (file);
+    while (done == 0 && (line = archive_lines_next (&lines, &text)) != ARCHIVE_END) {
         bool begins = text.size && text.data[0] == '{';
-        if (line == ARCHIVE_WHOLE && is_outcome (text, &key)) {
-            self->size = lines->next;
+        self->size = lines.next;
+        if (line == ARCHIVE_WHOLE && is_outcome (text, &key))
             add_key (self, &key);
-        } else if (lines->number == 1 && !(line == ARCHIVE_TORN && begins)) {
-            reason_set (reason, "%s: is no archive: its first line is no outcome", self->path);
-            done = -1;
-        } else if (line == ARCHIVE_TORN) {
-            self->size = lines->next;
-            done = repair_line (self, lines, text) ? set_archive_error (self->path, reason) : 0;
-        } else {
-            self->size = lines->next;
-        }
+        else if (lines.number == 1 && !(line == ARCHIVE_TORN && begins))
+            done =
+                reason_set (reason, "%s: is no archive: its first line is no outcome", self->path);
+        else if (line == ARCHIVE_TORN && repair_line (self, &lines, text))
+            done = set_archive_error (self->path, reason);
     }
     if (done == 0 && ferror (file))
         done = set_archive_error (self->path, reason);
-    free (lines);
     return done;
 }
 
-static int read_file (struct archive *self, struct reason *reason)
+static int read_keys (struct archive *self, struct reason *reason)
 {
     int copy = fcntl (self->fd, F_DUPFD_CLOEXEC, 0);
     FILE *file = copy < 0 ? NULL : fdopen (copy, "r");
@@ -175,7 +338,7 @@ static int lock_and_read_file (struct archive *self, struct reason *reason)
         return set_archive_error (self->path, reason);
     if (!S_ISREG (about.st_mode))
         return reason_set (reason, "%s: is not a file", self->path);
-    if (read_file (self, reason))
+    if (read_keys (self, reason))
         return -1;
     if (fsync (self->fd) || (self->folder >= 0 && fsync (self->folder)))
         return set_archive_error (self->path, reason);
@@ -190,10 +353,7 @@ static int sync_folder_of (const char *file)
     char *path = memory_text (file), *slash = strrchr (path, '/');
     if (slash)
         slash[slash == path] = '\0';
-    int folder = open (slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int done = folder < 0 ? -1 : fsync (folder);
-    if (folder >= 0)
-        close (folder);
+    int done = sync_folder (slash ? path : ".");
     free (path);
     return done;
 }

@@ -6,6 +6,10 @@
 
 #include "outcomes.h"
 
+enum { ARCHIVE_LINE_MAX = 65536 }; // bytes of a line; an outcome has far less
+
+// -- to append
+
 struct archive;
 
 // Open or create the folder. NULL with a reason, also if another archive uses it.
@@ -28,3 +32,19 @@ int archive_append (struct archive *self, struct span lines, struct reason *reas
 
 // The name of the file that is open, without its folder.
 const char *archive_name (const struct archive *self);
+
+// -- to read back. Memory: 48 bytes for each outcome of a file that `wants` accepts. A file is not
+// trusted: a crash may have truncated it, and anybody may have written it.
+
+struct archive_reading {
+    const char *path;
+    bool newest; // the newest outcome first; else the oldest
+    bool quiet;  // do not report broken lines: an earlier pass did
+    bool (*wants) (void *owner, const json_t *outcome); // whether to read this outcome
+    bool (*take) (void *owner, const json_t *outcome);  // in order of time; false: stop reading
+    void *owner;
+    int64_t broken; // number of invalid lines: skipped, and reported unless `quiet`
+};
+
+// Call `take` for each wanted outcome. 0, or -1 with a reason.
+int archive_read (struct archive_reading *self, struct reason *reason);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "archive_file.h"
-#include "archive_read.h"
 #include "clock.h"
 #include "failpoint.h"
 #include "json.h"

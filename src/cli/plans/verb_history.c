@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "archive_read.h"
+#include "archive_file.h"
 #include "codes.h"
 #include "instant.h"
 #include "only.h"
