@@ -19,11 +19,6 @@ json_t *flow_send_command_quietly (const struct cli *cli, struct zplan_client *c
 int flow_report_refusal (const struct cli *cli, const struct verdict *verdict, const char *subject,
                          const json_t *reply);
 
-// Make this text the next version of its flow; errors name `subject` as its source. Returns an
-// exit code.
-int flow_store_text (const struct cli *cli, struct zplan_client *client, const char *text,
-                     const char *last, const char *subject);
-
 // Set the filter to the page after this one. False: it is the last.
 bool flow_page_next (const json_t *page, json_t *filter);
 
