@@ -214,21 +214,16 @@ static void pause_plan (json_t *plan)
 static void send_plan (struct restoring *self, const char *text)
 {
     const char *args[ZPLAN_MANAGE_ARGS_MAX] = {"plan"};
-    char *parts[ZPLAN_MANAGE_ARGS_MAX] = {NULL};
     size_t count = 1, size = strlen (text), at = 0;
-    while (at < size && count < ZPLAN_MANAGE_ARGS_MAX) {
-        size_t part = size - at < PART ? size - at : PART;
-        args[count] = parts[count] = memory_copy (text + at, part);
-        at += part;
-        count++;
-    }
+    for (; at < size && count < ZPLAN_MANAGE_ARGS_MAX; at += PART)
+        args[count++] = strndup (text + at, PART);
     if (at < size)
         refuse_record (self, "plan: is too large to be restored; submit it again");
     else
         send_call (self, (struct restore_call){self->line, RESTORE_PLAN, NULL}, "restore", args,
                    count);
     for (size_t i = 1; i < count; i++)
-        free (parts[i]);
+        free ((char *)(uintptr_t)args[i]);
 }
 
 static void restore_plan (struct restoring *self, const json_t *record)

@@ -218,16 +218,13 @@ int child_start (struct child *self, const struct child_command *command, struct
 
 // -- work
 
-size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS_MAX])
+void child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS])
 {
-    size_t count = 0;
-    const int read[] = {self->out.fd, self->err.fd, self->progress.fd};
-    if (self->input >= 0)
-        items[count++] = (struct pollfd){.fd = self->input, .events = POLLOUT};
-    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-        if (read[i] >= 0)
-            items[count++] = (struct pollfd){.fd = read[i], .events = POLLIN};
-    return count;
+    // poll ignores those that are closed, -1.
+    items[0] = (struct pollfd){.fd = self->input, .events = POLLOUT};
+    items[1] = (struct pollfd){.fd = self->out.fd, .events = POLLIN};
+    items[2] = (struct pollfd){.fd = self->err.fd, .events = POLLIN};
+    items[3] = (struct pollfd){.fd = self->progress.fd, .events = POLLIN};
 }
 
 static void write_input (struct child *self)
@@ -259,18 +256,21 @@ static void output_append (struct child_output *self, const uint8_t *bytes, size
     self->size += size;
 }
 
+// Read what is available now, and close the pipe at its end. Returns the number of bytes; 0: none.
+static size_t read_pipe (int *fd, void *block, size_t room)
+{
+    ssize_t size = *fd < 0 ? 0 : read (*fd, block, room);
+    if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
+        close_fd (fd);
+    return size > 0 ? (size_t)size : 0;
+}
+
 static void drain_output (struct child_output *self)
 {
     uint8_t block[BLOCK_SIZE];
-    for (int i = 0; i < BLOCKS_A_TURN && self->fd >= 0; i++) {
-        ssize_t size = read (self->fd, block, sizeof block);
-        if (size > 0)
-            output_append (self, block, (size_t)size);
-        else if (size == 0 || (errno != EAGAIN && errno != EINTR))
-            close_fd (&self->fd);
-        else
-            return;
-    }
+    size_t size;
+    for (int i = 0; i < BLOCKS_A_TURN && (size = read_pipe (&self->fd, block, sizeof block)); i++)
+        output_append (self, block, size);
 }
 
 static void add_byte (struct progress_reader *self, char byte)
@@ -286,19 +286,14 @@ static void add_byte (struct progress_reader *self, char byte)
     self->fresh = true;
 }
 
-// Read what is available, up to a limit, and close the pipe at its end.
 static void read_progress (struct progress_reader *self)
 {
     char block[4096];
-    for (int i = 0; i < PROGRESS_READS_A_TURN && self->fd >= 0; i++) {
-        ssize_t size = read (self->fd, block, sizeof block);
-        if (size < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-        for (ssize_t at = 0; at < size; at++)
+    size_t size;
+    for (int i = 0;
+         i < PROGRESS_READS_A_TURN && (size = read_pipe (&self->fd, block, sizeof block)); i++)
+        for (size_t at = 0; at < size; at++)
             add_byte (self, block[at]);
-        if (size <= 0)
-            close_fd (&self->fd);
-    }
 }
 
 void child_serve (struct child *self)

@@ -12,7 +12,7 @@
 
 enum {
     CHILD_OUTPUT_MAX = (1 << 20) - 4096, // the limit of a frame, less the other parts of a result
-    CHILD_ITEMS_MAX = 4,
+    CHILD_ITEMS = 4,
     CHILD_PROGRESS_FD = 3, // where the child writes its progress lines
     CHILD_CONTEXT_FD = 4   // where the child reads its context
 };
@@ -77,8 +77,8 @@ struct child_command {
 };
 int child_start (struct child *self, const struct child_command *command, struct reason *reason);
 
-// The descriptors to poll, besides waiting for SIGCHLD. Returns the number of items.
-size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS_MAX]);
+// The descriptors to poll, besides waiting for SIGCHLD.
+void child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS]);
 
 // Write, read and reap what can be done without waiting.
 void child_serve (struct child *self);

@@ -103,9 +103,9 @@ static char **hook_environment (const json_t *outcome, struct reason *reason)
 static bool wait_for_child (struct child *child, int signal_fd)
 {
     while (!child_has_ended (child)) {
-        struct pollfd items[CHILD_ITEMS_MAX + 1] = {{.fd = signal_fd, .events = POLLIN}};
-        size_t count = child_poll_items (child, items + 1);
-        if (poll (items, count + 1, 1000) < 0 && errno != EINTR)
+        struct pollfd items[1 + CHILD_ITEMS] = {{.fd = signal_fd, .events = POLLIN}};
+        child_poll_items (child, items + 1);
+        if (poll (items, 1 + CHILD_ITEMS, 1000) < 0 && errno != EINTR)
             return false;
         int number = process_next_signal (signal_fd);
         if (number != 0 && number != SIGCHLD)

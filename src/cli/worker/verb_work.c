@@ -202,13 +202,15 @@ static int sleep_ms (const struct work *self)
 
 static void wait_for_events (const struct work *self)
 {
-    struct pollfd items[2 + ZPLAN_CREDIT_MAX * CHILD_ITEMS_MAX];
-    size_t count = 0;
-    items[count++] = (struct pollfd){.fd = self->signal_fd, .events = POLLIN};
-    items[count++] = (struct pollfd){.fd = zplan_worker_fd (self->worker), .events = POLLIN};
+    struct pollfd items[2 + ZPLAN_CREDIT_MAX * CHILD_ITEMS] = {
+        {.fd = self->signal_fd, .events = POLLIN},
+        {.fd = zplan_worker_fd (self->worker), .events = POLLIN}};
+    nfds_t count = 2;
     for (int64_t i = 0; i < self->jobs; i++)
-        if (self->tasks[i].job)
-            count += child_poll_items (&self->tasks[i].child, items + count);
+        if (self->tasks[i].job) {
+            child_poll_items (&self->tasks[i].child, items + count);
+            count += CHILD_ITEMS;
+        }
     poll (items, count, sleep_ms (self));
 }
 
