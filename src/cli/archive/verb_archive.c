@@ -19,52 +19,15 @@
 #include "progress.h"
 #include "when.h"
 
-struct archive_wanted {
-    const char *file, *older_than, *station, *plan;
-    int64_t keep;
-    struct option_texts states;
-    bool dry_run;
-};
-
-static const struct option rows[] = {
-    TEXT_OPTION (struct archive_wanted, older_than, "--older-than", "TIME",
-                 "runs that ended longer ago, as 30d, 12h or 1h30m"),
-    NUMBER_OPTION (struct archive_wanted, keep, "--keep", "COUNT", 1, INT64_MAX,
-                   "the newest COUNT of those selected stay, however old they are"),
-    TEXTS_OPTION (struct archive_wanted, states, "--state", "STATE", OUTCOME_HELP,
-                  .values = OUTCOME_WORDS, .offered = VALUES_SOME),
-    TARGET_OPTION (struct archive_wanted, station, "runs at this target"),
-    TEXT_OPTION (struct archive_wanted, plan, "--plan", "ID",
-                 "runs of this plan, by its id or its name"),
-};
-
-static const struct option where_rows[] = {
-    TEXT_OPTION (struct archive_wanted, file, "--to", "FILE",
-                 "all into this file, in the place of a folder", .offered = VALUES_FILES),
-    FLAG_OPTION (struct archive_wanted, dry_run, "--dry-run", "only print how many it would move"),
-};
-
-static const char about[] =
-    "Move outcomes of runs from the station's history into files, with all that it knows of them:\n"
-    "in the folder DIR one of each month, by the day the run ended (UTC): history-2026-11.ndjson.\n"
-    "One JSON object per line, as `zplan history --json` prints it, with the epoch of its seq.\n"
-    "All are moved, unless the options select some.\n\n"
-    "  zplan archive /var/backups/zplan --older-than 30d\n"
-    "  zplan archive old --keep 10000\n"
-    "  zplan archive old --state failed --state lost --target billing\n"
-    "  zplan archive old --plan nightly --keep 100\n"
-    "  zplan history --archive old --newest -n 20       # to read them back\n\n"
-    "They are on the disk before the station forgets them: it may be stopped at any time, and run\n"
-    "again; what is in a file already is not written twice. Only one zplan archive at a time\n"
-    "may use a folder. Only its owner may read the files. It needs a key that may observe and\n"
-    "manage. `zplan watch --since` reports outcomes that were moved as missing.\n";
-
-enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
-
 struct moving {
     const struct cli *cli;
-    const struct archive_wanted *wanted;
-    char plan[PLAN_REF_SIZE]; // --plan in the form of plan_ref.h; "": any
+    // Options.
+    const char *file, *older_than, *station, *wanted_plan;
+    int64_t keep;
+    struct option_texts wanted_states;
+    bool dry_run;
+    // State.
+    char plan[PLAN_REF_SIZE]; // wanted_plan in the form of plan_ref.h; "": any
     bool found;               // a run of the plan was found
     struct zplan_client *client;
     struct archive *archive;      // NULL: a dry run
@@ -84,6 +47,41 @@ struct moving {
     struct progress progress;
 };
 
+static const struct option rows[] = {
+    TEXT_OPTION (struct moving, older_than, "--older-than", "TIME",
+                 "runs that ended longer ago, as 30d, 12h or 1h30m"),
+    NUMBER_OPTION (struct moving, keep, "--keep", "COUNT", 1, INT64_MAX,
+                   "the newest COUNT of those selected stay, however old they are"),
+    TEXTS_OPTION (struct moving, wanted_states, "--state", "STATE", OUTCOME_HELP,
+                  .values = OUTCOME_WORDS, .offered = VALUES_SOME),
+    TARGET_OPTION (struct moving, station, "runs at this target"),
+    TEXT_OPTION (struct moving, wanted_plan, "--plan", "ID",
+                 "runs of this plan, by its id or its name"),
+};
+
+static const struct option where_rows[] = {
+    TEXT_OPTION (struct moving, file, "--to", "FILE",
+                 "all into this file, in the place of a folder", .offered = VALUES_FILES),
+    FLAG_OPTION (struct moving, dry_run, "--dry-run", "only print how many it would move"),
+};
+
+static const char about[] =
+    "Move outcomes of runs from the station's history into files, with all that it knows of them:\n"
+    "in the folder DIR one of each month, by the day the run ended (UTC): history-2026-11.ndjson.\n"
+    "One JSON object per line, as `zplan history --json` prints it, with the epoch of its seq.\n"
+    "All are moved, unless the options select some.\n\n"
+    "  zplan archive /var/backups/zplan --older-than 30d\n"
+    "  zplan archive old --keep 10000\n"
+    "  zplan archive old --state failed --state lost --target billing\n"
+    "  zplan archive old --plan nightly --keep 100\n"
+    "  zplan history --archive old --newest -n 20       # to read them back\n\n"
+    "They are on the disk before the station forgets them: it may be stopped at any time, and run\n"
+    "again; what is in a file already is not written twice. Only one zplan archive at a time\n"
+    "may use a folder. Only its owner may read the files. It needs a key that may observe and\n"
+    "manage. `zplan watch --since` reports outcomes that were moved as missing.\n";
+
+enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
+
 // -- the batch
 
 // Report why the move stops.
@@ -97,8 +95,8 @@ static bool fail_move (struct moving *self, const char *words)
 // Send `forget`. False: it failed, which is reported.
 static bool forget_outcomes (struct moving *self)
 {
-    json_t *object = json_pack ("{s:s, s:s*, s:O}", "epoch", self->epoch, "station",
-                                self->wanted->station, "entries", self->entries);
+    json_t *object = json_pack ("{s:s, s:s*, s:O}", "epoch", self->epoch, "station", self->station,
+                                "entries", self->entries);
     char *text = json_write (object);
     json_decref (object);
     progress_clear (&self->progress);
@@ -212,8 +210,8 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
                        bool (*take_item) (struct pages *pages, json_t *run))
 {
     struct pages pages = {.word = "history",
-                          .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->wanted->station,
-                                               "plan", *self->plan ? self->plan : NULL, "newest",
+                          .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->station, "plan",
+                                               *self->plan ? self->plan : NULL, "newest",
                                                newest ? json_true () : NULL),
                           .room = room,
                           .take = newest ? NULL : check_page,
@@ -245,9 +243,9 @@ static int find_stop (struct moving *self)
     if (!sound)
         return complain (NULL, span_text ("the station's answer: no epoch"));
     self->stop = (struct outcome_key){.seq = (uint64_t)last + 1};
-    if (self->wanted->keep == 0)
+    if (self->keep == 0)
         return EXIT_DONE;
-    code = read_pages (self, true, self->wanted->keep, skip_kept);
+    code = read_pages (self, true, self->keep, skip_kept);
     if (self->left > 0) // there are fewer outcomes than --keep retains: none is moved
         self->stop = (struct outcome_key){0};
     return code;
@@ -267,7 +265,7 @@ static int find_plan (struct moving *self)
         return EXIT_DONE;
     int code = read_pages (self, true, 1, note_found_run);
     if (code == EXIT_DONE && !self->found)
-        snprintf (self->plan, sizeof self->plan, "key:%s", self->wanted->plan);
+        snprintf (self->plan, sizeof self->plan, "key:%s", self->wanted_plan);
     return code;
 }
 
@@ -315,9 +313,9 @@ static int run_archive (struct moving *self, const char *folder)
 {
     int code;
     struct reason reason;
-    if (!self->wanted->dry_run) {
+    if (!self->dry_run) {
         self->archive = folder ? archive_open_folder (folder, &reason)
-                               : archive_open_file (self->wanted->file, &reason);
+                               : archive_open_file (self->file, &reason);
         if (!self->archive)
             return complain (NULL, span_text (reason.text));
     }
@@ -328,7 +326,7 @@ static int run_archive (struct moving *self, const char *folder)
         self->files = json_object ();
         code = move_outcomes (self);
         if (code == EXIT_DONE || self->moved)
-            report_moved (self, folder ? folder : self->wanted->file);
+            report_moved (self, folder ? folder : self->file);
         json_decref (self->files);
         json_decref (self->entries);
         free (self->lines);
@@ -340,41 +338,39 @@ static int run_archive (struct moving *self, const char *folder)
 
 // -- the options
 
-static int read_wanted (const struct archive_wanted *wanted, int words, struct moving *ret,
-                        struct reason *reason)
+static int read_selection (struct moving *self, int words, struct reason *reason)
 {
     struct duration age;
-    ret->before_ms = INT64_MAX;
-    if (words == (wanted->file != NULL))
+    self->before_ms = INT64_MAX;
+    if (words == (self->file != NULL))
         return reason_set (reason, "want either a folder or --to FILE");
-    if (wanted->plan && plan_ref_read (wanted->plan, ret->plan, reason))
+    if (self->wanted_plan && plan_ref_read (self->wanted_plan, self->plan, reason))
         return -1;
-    if (wanted->older_than) {
-        if (when_duration ("--older-than", wanted->older_than, &age, reason))
+    if (self->older_than) {
+        if (when_duration ("--older-than", self->older_than, &age, reason))
             return -1;
-        ret->before_ms = clock_wall_us () / 1000 - age.seconds * 1000;
+        self->before_ms = clock_wall_us () / 1000 - age.seconds * 1000;
     }
-    return outcome_states_read (&wanted->states, &ret->states, reason) ? -1 : 0;
+    return outcome_states_read (&self->wanted_states, &self->states, reason) ? -1 : 0;
 }
 
 int verb_archive (const struct cli *cli)
 {
-    struct archive_wanted wanted = {0};
+    struct moving moving = {.cli = cli};
     const struct usage usage = {
         .synopsis = "zplan archive DIR | --to FILE [--older-than TIME] [--keep COUNT] [--state "
                     "STATE] [--target NAME] [--plan ID] [--dry-run]",
         .about = about,
-        .groups = {OPTION_GROUP ("Which runs", rows, &wanted),
-                   OPTION_GROUP ("Where to", where_rows, &wanted)},
+        .groups = {OPTION_GROUP ("Which runs", rows, &moving),
+                   OPTION_GROUP ("Where to", where_rows, &moving)},
         .words_max = 1,
         .words = "one folder",
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    struct moving moving = {.cli = cli, .wanted = &wanted};
     struct reason reason;
-    if (read_wanted (&wanted, count, &moving, &reason))
+    if (read_selection (&moving, count, &reason))
         return usage_error (cli->argv[0], &reason);
     signal (SIGXFSZ, SIG_IGN); // at the file size limit, write fails instead
     return run_archive (&moving, count ? cli->argv[1] : NULL);

@@ -49,43 +49,15 @@ static const char about[] =
     "changed is another plan; remove the old one. Remove the lines from the crontab,\n"
     "too, or cron still runs them.\n";
 
-struct cron_wish {
-    const char *target, *timezone, *prefix, *user, *if_exists;
-    bool system, dry_run, skip_bad, hold;
-    struct terms terms;
-};
-
-static const struct option rows[] = {
-    TEXT_OPTION (struct cron_wish, target, "--target", "NAME",
-                 "the target; default: the only pull target that there is",
-                 .offered = VALUES_STATIONS, .utf8 = true),
-    TEXT_OPTION (struct cron_wish, timezone, "--timezone", "ZONE",
-                 "zone of the hours, as Europe/Berlin; default this machine's", .utf8 = true),
-    FLAG_OPTION (struct cron_wish, dry_run, "--dry-run",
-                 "only print the next five times of each line; needs no station"),
-    FLAG_OPTION (struct cron_wish, system, "--system",
-                 "lines have a user behind the times, as in /etc/crontab"),
-    TEXT_OPTION (struct cron_wish, user, "--user", "NAME",
-                 "with --system: only the lines of this user", .utf8 = true),
-    FLAG_OPTION (struct cron_wish, skip_bad, "--skip-bad",
-                 "report lines that are wrong, but import the others"),
-    TEXT_OPTION (struct cron_wish, prefix, "--name", "PREFIX",
-                 "begin of the plans' names; default: the file's name, or stdin",
-                 .aliases = "--prefix", .utf8 = true),
-    FLAG_OPTION (struct cron_wish, hold, "--hold",
-                 "keep them all paused, until `zplan reset --held`; what was\n"
-                 "imported before stays as it is, without --if-exists"),
-    TEXT_OPTION (struct cron_wish, if_exists, "--if-exists", "WHAT",
-                 "what becomes of plans that were imported before: keep, update\n"
-                 "or replace; default keep",
-                 .values = "keep update replace"),
-};
-
 struct importing {
     const struct cli *cli;
-    const struct cron_wish *wish;
-    const char *file, *prefix;
+    // Options.
+    const char *target, *prefix, *user, *if_exists;
     const char *timezone; // zone of lines without CRON_TZ
+    bool system, dry_run, skip_bad, hold;
+    struct terms terms;
+    // State.
+    const char *file;
     struct crontab *crontab;
     struct zone *zone; // the zone that was used last
     const char *zone_name;
@@ -93,6 +65,32 @@ struct importing {
     size_t count;      // jobs that are imported
     bool own_zone;     // all jobs so far have CRON_TZ
     const char **done; // by line: its result; NULL: none is known
+};
+
+static const struct option rows[] = {
+    TEXT_OPTION (struct importing, target, "--target", "NAME",
+                 "the target; default: the only pull target that there is",
+                 .offered = VALUES_STATIONS, .utf8 = true),
+    TEXT_OPTION (struct importing, timezone, "--timezone", "ZONE",
+                 "zone of the hours, as Europe/Berlin; default this machine's", .utf8 = true),
+    FLAG_OPTION (struct importing, dry_run, "--dry-run",
+                 "only print the next five times of each line; needs no station"),
+    FLAG_OPTION (struct importing, system, "--system",
+                 "lines have a user behind the times, as in /etc/crontab"),
+    TEXT_OPTION (struct importing, user, "--user", "NAME",
+                 "with --system: only the lines of this user", .utf8 = true),
+    FLAG_OPTION (struct importing, skip_bad, "--skip-bad",
+                 "report lines that are wrong, but import the others"),
+    TEXT_OPTION (struct importing, prefix, "--name", "PREFIX",
+                 "begin of the plans' names; default: the file's name, or stdin",
+                 .aliases = "--prefix", .utf8 = true),
+    FLAG_OPTION (struct importing, hold, "--hold",
+                 "keep them all paused, until `zplan reset --held`; what was\n"
+                 "imported before stays as it is, without --if-exists"),
+    TEXT_OPTION (struct importing, if_exists, "--if-exists", "WHAT",
+                 "what becomes of plans that were imported before: keep, update\n"
+                 "or replace; default keep",
+                 .values = "keep update replace"),
 };
 
 // -- the zone
@@ -114,7 +112,7 @@ static int read_times (struct importing *self, const char *times, const char *ti
                        struct when *ret, struct reason *reason)
 {
     const struct when_words words = {
-        .cron = {.texts = {times}, .count = 1}, .timezone = timezone, .terms = self->wish->terms};
+        .cron = {.texts = {times}, .count = 1}, .timezone = timezone, .terms = self->terms};
     const struct zone *zone = zone_of (self, timezone, reason);
     return zone ? when_read (&words, zone, self->now_us, ret, reason) : -1;
 }
@@ -131,14 +129,12 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
     struct reason why;
     if (!self->timezone)
         self->timezone = zonefile_machine (zone_room, &why);
-
-    const struct cron_wish *wish = self->wish;
     struct when when;
     bool of_system =
         strcmp (self->file, "/etc/crontab") == 0 || strncmp (self->file, "/etc/cron.d/", 12) == 0;
-    if (wish->user && !wish->system)
+    if (self->user && !self->system)
         reason_set (reason, "--user: goes with --system only");
-    else if (of_system && !wish->system)
+    else if (of_system && !self->system)
         reason_set (reason, "%s: has a user behind the times: add --system", self->file);
     else if (strlen (self->prefix) == 0 || strlen (self->prefix) > PREFIX_MAX)
         reason_set (reason, "--name: want 1 to %d bytes", PREFIX_MAX);
@@ -160,7 +156,7 @@ static void check_job (struct importing *self, struct crontab_job *job)
 {
     struct when when;
     struct reason why, remark;
-    const char *user = self->wish->user;
+    const char *user = self->user;
     if (user && (!job->user || strcmp (user, job->user) != 0)) {
         job->times[0] = '\0';
         return;
@@ -196,7 +192,7 @@ static void report_remarks (const struct importing *self)
 static void report_users (const struct importing *self)
 {
     const char *first = NULL;
-    for (size_t i = 0; i < self->crontab->job_count && !self->wish->user; i++) {
+    for (size_t i = 0; i < self->crontab->job_count && !self->user; i++) {
         const char *user = self->crontab->jobs[i].user;
         if (first && user && strcmp (first, user) != 0) {
             complain (self->file, span_text ("note: lines of several users: all run as the user "
@@ -243,7 +239,7 @@ static json_t *job_object (const struct importing *self, const struct crontab_jo
 // Add the options of the command line, which apply to all plans.
 static void add_options (const struct importing *self, json_t *object)
 {
-    struct terms terms = self->wish->terms;
+    struct terms terms = self->terms;
     const struct option_group group = terms_options (&terms);
     for (size_t i = 0; i < group.count; i++) {
         const void *field = (const uint8_t *)&terms + group.rows[i].offset;
@@ -251,8 +247,8 @@ static void add_options (const struct importing *self, json_t *object)
         if (value)
             json_object_set_new (object, group.rows[i].name + strlen ("--"), json_string (value));
     }
-    if (self->wish->if_exists)
-        json_object_set_new (object, "if-exists", json_string (self->wish->if_exists));
+    if (self->if_exists)
+        json_object_set_new (object, "if-exists", json_string (self->if_exists));
 }
 
 // -- with --dry-run
@@ -314,7 +310,7 @@ static int preview_jobs (struct importing *self)
     if (!self->cli->json)
         printf ("%zu line%s, hours of %s; nothing was submitted\n", self->count,
                 self->count == 1 ? "" : "s", self->own_zone ? "CRON_TZ" : self->timezone);
-    return self->crontab->error_count && !self->wish->skip_bad ? EXIT_REFUSED : EXIT_DONE;
+    return self->crontab->error_count && !self->skip_bad ? EXIT_REFUSED : EXIT_DONE;
 }
 
 // -- the import
@@ -382,7 +378,7 @@ static int import_jobs (struct importing *self)
     int code = EXIT_DONE;
     size_t size;
     char only[TARGET_NAME_SIZE];
-    const char *target = self->wish->target;
+    const char *target = self->target;
     if (!target) {
         struct zplan_client *client = call_open (self->cli, &code);
         if (client)
@@ -402,13 +398,13 @@ static int import_jobs (struct importing *self)
     const struct submit_lines load = {.file = self->file,
                                       .opened = file,
                                       .timezone = self->timezone,
-                                      .how = self->wish->hold ? LINES_HELD : LINES_AS_THEY_ARE,
+                                      .how = self->hold ? LINES_HELD : LINES_AS_THEY_ARE,
                                       .on_line = on_line,
                                       .owner = self};
     code = submit_lines (self->cli, &load);
     free (self->done);
     if (code == EXIT_DONE && !self->cli->json && self->count > 0) {
-        if (self->wish->hold)
+        if (self->hold)
             printf ("new ones are paused; start them with: zplan reset --held\n");
         printf ("hours of %s; run them with: zplan work --pull ",
                 self->own_zone ? "CRON_TZ" : self->timezone);
@@ -426,8 +422,8 @@ static int import_crontab (struct importing *self)
         check_job (self, &crontab->jobs[i]);
     report_remarks (self);
     report_users (self);
-    bool wrong = crontab->cut || (crontab->error_count && !self->wish->skip_bad);
-    if (self->wish->dry_run)
+    bool wrong = crontab->cut || (crontab->error_count && !self->skip_bad);
+    if (self->dry_run)
         return preview_jobs (self);
     if (!wrong)
         return import_jobs (self);
@@ -460,12 +456,12 @@ static struct crontab *read_file (const char *name, enum crontab_format format)
 
 int verb_cron (const struct cli *cli)
 {
-    struct cron_wish wish = {0};
+    struct importing self = {.cli = cli, .now_us = clock_wall_us ()};
     const struct usage usage = {
         .synopsis = "zplan cron FILE [--name PREFIX] [--target NAME] [--timezone ZONE] [--hold] "
                     "[--dry-run] [--system [--user NAME]]",
         .about = about,
-        .groups = {OPTION_GROUP ("Import", rows, &wish), terms_options (&wish.terms)},
+        .groups = {OPTION_GROUP ("Import", rows, &self), terms_options (&self.terms)},
         .words_min = 1,
         .words_max = 1,
         .words = "one file",
@@ -473,20 +469,16 @@ int verb_cron (const struct cli *cli)
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    const char *file = cli->argv[1], *shown = strcmp (file, "-") == 0 ? "stdin" : file;
-    struct importing self = {.cli = cli,
-                             .wish = &wish,
-                             .file = shown,
-                             .prefix = wish.prefix ? wish.prefix : basename (shown),
-                             .timezone = wish.timezone,
-                             .now_us = clock_wall_us ()};
+    self.file = strcmp (cli->argv[1], "-") == 0 ? "stdin" : cli->argv[1];
+    if (!self.prefix)
+        self.prefix = basename (self.file);
     char zone_room[ZONEFILE_NAME_SIZE];
     struct reason reason;
     if (check_options (&self, zone_room, &reason)) {
         zone_destroy (&self.zone);
         return usage_error (cli->argv[0], &reason);
     }
-    self.crontab = read_file (file, wish.system ? CRONTAB_SYSTEM : CRONTAB_USER);
+    self.crontab = read_file (cli->argv[1], self.system ? CRONTAB_SYSTEM : CRONTAB_USER);
     code = self.crontab ? import_crontab (&self) : EXIT_REFUSED;
     crontab_destroy (&self.crontab);
     zone_destroy (&self.zone);

@@ -69,27 +69,21 @@ static void restore_lines (struct restoring *self, const char *first)
 
 // -- the import
 
-static void index_by_name (json_t *into, const json_t *list)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach (list, i, one)
-    {
-        const char *name = json_string_value (json_object_get (one, "name"));
-        if (name)
-            json_object_set (into, name, one);
-    }
-}
-
 // Read what the station has already. False: a request failed.
 static bool read_station_state (struct restoring *self)
 {
     const char *name;
-    json_t *limit;
+    size_t i;
+    json_t *target, *limit;
     json_t *targets = restore_request (self, (const char *[]){"station", "list", NULL});
     json_t *kinds = targets ? restore_request (self, (const char *[]){"kind", "list", NULL}) : NULL;
     json_t *limits = kinds ? restore_request (self, (const char *[]){"limit", "list", NULL}) : NULL;
-    index_by_name (self->known[TARGETS], json_object_get (targets, "stations"));
+    json_array_foreach (json_object_get (targets, "stations"), i, target)
+    {
+        name = json_string_value (json_object_get (target, "name"));
+        if (name)
+            json_object_set (self->known[TARGETS], name, target);
+    }
     json_object_update (self->known[KINDS], json_object_get (kinds, "kinds"));
     json_object_foreach (json_object_get (limits, "limits"), name, limit)
     {

@@ -34,20 +34,40 @@ enum {
     FRESH_US = 1000000
 };
 
-struct metrics_wanted {
+struct metrics_connection {
+    int fd;
+    int64_t end_us; // deadline, monotonic
+    size_t size;    // bytes of the head so far
+    char head[HEAD_MAX];
+    char *answer; // NULL: still reading the head
+    size_t answer_size, sent;
+};
+
+struct metrics {
+    const struct cli *cli;
+    // Options.
     const char *listen;
     bool insecure;
     int64_t targets;
+    // State.
+    struct zplan_client *client;
+    struct verdict health; // the result of its last request
+    // With --listen:
+    int listener, port;
+    char *text; // made at `made_us`, monotonic; NULL: none yet
+    int64_t made_us;
+    struct metrics_connection *connections; // at most CONNECTIONS_MAX
+    size_t count;
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct metrics_wanted, listen, "--listen", "ADDRESS:PORT",
+    TEXT_OPTION (struct metrics, listen, "--listen", "ADDRESS:PORT",
                  "serve GET /metrics there until a signal: 127.0.0.1:9924;\n"
                  "port 0 takes a free one"),
-    FLAG_OPTION (struct metrics_wanted, insecure, "--insecure",
+    FLAG_OPTION (struct metrics, insecure, "--insecure",
                  "also on an address that other machines reach: whoever\n"
                  "reaches it reads the metrics"),
-    NUMBER_OPTION (struct metrics_wanted, targets, "--targets", "N", 1, METRIC_TARGETS_MAX,
+    NUMBER_OPTION (struct metrics, targets, "--targets", "N", 1, METRIC_TARGETS_MAX,
                    "targets with series of their own; the others are one,\n"
                    "\"other\"; default 64"),
 };
@@ -62,28 +82,6 @@ static const char about[] =
     "docker/monitoring has rules of alerts, and a dashboard of Grafana. Exit status without\n"
     "--listen: 3 if the station does not answer.\n";
 
-struct metrics_connection {
-    int fd;
-    int64_t end_us; // deadline, monotonic
-    size_t size;    // bytes of the head so far
-    char head[HEAD_MAX];
-    char *answer; // NULL: still reading the head
-    size_t answer_size, sent;
-};
-
-struct metrics {
-    const struct cli *cli;
-    const struct metrics_wanted *wanted;
-    struct zplan_client *client;
-    struct verdict health; // the result of its last request
-    // With --listen:
-    int listener, port;
-    char *text; // made at `made_us`, monotonic; NULL: none yet
-    int64_t made_us;
-    struct metrics_connection *connections; // at most CONNECTIONS_MAX
-    size_t count;
-};
-
 static char *make_metrics (struct metrics *self)
 {
     struct verdict ignored; // if Redis is away, `health` reports it
@@ -93,7 +91,7 @@ static char *make_metrics (struct metrics *self)
     json_t *health = call_with_filter (self->cli, self->client, "health", NULL, &self->health);
     json_t *stats =
         health ? call_with_filter (self->cli, self->client, "stats", NULL, &ignored) : NULL;
-    metrics_write (out, health, stats, (size_t)self->wanted->targets);
+    metrics_write (out, health, stats, (size_t)self->targets);
     fclose (out);
     json_decref (health);
     json_decref (stats);
@@ -115,7 +113,7 @@ static int open_listener (struct metrics *self)
 {
     char endpoint[128];
     struct reason reason;
-    const char *address = self->wanted->listen;
+    const char *address = self->listen;
     struct addrinfo *found = listen_address_find (address);
     snprintf (endpoint, sizeof endpoint, "tcp://%s", address);
     if (!found) {
@@ -123,7 +121,7 @@ static int open_listener (struct metrics *self)
                     quoted (span_text (address)));
         return usage_error (self->cli->argv[0], &reason);
     }
-    if (!self->wanted->insecure && !endpoint_is_local (endpoint)) {
+    if (!self->insecure && !endpoint_is_local (endpoint)) {
         freeaddrinfo (found);
         reason_set (&reason, "--listen: %s is not loopback: set --insecure",
                     quoted (span_text (address)));
@@ -304,7 +302,7 @@ static void serve_connections (struct metrics *self, int stop_fd)
 static int serve_metrics (struct metrics *self)
 {
     int code = open_listener (self);
-    const char *address = self->wanted->listen;
+    const char *address = self->listen;
     if (code != EXIT_DONE)
         return code;
     sigset_t set;
@@ -326,11 +324,11 @@ static int serve_metrics (struct metrics *self)
 
 int verb_metrics (const struct cli *cli)
 {
-    struct metrics_wanted wanted = {.targets = TARGETS_DEFAULT};
+    struct metrics self = {.cli = cli, .targets = TARGETS_DEFAULT};
     const struct usage usage = {
         .synopsis = "zplan metrics [--listen ADDRESS:PORT]",
         .about = about,
-        .groups = {OPTION_GROUP ("Metrics", rows, &wanted)},
+        .groups = {OPTION_GROUP ("Metrics", rows, &self)},
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
@@ -340,9 +338,9 @@ int verb_metrics (const struct cli *cli)
         reason_set (&reason, "--json: the metrics are text; zplan stats --json has the numbers");
         return usage_error (cli->argv[0], &reason);
     }
-    struct metrics self = {.cli = cli, .wanted = &wanted, .client = call_open (cli, &code)};
+    self.client = call_open (cli, &code);
     if (self.client)
-        code = wanted.listen ? serve_metrics (&self) : print_metrics (&self);
+        code = self.listen ? serve_metrics (&self) : print_metrics (&self);
     zplan_client_destroy (&self.client);
     return code;
 }

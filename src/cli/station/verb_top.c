@@ -12,15 +12,22 @@
 #include "text_table.h"
 #include "width.h"
 
-struct top_wanted {
-    int64_t interval_s;
-    int64_t count;
+// The state of zplan top: the last answer, and the view computed from it and the one before.
+struct top {
+    const struct cli *cli;
+    int64_t interval_s, count; // options
+    struct zplan_client *client;
+    struct screen screen;
+    json_t *before;         // the last answer; NULL = there is none
+    int64_t before_us;      // when `before` was received, monotonic
+    json_t *view;           // the data that is shown
+    struct verdict trouble; // why there is no current answer
 };
 
 static const struct option rows[] = {
-    NUMBER_OPTION (struct top_wanted, interval_s, "--interval", "DURATION", 1, 86400,
+    NUMBER_OPTION (struct top, interval_s, "--interval", "DURATION", 1, 86400,
                    "between two looks; default 1", .unit_ms = 1000),
-    NUMBER_OPTION (struct top_wanted, count, "-n", "COUNT", 1, INT64_MAX, "exit after N updates"),
+    NUMBER_OPTION (struct top, count, "-n", "COUNT", 1, INT64_MAX, "exit after N updates"),
 };
 
 static const char about[] =
@@ -32,18 +39,6 @@ static const char about[] =
     "  zplan top\n"
     "  zplan top --interval 10\n"
     "  zplan top --json -n 60 | jq .done_per_s\n";
-
-// The state of zplan top: the last answer, and the view computed from it and the one before.
-struct top {
-    const struct cli *cli;
-    const struct top_wanted *wanted;
-    struct zplan_client *client;
-    struct screen screen;
-    json_t *before;         // the last answer; NULL = there is none
-    int64_t before_us;      // when `before` was received, monotonic
-    json_t *view;           // the data that is shown
-    struct verdict trouble; // why there is no current answer
-};
 
 // -- the numbers
 
@@ -284,9 +279,9 @@ static int watch_top (struct top *self)
     for (int64_t looks = 1;; looks++) {
         if (self->trouble.code == EXIT_DONE || self->screen.shown)
             show_top (self);
-        if (looks >= self->wanted->count)
+        if (looks >= self->count)
             return EXIT_DONE;
-        next_us += self->wanted->interval_s * 1000000;
+        next_us += self->interval_s * 1000000;
         if (next_us < clock_mono_us ())
             next_us = clock_mono_us ();
         if (!wait_for_next_update (self, next_us))
@@ -321,16 +316,16 @@ static int run_top (struct top *self)
 
 int verb_top (const struct cli *cli)
 {
-    struct top_wanted wanted = {.interval_s = 1, .count = INT64_MAX};
+    struct top self = {.cli = cli, .interval_s = 1, .count = INT64_MAX};
     const struct usage usage = {
         .synopsis = "zplan top [--interval DURATION] [-n COUNT]",
         .about = about,
-        .groups = {OPTION_GROUP ("Looks", rows, &wanted)},
+        .groups = {OPTION_GROUP ("Looks", rows, &self)},
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    struct top self = {.cli = cli, .wanted = &wanted, .client = call_open (cli, &code)};
+    self.client = call_open (cli, &code);
     if (self.client)
         code = run_top (&self);
     json_decref (self.before);
