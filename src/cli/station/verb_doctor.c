@@ -90,35 +90,29 @@ static void check_lag (json_t *health, const json_t *stats)
 // Why a target does not work.
 struct fault {
     const char *is, *advice;
-    const json_t *since;
-    bool known;  // the station has already reported it, as a warning
-    bool queues; // its plans can only be in the queue, not in progress
+    const char *since; // member of the target: since when, Unix seconds
+    bool known;        // the station has already reported it, as a warning
+    bool queues;       // its plans can only be in the queue, not in progress
     int64_t after_s;
 };
 
-static bool find_fault (const json_t *target, struct fault *ret)
+// Find why the target does not work; NULL: it works.
+static const struct fault *find_fault (const json_t *target)
 {
-    const json_t *unresponsive = json_object_get (target, "unresponsive_since");
-    const json_t *no_worker = json_object_get (target, "no_worker");
+    static const struct fault faults[] = {
+        {"is not connected", "start it, or see whether its endpoint is right (zplan target list)",
+         "since", .known = true, .queues = true},
+        {"is unresponsive", "see whether it hangs, or waits for its workers", "unresponsive_since",
+         .known = true, .after_s = UNRESPONSIVE_S},
+        {"has no worker", "start a worker (zplan work), or see why the target does not know it",
+         "no_worker"},
+    };
     if (!field_is_true (target, "connected"))
-        *ret = (struct fault){.is = "is not connected",
-                              .advice = "start it, or see whether its endpoint is right (zplan "
-                                        "target list)",
-                              .since = json_object_get (target, "since"),
-                              .known = true,
-                              .queues = true};
-    else if (unresponsive)
-        *ret = (struct fault){.is = "is unresponsive",
-                              .advice = "see whether it hangs, or waits for its workers",
-                              .since = unresponsive,
-                              .known = true,
-                              .after_s = UNRESPONSIVE_S};
-    else if (no_worker)
-        *ret = (struct fault){.is = "has no worker",
-                              .advice = "start a worker (zplan work), or see why the target does "
-                                        "not know it",
-                              .since = no_worker};
-    return ret->is != NULL;
+        return &faults[0];
+    for (size_t i = 1; i < sizeof faults / sizeof *faults; i++)
+        if (json_object_get (target, faults[i].since))
+            return &faults[i];
+    return NULL;
 }
 
 // Count the due plans of a target, at most WAITING_MAX in each state. `ret_more`: there are more.
@@ -151,20 +145,21 @@ static bool report_idle_target (const struct cli *cli, struct zplan_client *clie
                                 const json_t *target, int64_t now_s)
 {
     char text[TEXT_MAX];
-    struct fault fault = {0};
     const char *name = json_string_value (json_object_get (target, "name"));
-    if (!name || !find_fault (target, &fault))
+    const struct fault *fault = name ? find_fault (target) : NULL;
+    if (!fault)
         return false;
-    if (now_s - json_integer_value (fault.since) < fault.after_s)
+    const json_t *begin = json_object_get (target, fault->since);
+    if (now_s - json_integer_value (begin) < fault->after_s)
         return true;
     bool more;
-    int64_t plans = count_waiting (cli, client, target, fault.queues, now_s, &more);
-    if (fault.known && !plans)
+    int64_t plans = count_waiting (cli, client, target, fault->queues, now_s, &more);
+    if (fault->known && !plans)
         return true;
     snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
-              name, fault.is, time_line_text (fault.since), plans,
+              name, fault->is, time_line_text (begin), plans,
               more && plans ? " or more" : "", plans == 1 ? "" : "s", plans == 1 ? "s" : "");
-    add_finding (health, plans ? FOUND_PROBLEM : FOUND_WARNING, fault.advice, text);
+    add_finding (health, plans ? FOUND_PROBLEM : FOUND_WARNING, fault->advice, text);
     return true;
 }
 

@@ -67,32 +67,22 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
 
 // -- list, get, remove
 
-static int kind_list (const struct subcommand_call *request)
+// List all kinds, or get those that are named.
+static int list_kinds (const struct subcommand_call *request)
 {
-    int code;
-    const char *const request_words[] = {"kind", "list", NULL};
-    json_t *answer = call_command (request->cli, request->client, request_words, NULL, &code);
-    if (answer)
-        print_kinds (request->cli, json_object_get (answer, "kinds"));
-    json_decref (answer);
-    return code;
-}
-
-static int kind_get (const struct subcommand_call *request)
-{
-    int code = EXIT_DONE;
+    int code = EXIT_DONE, next = 0;
     json_t *found = json_object ();
-    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
+    do {
         int one;
-        const char *name = request->args[i];
-        const char *const request_words[] = {"kind", "get", name, NULL};
+        const char *name = request->count ? request->args[next] : NULL;
+        const char *const request_words[] = {"kind", name ? "get" : "list", name, NULL};
         json_t *answer = call_command (request->cli, request->client, request_words,
-                                       quoted (span_text (name)), &one);
+                                       name ? quoted (span_text (name)) : NULL, &one);
         json_object_update (found, json_object_get (answer, "kinds"));
         json_decref (answer);
         code = one == EXIT_DONE ? code : one;
-    }
-    if (json_object_size (found) > 0)
+    } while (++next < request->count && code != EXIT_NO_ANSWER);
+    if (code == EXIT_DONE || json_object_size (found) > 0)
         print_kinds (request->cli, found);
     json_decref (found);
     return code;
@@ -155,8 +145,8 @@ static int kind_put (const struct subcommand_call *request)
 }
 
 static const struct subcommand_row rows[] = {
-    {{"list", 0, 0, "unexpected argument"}, kind_list, NULL},
-    {{"get", 1, INT_MAX, "want at least one kind"}, kind_get, NULL},
+    {{"list", 0, 0, "unexpected argument"}, list_kinds, NULL},
+    {{"get", 1, INT_MAX, "want at least one kind"}, list_kinds, NULL},
     {{"put", 2, 2, "want a name, and fields as JSON or -"}, kind_put, NULL},
     {{"remove", 1, INT_MAX, "want at least one kind"}, NULL, remove_kind},
 };
