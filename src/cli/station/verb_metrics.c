@@ -242,13 +242,9 @@ static void close_connection (struct metrics *self, size_t at)
 static void accept_connection (struct metrics *self)
 {
     int fd = accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
-        return;
-    struct metrics_connection *fresh = &self->connections[self->count++];
-    fresh->fd = fd;
-    fresh->end_us = clock_mono_us () + DEADLINE_US;
-    fresh->size = fresh->sent = fresh->answer_size = 0;
-    fresh->answer = NULL;
+    if (fd >= 0)
+        self->connections[self->count++] =
+            (struct metrics_connection){.fd = fd, .end_us = clock_mono_us () + DEADLINE_US};
 }
 
 // The time until the next deadline, in milliseconds; -1 = none.

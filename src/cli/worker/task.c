@@ -351,13 +351,9 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
                           struct zplan_job *job)
 {
     struct reason reason;
-    self->rules = rules;
-    self->job = job;
-    self->started_us = clock_mono_us ();
-    self->limit_us = rules->timeout_s ? self->started_us + rules->timeout_s * 1000000 : 0;
-    self->kill_us = 0;
-    self->killed = false;
-    self->why.text[0] = '\0';
+    *self = (struct worker_task){.rules = rules, .job = job, .started_us = clock_mono_us ()};
+    if (rules->timeout_s)
+        self->limit_us = self->started_us + rules->timeout_s * 1000000;
     child_reset (&self->child);
     char **environment = job_environment (job, &reason);
     if (!environment)
