@@ -48,10 +48,10 @@ struct work {
     int signal_fd;
     struct zplan_worker *worker;
     struct worker_task *tasks; // `jobs` tasks
-    bool stopping;             // the worker takes no more jobs
-    int64_t end_us;            // monotonic; when commands are asked to end, 0 = never or done
-    int64_t kill_us;           // when commands that did not end are killed, 0 = never or done
-    int64_t abandon_us;        // when the worker ends without waiting for answers, 0 = never
+    // After the first signal no more jobs are taken; STOPPING: commands may end by themselves;
+    // TERMINATED, KILLED: they got that signal.
+    enum { WORKING, STOPPING, TERMINATED, KILLED } phase;
+    int64_t phase_end_us; // monotonic; unused while WORKING
     unsigned reported_joined;
     bool reported_no_answer;
     bool reported_drained;
@@ -89,30 +89,30 @@ static void read_signals (struct work *self)
         if (number == SIGCHLD)
             continue;
         int64_t now_us = clock_mono_us ();
-        if (!self->stopping) {
-            self->end_us = now_us + self->rules.grace_s * 1000000;
+        if (self->phase == WORKING) {
+            self->phase = STOPPING;
+            self->phase_end_us = now_us + self->rules.grace_s * 1000000;
             report_grace (self);
-        } else if (self->end_us) {
-            self->end_us = now_us;
+        } else if (self->phase == STOPPING) {
+            self->phase_end_us = now_us;
         }
-        self->stopping = true;
         zplan_worker_leave (self->worker);
     }
 }
 
+static bool phase_has_ended (const struct work *self)
+{
+    return self->phase != WORKING && clock_mono_us () >= self->phase_end_us;
+}
+
 static void end_overdue_tasks (struct work *self)
 {
-    int64_t now_us = clock_mono_us ();
-    if (self->end_us && now_us >= self->end_us) {
-        signal_tasks (self, SIGTERM);
-        self->end_us = 0;
-        self->kill_us = now_us + KILL_AFTER_US;
-    }
-    if (self->kill_us && now_us >= self->kill_us) {
-        signal_tasks (self, SIGKILL);
-        self->kill_us = 0;
-        self->abandon_us = now_us + REPORT_US;
-    }
+    if (self->phase == KILLED || !phase_has_ended (self))
+        return;
+    bool first = self->phase == STOPPING;
+    signal_tasks (self, first ? SIGTERM : SIGKILL);
+    self->phase = first ? TERMINATED : KILLED;
+    self->phase_end_us = clock_mono_us () + (first ? KILL_AFTER_US : REPORT_US);
 }
 
 // -- what is printed about the station
@@ -186,9 +186,7 @@ static void keep_earlier_time (int64_t *until_us, int64_t at_us)
 static int sleep_ms (const struct work *self)
 {
     int64_t now_us = clock_mono_us (), until_us = 0;
-    keep_earlier_time (&until_us, self->end_us);
-    keep_earlier_time (&until_us, self->kill_us);
-    keep_earlier_time (&until_us, self->abandon_us);
+    keep_earlier_time (&until_us, self->phase_end_us);
     if (!self->reported_joined && !self->reported_no_answer)
         keep_earlier_time (&until_us, self->started_us + NO_ANSWER_US + 1000);
     for (int64_t i = 0; i < self->jobs; i++)
@@ -222,7 +220,7 @@ static void take_jobs (struct work *self)
         struct zplan_job *job = task->job ? NULL : zplan_worker_take (self->worker, 0);
         if (!job)
             continue;
-        if (self->stopping) { // sent before the station knew that the worker stops
+        if (self->phase != WORKING) { // sent before the station knew that the worker stops
             zplan_job_answer (job, &(struct zplan_answer){.status = ZERO_STATUS_NOT_WORKER_ID,
                                                           .reason = "worker is stopped"});
             continue;
@@ -236,7 +234,7 @@ static void take_jobs (struct work *self)
 static void serve_jobs (struct work *self)
 {
     while (!zplan_worker_left (self->worker) &&
-           (!self->abandon_us || clock_mono_us () < self->abandon_us)) {
+           !(self->phase == KILLED && phase_has_ended (self))) {
         wait_for_events (self);
         read_signals (self);
         take_jobs (self);
@@ -411,7 +409,7 @@ static int run_worker (struct work *self)
     if (self->worker) {
         self->tasks = memory_new ((size_t)self->jobs * sizeof *self->tasks);
         serve_jobs (self);
-        code = self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
+        code = self->once && self->failures && self->phase == WORKING ? EXIT_REFUSED : EXIT_DONE;
     } else {
         code = report_start_error (self);
     }
