@@ -1,5 +1,5 @@
-// A cursor reads each line once. A variable applies to all lines after it, so the variables are
-// kept as the text that is put before a script.
+// A cursor reads each line once. A variable applies to all lines after it: the script of a job
+// begins with those that were set so far.
 #include "crontab.h"
 
 #include <ctype.h>

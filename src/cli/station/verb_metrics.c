@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,7 +52,8 @@ struct metrics {
     struct zplan_client *client;
     struct verdict health; // the result of its last request
     // With --listen:
-    int listener, port;
+    int listener;
+    char port[8];
     char *text; // made at `made_us`, monotonic; NULL: none yet
     int64_t made_us;
     struct metrics_connection *connections; // at most CONNECTIONS_MAX
@@ -127,16 +127,13 @@ static int open_listener (struct metrics *self)
                     quoted (span_text (address)));
         return usage_error (self->cli->argv[0], &reason);
     }
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } bound = {0};
+    struct sockaddr_storage bound;
+    struct sockaddr *any = (struct sockaddr *)&bound;
     socklen_t size = sizeof bound;
     int on = 1, fd = socket (found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool listens = fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
                    bind (fd, found->ai_addr, found->ai_addrlen) == 0 &&
-                   listen (fd, CONNECTIONS_MAX) == 0 && getsockname (fd, &bound.any, &size) == 0;
+                   listen (fd, CONNECTIONS_MAX) == 0 && getsockname (fd, any, &size) == 0;
     if (!listens)
         reason_set (&reason, "--listen: %s: %s", quoted (span_text (address)), strerror (errno));
     freeaddrinfo (found);
@@ -145,7 +142,7 @@ static int open_listener (struct metrics *self)
     if (!listens)
         return complain (NULL, span_text (reason.text));
     self->listener = fd;
-    self->port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
+    getnameinfo (any, size, NULL, 0, self->port, sizeof self->port, NI_NUMERICSERV);
     return EXIT_DONE;
 }
 
@@ -307,7 +304,7 @@ static int serve_metrics (struct metrics *self)
     sigaddset (&set, SIGINT);
     sigprocmask (SIG_BLOCK, &set, NULL);
     int stop_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    printf ("http://%.*s:%d/metrics\n", (int)(strrchr (address, ':') - address), address,
+    printf ("http://%.*s:%s/metrics\n", (int)(strrchr (address, ':') - address), address,
             self->port);
     fflush (stdout);
     zplan_client_set_timeout (self->client, LOOK_MS);
