@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codes.h"
 #include "flow_stored.h"
 #include "print.h"
 #include "restore_private.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codes.h"
 #include "everything.h"
 #include "json.h"
 #include "memory.h"

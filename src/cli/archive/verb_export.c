@@ -1,7 +1,6 @@
 // zplan export: writes plans with all that the station keeps of each, one per line.
 
 #include "everything.h"
-#include "print.h"
 #include "select.h"
 
 static const char about[] =

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codes.h"
 #include "expr.h"
 #include "flow_command.h"
 #include "flow_file.h"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "codes.h"
 #include "flow.h"
 #include "flow_command.h"
 #include "flow_run_view.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codes.h"
 #include "flow_file.h"
 #include "json.h"
 #include "print.h"

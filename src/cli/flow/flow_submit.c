@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "civil.h"
-#include "codes.h"
 #include "flow.h"
 #include "flow_command.h"
 #include "flow_file.h"

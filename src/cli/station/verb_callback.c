@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "call.h"
-#include "codes.h"
 #include "json.h"
 #include "options.h"
 #include "pages.h"

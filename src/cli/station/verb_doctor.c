@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "codes.h"
 #include "outcomes.h"
 #include "print.h"
 #include "utf8.h"

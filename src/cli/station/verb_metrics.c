@@ -4,7 +4,6 @@
 // Each connection has one request and one answer, and is closed: read the head, write the answer,
 // wait until the peer has read it. A connection past its deadline is cut.
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>

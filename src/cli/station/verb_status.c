@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "call.h"
-#include "codes.h"
 #include "verb_doctor.h"
 #include "ident.h"
 #include "instant.h"
