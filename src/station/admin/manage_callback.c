@@ -63,14 +63,10 @@ static int check_callback_target (struct station *self, const struct request *re
         return permit_callback_denied (reason);
     if (!station_target (self, target) && !flow_book_has (self, target))
         return target_not_found (self, request->peer.user, "target", target, reason);
-    if (callback_book_full (self, target)) {
-        reason_set (reason, "callback: too many of this target are kept");
-        return ZPLAN_EBUSY;
-    }
-    if (self->callback_tested_us && now_us - self->callback_tested_us < BETWEEN_US) {
-        reason_set (reason, "callback test: one a second; try again");
-        return ZPLAN_EBUSY;
-    }
+    if (callback_book_full (self, target))
+        return reason_error (reason, ZPLAN_EBUSY, "callback: too many of this target are kept");
+    if (self->callback_tested_us && now_us - self->callback_tested_us < BETWEEN_US)
+        return reason_error (reason, ZPLAN_EBUSY, "callback test: one a second; try again");
     if (targets_ensure_pull (self, self->settings->callback_target, reason))
         return ZPLAN_EARGUMENT;
     self->callback_tested_us = now_us;

@@ -91,32 +91,26 @@ int manage_check_messages (struct station *self, const char *user, const struct 
     if (!target && !flow_book_has (self, plan->station))
         return target_not_found (self, user, "station", plan->station, reason);
     size_t least = PLAN_MESSAGES_MIN - !target; // a flow needs no COMMAND
-    if (plan->message_count < least) {
-        reason_set (reason, "messages: want at least %zu frames", least);
-        return ZPLAN_EARGUMENT;
-    }
+    if (plan->message_count < least)
+        return reason_error (reason, ZPLAN_EARGUMENT, "messages: want at least %zu frames", least);
     struct reason why;
-    if (desc_parse (plan->messages[1], plan->message_count - 2, &message.desc, &why)) {
-        reason_set (reason, "messages: %s", why.text);
-        return ZPLAN_EARGUMENT;
-    }
+    if (desc_parse (plan->messages[1], plan->message_count - 2, &message.desc, &why))
+        return reason_error (reason, ZPLAN_EARGUMENT, "messages: %s", why.text);
     uint64_t mailbox;
     if (!mailbox_parse (plan->messages[0], &mailbox) || mailbox != plan->id ||
-        message.desc.code != ZERO_BYTE_COMMAND_PLAN) {
-        reason_set (reason,
-                    "messages: want the plan's mailbox, then a description of a PLAN request");
-        return ZPLAN_EARGUMENT;
-    }
+        message.desc.code != ZERO_BYTE_COMMAND_PLAN)
+        return reason_error (
+            reason, ZPLAN_EARGUMENT,
+            "messages: want the plan's mailbox, then a description of a PLAN request");
     for (size_t i = 0; i < message.desc.count; i++)
         message.frames[i] = plan->messages[2 + i];
     uint64_t id;
     bool given;
     struct span name = message_frame (&message, ZERO_FRAME_GLOBAL_ID, &given);
     if (!span_equal (message_frame (&message, ZERO_FRAME_STATION_ID, NULL), plan->station) ||
-        (given && (!ident_parse (name, &id) || id != plan->id))) {
-        reason_set (reason, "messages: STATION_ID and GLOBAL_ID cannot be changed");
-        return ZPLAN_EARGUMENT;
-    }
+        (given && (!ident_parse (name, &id) || id != plan->id)))
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "messages: STATION_ID and GLOBAL_ID cannot be changed");
     return submit_check_frames (&message, target, reason) ? ZPLAN_EARGUMENT : 0;
 }
 
@@ -133,10 +127,8 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
     assert (self->text); // an update always has it
     int rc = plan_update_parse (*plan, self->text->at[0],
                                 &self->inquiry.station->settings->limits.plan, ret, reason);
-    if (!rc && ret->fields.vote.need != VOTE_NONE && (*plan)->vote.need == VOTE_NONE) {
-        reason_set (reason, "vote: is for plans of vote targets");
-        rc = ZPLAN_EARGUMENT;
-    }
+    if (!rc && ret->fields.vote.need != VOTE_NONE && (*plan)->vote.need == VOTE_NONE)
+        rc = reason_error (reason, ZPLAN_EARGUMENT, "vote: is for plans of vote targets");
     const struct policy *before = (*plan)->policy, *after = ret->fields.policy;
     const struct target *target = station_target (self->inquiry.station, (*plan)->station);
     if (!rc && (target ? submit_check_policy (target, after, reason)
@@ -222,10 +214,8 @@ static int apply_change (struct plan_change *self, struct plan **plan,
         rc = read_batch_and_params (self, *plan, &with, reason);
     if (!rc)
         rc = engine_handle_command (*plan, &request, &self->queue, reason);
-    if (!rc && request.running && update.messages) {
-        reason_set (reason, "messages: the plan is running");
-        rc = ZPLAN_EARGUMENT;
-    }
+    if (!rc && request.running && update.messages)
+        rc = reason_error (reason, ZPLAN_EARGUMENT, "messages: the plan is running");
     if (!rc)
         rc = check_params (self, *plan, with, reason);
     json_decref (with);

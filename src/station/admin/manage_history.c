@@ -133,8 +133,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
         if (span_is (first, "since") &&
             argument_number (arguments->at[1], 0, INT64_MAX, &ret->since))
             return true;
-        reason_set (reason, "want since SEQ, the seq of a broadcast, 0 or above");
-        return false;
+        return reason_reject (reason, "want since SEQ, the seq of a broadcast, 0 or above");
     }
     struct span station;
     if (first.size == 0 || manage_plan_span (first, ret->plan))
@@ -144,10 +143,8 @@ static bool read_question (const struct arguments *arguments, struct history_que
         return true;
     }
     bool good = json_fields_parse (first, fields, sizeof fields / sizeof *fields, ret, reason);
-    if (good && ret->store.newest && ret->since >= 0) {
-        reason_set (reason, "newest: since starts at the oldest; give only one of them");
-        return false;
-    }
+    if (good && ret->store.newest && ret->since >= 0)
+        return reason_reject (reason, "newest: since starts at the oldest; give only one of them");
     return good;
 }
 
@@ -348,10 +345,8 @@ static bool read_forgetting (struct span text, struct forgetting *ret, struct re
 {
     bool good = json_fields_parse (text, forget_fields,
                                    sizeof forget_fields / sizeof *forget_fields, ret, reason);
-    if (good && (!ret->epoch_given || !ret->entries)) {
-        reason_set (reason, "%s: is missing", ret->epoch_given ? "entries" : "epoch");
-        return false;
-    }
+    if (good && (!ret->epoch_given || !ret->entries))
+        return reason_reject (reason, "%s: is missing", ret->epoch_given ? "entries" : "epoch");
     return good;
 }
 

@@ -191,14 +191,10 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
     if (text.size == 0)
         return true;
     bool good = json_fields_parse (text, fields, sizeof fields / sizeof *fields, ret, reason);
-    if (good && (ret->store.from_s || ret->store.to_s) && ret->store.order != STORE_BY_TIME) {
-        reason_set (reason, "from, to: go with the order time only");
-        return false;
-    }
-    if (good && !parse_place (ret)) {
-        reason_set (reason, "after: %s", after_rule);
-        return false;
-    }
+    if (good && (ret->store.from_s || ret->store.to_s) && ret->store.order != STORE_BY_TIME)
+        return reason_reject (reason, "from, to: go with the order time only");
+    if (good && !parse_place (ret))
+        return reason_reject (reason, "after: %s", after_rule);
     return good;
 }
 

@@ -84,27 +84,22 @@ static int check_take (struct station *self, const struct request *request, cons
         targets_ensure_pull (self, take->name, reason))
         return ZPLAN_EARGUMENT;
     const struct target *target = station_target (self, span_text (take->name));
-    if (!take->name[0]) {
-        reason_set (reason, "station: is missing");
-        return ZPLAN_EARGUMENT;
-    }
+    if (!take->name[0])
+        return reason_error (reason, ZPLAN_EARGUMENT, "station: is missing");
     if (!target)
         return target_not_found (self, request->peer.user, "station", span_text (take->name),
                                  reason);
-    if (target_type (target) != TARGET_PULL) {
-        reason_set (reason, "station: %s is of type %s, its plans are sent to it", take->name,
-                    target_type_name (target_type (target)));
-        return ZPLAN_EARGUMENT;
-    }
+    if (target_type (target) != TARGET_PULL)
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "station: %s is of type %s, its plans are sent to it", take->name,
+                             target_type_name (target_type (target)));
     size_t bytes = request->peer.identity.size + message_size (&request->message);
-    if (take->until_us && bytes > TAKE_BYTES_MAX) {
-        reason_set (reason, "wait: the message has more than %d bytes", TAKE_BYTES_MAX);
-        return ZPLAN_EARGUMENT;
-    }
-    if (take->until_us && !pull_may_wait (self)) {
-        reason_set (reason, "wait: too many takes are waiting; try again in 100 ms");
-        return ZPLAN_EBUSY;
-    }
+    if (take->until_us && bytes > TAKE_BYTES_MAX)
+        return reason_error (reason, ZPLAN_EARGUMENT, "wait: the message has more than %d bytes",
+                             TAKE_BYTES_MAX);
+    if (take->until_us && !pull_may_wait (self))
+        return reason_error (reason, ZPLAN_EBUSY,
+                             "wait: too many takes are waiting; try again in 100 ms");
     return 0;
 }
 

@@ -71,24 +71,20 @@ static int check_plan (struct station *self, const char *user, const struct plan
                  : manage_check_messages (self, user, plan, reason);
     if (!rc && !target)
         rc = submit_check_flow (plan->vote.need, plan->policy, reason);
-    else if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE)) {
-        reason_set (reason,
-                    "vote: is for plans of vote targets, and they need it; %s is of type %s",
-                    target_name (target), target_type_name (target_type (target)));
-        rc = ZPLAN_EPLAN;
-    }
+    else if (!rc && (plan->vote.need != VOTE_NONE) != (target_type (target) == TARGET_VOTE))
+        rc = reason_error (reason, ZPLAN_EPLAN,
+                           "vote: is for plans of vote targets, and they need it; %s is of type %s",
+                           target_name (target), target_type_name (target_type (target)));
     if (!rc)
         rc = submit_check_policy (target, plan->policy, reason);
     if (!rc)
         rc = callback_check (self, user, plan->policy, reason);
     if (!rc && plan->policy && plan->policy->callback &&
         !callback_rule_check (NULL, plan->policy->callback, &why)) { // reading skips this check
-        reason_set (reason, "callback: %s", why.text);
-        rc = ZPLAN_EPLAN;
+        rc = reason_error (reason, ZPLAN_EPLAN, "callback: %s", why.text);
     }
     if (!rc && plan->step.size) { // its end would be taken as that of a step of an unrelated run
-        reason_set (reason, "step: a call of a flow's step is not restored");
-        rc = ZPLAN_EPLAN;
+        rc = reason_error (reason, ZPLAN_EPLAN, "step: a call of a flow's step is not restored");
     }
     if (!rc && !zones_find (self, plan->policy, reason))
         rc = ZPLAN_EPLAN;
@@ -206,10 +202,8 @@ static bool read_frame (const json_t *run, const char *name, uint8_t **room, str
 {
     size_t size = 0;
     const json_t *value = json_object_get (run, name);
-    if (value && !json_to_frame (value, *room, &size)) {
-        reason_set (reason, "%s: want a string, or {\"b64\": ...}", name);
-        return false;
-    }
+    if (value && !json_to_frame (value, *room, &size))
+        return reason_reject (reason, "%s: want a string, or {\"b64\": ...}", name);
     *ret = span_of (*room, size);
     *room += size;
     return true;
@@ -221,8 +215,7 @@ static bool read_number (const json_t *run, const char *name, int64_t max, int64
     *ret = 0;
     if (!json_object_get (run, name) || json_get_integer (run, name, 0, max, ret))
         return true;
-    reason_set (reason, "%s: want an integer, 0..%" PRId64, name, max);
-    return false;
+    return reason_reject (reason, "%s: want an integer, 0..%" PRId64, name, max);
 }
 
 // Read the plan and target of the run, and when it ended.
@@ -233,18 +226,15 @@ static bool read_plan_and_end (const json_t *run, struct store_restored_outcome 
     const char *station = json_string_value (json_object_get (run, "station"));
     double ended = json_number_value (json_object_get (run, "ended"));
     if (!plan || !ident_parse (span_text (plan), &ret->plan_id))
-        reason_set (reason, "plan: want a hex id");
-    else if (!station || !station_name_valid (span_text (station)))
-        reason_set (reason, "station: want a target's name");
-    else if (!json_is_number (json_object_get (run, "ended")) || !(ended >= 0) ||
-             ended > (double)SCHEDULE_TIME_MAX)
-        reason_set (reason, "ended: want Unix seconds");
-    else {
-        memcpy (ret->station, station, strlen (station) + 1);
-        ret->ended_ms = llround (ended * 1000);
-        return true;
-    }
-    return false;
+        return reason_reject (reason, "plan: want a hex id");
+    if (!station || !station_name_valid (span_text (station)))
+        return reason_reject (reason, "station: want a target's name");
+    if (!json_is_number (json_object_get (run, "ended")) || !(ended >= 0) ||
+        ended > (double)SCHEDULE_TIME_MAX)
+        return reason_reject (reason, "ended: want Unix seconds");
+    memcpy (ret->station, station, strlen (station) + 1);
+    ret->ended_ms = llround (ended * 1000);
+    return true;
 }
 
 // Read the output of the run, if given.
@@ -290,18 +280,12 @@ static bool read_run (struct outcomes_restore *self, const json_t *run, struct r
         !read_frame (run, "trace", &room, &record.trace, reason) ||
         !read_output (run, (uint64_t)exec_id, outcome, reason))
         return false;
-    if (record.key.size > POLICY_TEXT_MAX || json_is_object (json_object_get (run, "key"))) {
-        reason_set (reason, "key: want a string of at most %d bytes", POLICY_TEXT_MAX);
-        return false;
-    }
-    if (record.trace.size && !trace_valid (record.trace)) {
-        reason_set (reason, "trace: want a traceparent of version 00");
-        return false;
-    }
-    if (missed_why.size > WHY_MAX) {
-        reason_set (reason, "missed_why: at most %d bytes", WHY_MAX);
-        return false;
-    }
+    if (record.key.size > POLICY_TEXT_MAX || json_is_object (json_object_get (run, "key")))
+        return reason_reject (reason, "key: want a string of at most %d bytes", POLICY_TEXT_MAX);
+    if (record.trace.size && !trace_valid (record.trace))
+        return reason_reject (reason, "trace: want a traceparent of version 00");
+    if (missed_why.size > WHY_MAX)
+        return reason_reject (reason, "missed_why: at most %d bytes", WHY_MAX);
     memcpy (why, missed_why.data, missed_why.size);
     why[missed_why.size] = '\0';
     record.missed_why = why;
@@ -324,22 +308,19 @@ static int read_runs (struct outcomes_restore *self, const json_t *object, const
 {
     size_t i;
     const json_t *run, *runs = json_object_get (object, "runs");
-    if (!json_is_array (runs) || json_array_size (runs) > OUTCOMES_MAX) {
-        reason_set (reason, "runs: want an array of at most %d outcomes", OUTCOMES_MAX);
-        return ZPLAN_EARGUMENT;
-    }
+    if (!json_is_array (runs) || json_array_size (runs) > OUTCOMES_MAX)
+        return reason_error (reason, ZPLAN_EARGUMENT, "runs: want an array of at most %d outcomes",
+                             OUTCOMES_MAX);
     json_array_foreach (runs, i, run)
     {
         struct reason why;
-        if (!read_run (self, run, &why)) {
-            reason_set (reason, "runs: number %zu: %s", i + 1, why.text);
-            return ZPLAN_EARGUMENT;
-        }
+        if (!read_run (self, run, &why))
+            return reason_error (reason, ZPLAN_EARGUMENT, "runs: number %zu: %s", i + 1, why.text);
         if (permits_station (self->station, user, span_text (self->at[i].station)))
             continue;
-        reason_set (reason, "runs: number %zu: the key may not touch plans of '%s'", i + 1,
-                    self->at[i].station);
-        return ZPLAN_EDENY;
+        return reason_error (reason, ZPLAN_EDENY,
+                             "runs: number %zu: the key may not touch plans of '%s'", i + 1,
+                             self->at[i].station);
     }
     return 0;
 }

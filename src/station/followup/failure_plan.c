@@ -22,11 +22,10 @@ int on_failure_check (struct station *self, const char *user, const struct polic
     const char *name = policy ? policy->on_failure.station : NULL;
     if (!name)
         return 0;
-    if (user && !permits_station (self, user, span_text (name))) {
-        reason_set (reason, "on_failure: station: the key %s may not touch plans of %s",
-                    quoted (permit_name (self, user)), quoted (span_text (name)));
-        return ZPLAN_EDENY;
-    }
+    if (user && !permits_station (self, user, span_text (name)))
+        return reason_error (reason, ZPLAN_EDENY,
+                             "on_failure: station: the key %s may not touch plans of %s",
+                             quoted (permit_name (self, user)), quoted (span_text (name)));
     if (station_is_callbacks (self, span_text (name)))
         return permit_callback_denied (reason);
     if (station_target (self, span_text (name)) || flow_book_takes (self, span_text (name)))

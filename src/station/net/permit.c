@@ -82,8 +82,7 @@ bool permit_work_silently (const struct station *self, const char *user, struct 
 
 int permit_callback_denied (struct reason *reason)
 {
-    reason_set (reason, "callbacks: only the station makes and changes them");
-    return ZPLAN_EDENY;
+    return reason_error (reason, ZPLAN_EDENY, "callbacks: only the station makes and changes them");
 }
 
 struct span permit_sole_station (const struct station *self, const char *user)

@@ -210,10 +210,9 @@ static void append_known_targets (const struct station *self, const char *user,
 int target_not_found (const struct station *self, const char *user, const char *field,
                       struct span name, struct reason *reason)
 {
-    if (!self->targets_read) {
-        reason_set (reason, "%s: the targets have not been read from Redis yet", field);
-        return ZPLAN_ENET;
-    }
+    if (!self->targets_read)
+        return reason_error (reason, ZPLAN_ENET,
+                             "%s: the targets have not been read from Redis yet", field);
     reason_set (reason, "%s: no target %s", field, quoted (name));
     append_known_targets (self, user, reason);
     return ZPLAN_ENOTFIND;

@@ -301,11 +301,9 @@ static int merge_kind (struct submission *submission, const struct store_named *
     struct plan *plan = submission->plan;
     struct span name, text;
     struct reason *reason = &submission->reason;
-    if (!store_named_at (answer, 0, &name, &text)) {
-        reason_set (reason, "kind: no kind %s is known",
-                    quoted (span_text (kind_name (submission))));
-        return ZPLAN_ENOTFIND;
-    }
+    if (!store_named_at (answer, 0, &name, &text))
+        return reason_error (reason, ZPLAN_ENOTFIND, "kind: no kind %s is known",
+                             quoted (span_text (kind_name (submission))));
     struct reason why;
     json_t *fields = json_read_object (text, &why); // may have been edited in Redis
     if (fields && plan->schedule.keep)
@@ -313,10 +311,9 @@ static int merge_kind (struct submission *submission, const struct store_named *
     struct policy *policy =
         fields ? policy_merge_kind (kind_name (submission), fields, plan->policy, &why) : NULL;
     json_decref (fields);
-    if (!policy) {
-        reason_set (reason, "kind: %s cannot be used: %s", kind_name (submission), why.text);
-        return ZPLAN_EPLAN;
-    }
+    if (!policy)
+        return reason_error (reason, ZPLAN_EPLAN, "kind: %s cannot be used: %s",
+                             kind_name (submission), why.text);
     plan_take_policy (plan, policy);
     int rc =
         submit_check_policy (station_target (submission->station, plan->station), policy, reason);

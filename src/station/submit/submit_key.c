@@ -20,10 +20,9 @@ int submission_check_key (const struct plan_fields *fields, struct span scope, u
     if (!*key)
         return 0;
     uint64_t made = plan_key_id (scope, span_text (key));
-    if (*id && *id != made) {
-        reason_set (reason, "key: names the plan, as GLOBAL_ID does; give only one");
-        return ZPLAN_EPLAN;
-    }
+    if (*id && *id != made)
+        return reason_error (reason, ZPLAN_EPLAN,
+                             "key: names the plan, as GLOBAL_ID does; give only one");
     *id = made;
     return 0;
 }
@@ -92,9 +91,9 @@ static bool has_repeats_left (const struct plan *plan, struct reason *reason)
     bool once = !schedule_repeats (plan->schedule.type);
     if (once || plan->schedule.repeat == SCHEDULE_FOREVER || plan->schedule.repeat > used)
         return true;
-    reason_set (reason, "plan_repet: want more than the %" PRId64 " that are used up, got %d", used,
-                plan->schedule.repeat);
-    return false;
+    return reason_reject (reason,
+                          "plan_repet: want more than the %" PRId64 " that are used up, got %d",
+                          used, plan->schedule.repeat);
 }
 
 // Replace the stored plan, which has no run in flight, with this one.
