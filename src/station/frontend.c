@@ -19,21 +19,24 @@ enum {
 
 // -- requests
 
-static void reply_ok (struct station *self, struct request *request)
+static int reply_ok (struct station *self, struct request *request)
 {
     reply_send (self, &request->peer, &(struct reply){.status = ZERO_STATUS_OK_ID});
+    return 0;
 }
 
-static void reply_new_id (struct station *self, struct request *request)
+static int reply_new_id (struct station *self, struct request *request)
 {
     reply_send (self, &request->peer,
                 &(struct reply){.status = ZERO_STATUS_OK_ID, .plan_id = station_new_id (self)});
+    return 0;
 }
 
 static const struct request_kind {
     uint8_t code;
     unsigned roles; // one of these roles is required
-    void (*run) (struct station *self, struct request *request);
+    // 0 if it has replied or will; else the error for the reply, with request->reason.
+    int (*run) (struct station *self, struct request *request);
 } commands[] = {
     {ZERO_BYTE_COMMAND_PLAN, CURVE_ROLE_SUBMIT, submit_request},
     {ZERO_BYTE_COMMAND_NONE, ROLES_ANY, manage_request}, // each admin command has its own roles
@@ -41,33 +44,57 @@ static const struct request_kind {
     {ZERO_BYTE_COMMAND_PING, ROLES_ANY, reply_ok},
 };
 
-static void run_command (struct station *self, struct request *request)
+static int run_command (struct station *self, struct request *request)
 {
+    struct reason *reason = &request->reason;
+    int rc;
     uint8_t code = request->message.desc.code;
     const struct request_kind *kind = commands, *end = kind + sizeof commands / sizeof *commands;
     while (kind < end && kind->code != code)
         kind++;
     if (code == 0)
-        reply_refuse (self, &request->peer, ZPLAN_EFRAME, "description: the command is 0");
-    else if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY)
-        reply_refuse (self, &request->peer, ZPLAN_ENET,
-                      self->phase == PHASE_STOPPING ? STATION_IS_STOPPING : STATION_STANDS_BY);
-    else if (code == ZERO_BYTE_COMMAND_PLAN && reply_too_much (self, request))
-        return;
-    else if (kind < end && permit_roles (self, &request->peer, kind->roles))
-        kind->run (self, request);
-    else if (kind == end)
-        reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN,
+        return reason_error (reason, ZPLAN_EFRAME, "description: the command is 0");
+    if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY)
+        return reason_error (reason, ZPLAN_ENET, "%s",
+                             self->phase == PHASE_STOPPING ? STATION_IS_STOPPING
+                                                           : STATION_STANDS_BY);
+    if (code == ZERO_BYTE_COMMAND_PLAN && (rc = reply_too_much (self, request)))
+        return rc;
+    if (kind == end)
+        return reason_error (reason, ZPLAN_ENOTKNOWN,
                              "command %02x: is not a command of this station", code);
+    rc = permit_roles (self, request->peer.user, kind->roles, reason);
+    return rc ? rc : kind->run (self, request);
+}
+
+// Check and run a request: 0 if the reply was sent or follows; else its error. `rc`: how it was
+// read, -1 with the reason if it is invalid.
+static int handle_request (struct station *self, const struct packet *packet, int rc,
+                           struct request *request)
+{
+    struct reason *reason = &request->reason;
+    int64_t frames_max = self->settings->limits.frames;
+    int error = permit_roles (self, request->peer.user, ROLES_ANY, reason);
+    if (error || (error = permit_check_named_user (self, &request->peer, reason)))
+        return error;
+    if (packet->fault == PACKET_TOO_LARGE)
+        return reason_error (reason, ZPLAN_EBUSY,
+                             "message: at most %zu bytes a frame and %zu in all",
+                             self->limits.frame_bytes, self->limits.bytes);
+    if (packet->fault == PACKET_TOO_MANY ||
+        (!rc && (int64_t)request->message.desc.count > frames_max))
+        return reason_error (reason, ZPLAN_EFRAME, "message: at most %" PRId64 " frames",
+                             frames_max);
+    return rc ? ZPLAN_EFRAME : run_command (self, request);
 }
 
 static void handle_packet (struct station *self, const struct packet *packet)
 {
     struct request request = {.peer = {.identity = packet->frames[0]}};
-    struct reason reason;
     struct peer *peer = &request.peer;
     memcpy (peer->user, packet->user, sizeof peer->user);
-    int rc = message_read (packet->frames + 1, packet->count - 1, &request.message, &reason);
+    int rc =
+        message_read (packet->frames + 1, packet->count - 1, &request.message, &request.reason);
     if (packet->fault)
         message_read_cut (packet->frames + 1, packet->count - 1, &request.message);
     peer->envelope = request.message.envelope;
@@ -89,21 +116,9 @@ static void handle_packet (struct station *self, const struct packet *packet)
     peer->requester = message_frame (&request.message, ZERO_FRAME_REQUESTER, &peer->has_requester);
     peer->request_id =
         message_frame (&request.message, ZERO_FRAME_REQUEST_ID, &peer->has_request_id);
-    if (!permit_roles (self, peer, ROLES_ANY) || !permit_check_named_user (self, peer))
-        return;
-    int64_t frames_max = self->settings->limits.frames;
-    if (packet->fault == PACKET_TOO_LARGE)
-        reply_refuse_format (self, peer, ZPLAN_EBUSY,
-                             "message: at most %zu bytes a frame and %zu in all",
-                             self->limits.frame_bytes, self->limits.bytes);
-    else if (packet->fault == PACKET_TOO_MANY ||
-             (!rc && (int64_t)request.message.desc.count > frames_max))
-        reply_refuse_format (self, peer, ZPLAN_EFRAME, "message: at most %" PRId64 " frames",
-                             frames_max);
-    else if (rc)
-        reply_refuse (self, peer, ZPLAN_EFRAME, reason.text);
-    else
-        run_command (self, &request);
+    rc = handle_request (self, packet, rc, &request);
+    if (rc)
+        reply_refuse (self, peer, (enum wire_error)rc, request.reason.text);
 }
 
 // Receive and handle one message. False: there is none.

@@ -101,30 +101,29 @@ static void on_standbys_known (void *owner, bool known)
     station_resume (self);
 }
 
-static void manage_handover (struct station *self, struct request *request,
-                             const struct arguments *arguments)
+static int manage_handover (struct station *self, struct request *request)
 {
-    (void)arguments;
+    struct reason *reason = &request->reason;
     if (!permits_all_stations (self, request->peer.user))
-        reply_refuse (self, &request->peer, ZPLAN_EDENY, "handover: want a key for all targets");
-    else if (self->embedded)
-        reply_refuse (self, &request->peer, ZPLAN_EBUSY,
-                      "handover: the embedded Redis has no standby");
-    else
-        presence_send_then (self, on_standbys_known, inquiry_of_station (self, request));
+        return reason_error (reason, ZPLAN_EDENY, "handover: want a key for all targets");
+    if (self->embedded)
+        return reason_error (reason, ZPLAN_EBUSY, "handover: the embedded Redis has no standby");
+    presence_send_then (self, on_standbys_known, inquiry_of_station (self, request));
+    return 0;
 }
 
-static void manage_remove (struct station *self, struct request *request,
-                           const struct arguments *arguments)
+static int manage_remove (struct station *self, struct request *request)
 {
-    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
-    if (!inquiry)
-        return;
+    struct inquiry *inquiry;
+    int rc = inquiry_new (self, request, &inquiry);
+    if (rc)
+        return rc;
     if (inquiry->plan.station[0])
         store_find (self->store, inquiry->plan.id, span_text (inquiry->plan.station),
                     on_remove_loaded, inquiry);
     else
         reads_load (self, inquiry->peer, inquiry->plan.id, on_remove_loaded, inquiry);
+    return 0;
 }
 
 // -- whoami: what the requester's key may do, so that programs offer only that. Proto 9.14.
@@ -143,16 +142,13 @@ static json_t *rights_json (const struct access_key *key)
                       bound ? json_string (key->stations) : json_null ());
 }
 
-static void manage_whoami (struct station *self, struct request *request,
-                           const struct arguments *arguments)
+static int manage_whoami (struct station *self, struct request *request)
 {
-    (void)arguments;
     const struct access_key *key = permit_key (self, request->peer.user);
-    if (!key && self->access) { // it was just removed from the allow-list
-        permit_roles (self, &request->peer, ROLES_ANY);
-        return;
-    }
+    if (!key && self->access) // it was just removed from the allow-list
+        return permit_roles (self, request->peer.user, ROLES_ANY, &request->reason);
     manage_reply_json (self, &request->peer, 0, rights_json (key));
+    return 0;
 }
 
 // -- the commands
@@ -210,35 +206,34 @@ static const struct admin_command {
     {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", .without_redis = true},
 };
 
-static void run_admin_command (struct station *self, struct request *request,
-                               const struct admin_command *command)
+static int run_admin_command (struct station *self, struct request *request,
+                              const struct admin_command *command)
 {
-    struct arguments arguments = {0};
+    struct reason *reason = &request->reason;
+    int rc;
     const struct message *message = &request->message;
     for (size_t i = 0; i < message->desc.count; i++) {
         if (message->desc.types[i] != ZERO_FRAME_ARG)
             continue;
-        if (arguments.count < ARGS_MAX)
-            arguments.at[arguments.count] = message->frames[i];
-        arguments.count++;
+        if (request->arg_count < ARGS_MAX)
+            request->args[request->arg_count] = message->frames[i];
+        request->arg_count++;
     }
-    if (!permit_roles (self, &request->peer, command->roles))
-        return;
-    if (arguments.count < command->args_min || arguments.count > command->args_max) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT, "got %zu arguments; %s",
-                             arguments.count, command->usage);
-        return;
-    }
-    if (!command->without_redis && reply_too_much (self, request))
-        return;
-    if (command->without_redis || station_store_up (self))
-        command->run (self, request, &arguments);
-    else
-        reply_refuse_store (self, &request->peer, STORE_LOST, "");
+    if ((rc = permit_roles (self, request->peer.user, command->roles, reason)))
+        return rc;
+    if (request->arg_count < command->args_min || request->arg_count > command->args_max)
+        return reason_error (reason, ZPLAN_EARGUMENT, "got %zu arguments; %s", request->arg_count,
+                             command->usage);
+    if (!command->without_redis && (rc = reply_too_much (self, request)))
+        return rc;
+    if (!command->without_redis && !station_store_up (self))
+        return reply_store_error (self, STORE_LOST, "", reason);
+    return command->run (self, request);
 }
 
-void manage_request (struct station *self, struct request *request)
+int manage_request (struct station *self, struct request *request)
 {
+    struct reason *reason = &request->reason;
     bool given;
     struct span name = message_frame (&request->message, ZERO_FRAME_COMMAND, &given);
     const struct admin_command *row = commands, *end = row + sizeof commands / sizeof *commands;
@@ -247,10 +242,9 @@ void manage_request (struct station *self, struct request *request)
                          strncasecmp ((const char *)name.data, row->name, name.size) != 0))
         row++;
     if (!given)
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
-    else if (row < end)
-        run_admin_command (self, request, row);
-    else
-        reply_refuse_format (self, &request->peer, ZPLAN_ENOTKNOWN, "COMMAND: no admin command %s",
+        return reason_error (reason, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
+    if (row == end)
+        return reason_error (reason, ZPLAN_ENOTKNOWN, "COMMAND: no admin command %s",
                              quoted (name));
+    return run_admin_command (self, request, row);
 }

@@ -4,4 +4,5 @@
 
 #include "request.h"
 
-void manage_request (struct station *self, struct request *request);
+// Run the command: 0 if it has replied or will; else the error for the reply, with request->reason.
+int manage_request (struct station *self, struct request *request);

@@ -73,40 +73,36 @@ static int check_callback_target (struct station *self, const struct request *re
     return 0;
 }
 
-static void send_test_callback (struct station *self, struct request *request,
-                                const struct arguments *arguments,
-                                const struct admin_subcommand *row)
+static int send_test_callback (struct station *self, struct request *request,
+                               const struct admin_subcommand *row)
 {
-    struct reason reason;
+    struct reason *reason = &request->reason;
     (void)row;
-    struct span target = arguments->at[1];
-    if (!permit_station (self, &request->peer, target))
-        return;
-    json_t *object = json_read_object (arguments->at[2], &reason);
-    struct plan *plan = object ? make_test_plan (target, object, &reason) : NULL;
-    int rc = plan ? check_callback_target (self, request, target, &reason) : ZPLAN_EARGUMENT;
+    struct span target = request->args[1];
+    int rc = permit_station (self, request->peer.user, target, reason);
+    if (rc)
+        return rc;
+    json_t *object = json_read_object (request->args[2], reason);
+    struct plan *plan = object ? make_test_plan (target, object, reason) : NULL;
     json_decref (object);
-    struct callback_test *callback_test = rc ? NULL : memory_new (sizeof *callback_test);
-    if (callback_test)
-        *callback_test = (struct callback_test){self, NULL, callback_test_plan (self, plan)};
+    rc = plan ? check_callback_target (self, request, target, reason) : ZPLAN_EARGUMENT;
+    struct plan *callback = rc ? NULL : callback_test_plan (self, plan);
     plan_destroy (&plan);
-    if (rc) {
-        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-        return;
-    }
-    callback_test->peer = peer_keep (self, request);
+    if (rc)
+        return rc;
+    struct callback_test *callback_test = memory_new (sizeof *callback_test);
+    *callback_test = (struct callback_test){self, peer_keep (self, request), callback};
     store_submit_internal (self->store, callback_test->callback, STORE_ID_MADE);
     callback_book_add (self, callback_test->callback);
     store_call_when_written (self->store, on_written, callback_test);
+    return 0;
 }
 
-void manage_callback (struct station *self, struct request *request,
-                      const struct arguments *arguments)
+int manage_callback (struct station *self, struct request *request)
 {
     static const struct admin_subcommand subcommands[] = {
         {"test", 3, CURVE_ROLE_MANAGE, send_test_callback},
         {"redeliver", 2, CURVE_ROLE_MANAGE, manage_redeliver}};
-    manage_subcommand (self, request, arguments, subcommands,
-                       sizeof subcommands / sizeof *subcommands,
-                       "callback: want test TARGET CALLBACK as JSON, or redeliver ID");
+    return manage_subcommand (self, request, subcommands, sizeof subcommands / sizeof *subcommands,
+                              "callback: want test TARGET CALLBACK as JSON, or redeliver ID");
 }

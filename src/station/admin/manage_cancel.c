@@ -102,16 +102,16 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     station_resume (station);
 }
 
-void manage_cancel (struct station *self, struct request *request,
-                    const struct arguments *arguments)
+int manage_cancel (struct station *self, struct request *request)
 {
     struct plan_name plan = {0};
     struct step_name step;
-    bool of_step = step_name_parse (arguments->at[0], &step);
-    if (!of_step && !manage_plan_name (self, request, arguments->at[0], &plan))
-        return;
+    bool of_step = step_name_parse (request->args[0], &step);
+    int rc = of_step ? 0 : manage_plan_name (self, request, request->args[0], &plan);
+    if (rc)
+        return rc;
     struct cancel *cancel = memory_new (sizeof *cancel);
-    struct span remark = arguments->count > 1 ? arguments->at[1] : (struct span){0};
+    struct span remark = request->args[1];
     cancel->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     size_t size = (size_t)snprintf (cancel->reason, sizeof cancel->reason, "cancelled%s",
                                     remark.size ? ": " : "");
@@ -123,4 +123,5 @@ void manage_cancel (struct station *self, struct request *request,
     } else {
         reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
     }
+    return 0;
 }

@@ -382,92 +382,85 @@ static void on_stored (void *owner, enum store_result result, const char *error)
     plan_change_end (self);
 }
 
-static void change_plan (struct station *self, struct request *request,
-                         const struct plan_name *plan, const struct plan_change *what)
+static int change_plan (struct station *self, struct request *request, const struct plan_name *plan,
+                        const struct plan_change *what)
 {
     struct plan_change *change = memory_new (sizeof *change);
     *change = *what;
     change->inquiry = (struct inquiry){self, peer_keep (self, request), *plan};
     load_plan (change);
+    return 0;
 }
 
-static void change_named_plan (struct station *self, struct request *request, struct span id,
-                               const struct plan_change *what)
+// Change the plan that the first argument names.
+static int change_named_plan (struct station *self, struct request *request,
+                              enum manage_command command)
 {
+    struct reason *reason = &request->reason;
     struct plan_name plan;
-    if (manage_plan_name (self, request, id, &plan))
-        change_plan (self, request, &plan, what);
-    else
-        free (what->text);
+    struct plan_change what = {.command = command};
+    if (command == MANAGE_SKIP && !argument_number (request->args[1], 1, INT32_MAX, &what.count))
+        return reason_error (reason, ZPLAN_EARGUMENT,
+                             "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
+                             quoted (request->args[1]));
+    int rc = manage_plan_name (self, request, request->args[0], &plan);
+    if (rc)
+        return rc;
+    if (command != MANAGE_SKIP && request->arg_count > 1)
+        what.text = frames_copy (&request->args[1], 1);
+    return change_plan (self, request, &plan, &what);
 }
 
 // -- the commands
 
-void manage_pause (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_pause (struct station *self, struct request *request)
 {
-    change_named_plan (self, request, arguments->at[0],
-                       &(struct plan_change){.command = MANAGE_PAUSE});
+    return change_named_plan (self, request, MANAGE_PAUSE);
 }
 
-void manage_reset (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_reset (struct station *self, struct request *request)
 {
-    if (!manage_flow_undo (self, request, arguments->at[0], true))
-        change_named_plan (self, request, arguments->at[0],
-                           &(struct plan_change){.command = MANAGE_RESET});
+    if (manage_flow_undo (self, request, request->args[0], true))
+        return 0;
+    return change_named_plan (self, request, MANAGE_RESET);
 }
 
-void manage_redeliver (struct station *self, struct request *request,
-                       const struct arguments *arguments, const struct admin_subcommand *row)
+int manage_redeliver (struct station *self, struct request *request,
+                      const struct admin_subcommand *row)
 {
     struct plan_name plan = {0}; // inquiry_check checks the rights, by its source
     (void)row;
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
-    if (ident_parse (arguments->at[1], &plan.id))
-        change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
-    else
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
-                             "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
+    if (!ident_parse (request->args[1], &plan.id))
+        return reason_error (&request->reason, ZPLAN_EARGUMENT, "id: want 1..16 hex digits, got %s",
+                             quoted (request->args[1]));
+    return change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
 }
 
-void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_close (struct station *self, struct request *request)
 {
-    change_named_plan (self, request, arguments->at[0],
-                       &(struct plan_change){.command = MANAGE_CLOSE});
+    return change_named_plan (self, request, MANAGE_CLOSE);
 }
 
-void manage_run (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_run (struct station *self, struct request *request)
 {
-    struct frames *with = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    change_named_plan (self, request, arguments->at[0],
-                       &(struct plan_change){.command = MANAGE_RUN, .text = with});
+    return change_named_plan (self, request, MANAGE_RUN);
 }
 
-void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_skip (struct station *self, struct request *request)
 {
-    int64_t count;
-    if (argument_number (arguments->at[1], 1, INT32_MAX, &count))
-        change_named_plan (self, request, arguments->at[0],
-                           &(struct plan_change){.command = MANAGE_SKIP, .count = count});
-    else
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
-                             "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
-                             quoted (arguments->at[1]));
+    return change_named_plan (self, request, MANAGE_SKIP);
 }
 
-void manage_update (struct station *self, struct request *request,
-                    const struct arguments *arguments)
+int manage_update (struct station *self, struct request *request)
 {
-    change_named_plan (self, request, arguments->at[0],
-                       &(struct plan_change){.command = MANAGE_UPDATE,
-                                             .text = frames_copy (&arguments->at[1], 1)});
+    return change_named_plan (self, request, MANAGE_UPDATE);
 }
 
-void manage_done (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_done (struct station *self, struct request *request)
 {
-    if (manage_flow_undo (self, request, arguments->at[0], false))
-        return;
-    struct frames *remark = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    change_named_plan (self, request, arguments->at[0],
-                       &(struct plan_change){.command = MANAGE_DONE, .text = remark});
+    if (manage_flow_undo (self, request, request->args[0], false))
+        return 0;
+    return change_named_plan (self, request, MANAGE_DONE);
 }

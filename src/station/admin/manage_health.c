@@ -280,12 +280,10 @@ void manage_add_owner_members (const struct station *self, json_t *object)
                          json_integer (self->station_count > 1 ? self->station_count - 1 : 0));
 }
 
-void manage_health (struct station *self, struct request *request,
-                    const struct arguments *arguments)
+int manage_health (struct station *self, struct request *request)
 {
     struct findings findings = {json_array (), json_array (), json_array ()};
     size_t connected = 0;
-    (void)arguments;
     add_problems (self, &findings);
     add_warnings (self, &request->peer, &findings);
     for (size_t i = 0; i < self->target_count; i++)
@@ -302,4 +300,5 @@ void manage_health (struct station *self, struct request *request,
                          json_integer ((clock_mono_us () - self->started_us) / 1000000));
     json_object_set_new (object, "now_ms", json_integer (clock_wall_us () / 1000));
     manage_reply_json (self, &request->peer, 0, object);
+    return 0;
 }

@@ -123,15 +123,15 @@ static const struct json_field fields[] = {
 };
 
 // history [ID], history FILTER, history since SEQ
-static bool read_question (const struct arguments *arguments, struct history_question *ret,
+static bool read_question (const struct request *request, struct history_question *ret,
                            struct reason *reason)
 {
     *ret =
         (struct history_question){.store = {.from_end = true, .limit = RUNS_DEFAULT}, .since = -1};
-    struct span first = arguments->count ? arguments->at[0] : (struct span){0};
-    if (arguments->count == 2) {
+    struct span first = request->arg_count ? request->args[0] : (struct span){0};
+    if (request->arg_count == 2) {
         if (span_is (first, "since") &&
-            argument_number (arguments->at[1], 0, INT64_MAX, &ret->since))
+            argument_number (request->args[1], 0, INT64_MAX, &ret->since))
             return true;
         return reason_reject (reason, "want since SEQ, the seq of a broadcast, 0 or above");
     }
@@ -242,39 +242,35 @@ static void read_history (void *owner)
                    history_request);
 }
 
-void manage_history (struct station *self, struct request *request,
-                     const struct arguments *arguments)
+int manage_history (struct station *self, struct request *request)
 {
+    struct reason *reason = &request->reason;
+    struct history_question question;
+    struct plan_name named = {0};
+    int rc = read_question (request, &question, reason) ? 0 : ZPLAN_EARGUMENT;
+    if (!rc && question.plan[0])
+        rc = manage_plan_name (self, request, span_text (question.plan), &named);
+    if (!rc && question.station[0])
+        rc = permit_station (self, request->peer.user, span_text (question.station), reason);
+    if (rc)
+        return rc;
     struct history_request *history_request = memory_new (sizeof *history_request);
-    struct history_question *question = &history_request->question;
-    struct reason reason;
-    struct plan_name named;
-    bool read = read_question (arguments, question, &reason);
-    bool names_plan = read && question->plan[0];
-    if (!read)
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-    if (!read ||
-        (names_plan && !manage_plan_name (self, request, span_text (question->plan), &named)) ||
-        (question->station[0] &&
-         !permit_station (self, &request->peer, span_text (question->station)))) {
-        free (history_request);
-        return;
-    }
-    if (names_plan)
-        question->store.plan_id = named.id;
-    question->store.callbacks = station_is_callbacks (self, span_text (question->station));
-    history_request->station = self;
-    history_request->peer = peer_keep (self, request);
-    question->store.station = question->station;
-    question->store.statuses = question->statuses;
-    if (question->store.output && question->store.limit > OUTPUTS_MAX)
-        question->store.limit = OUTPUTS_MAX;
+    *history_request = (struct history_request){self, peer_keep (self, request), question, NULL};
+    struct history_filter *store = &history_request->question.store;
+    if (question.plan[0])
+        store->plan_id = named.id;
+    store->callbacks = station_is_callbacks (self, span_text (question.station));
+    store->station = history_request->question.station;
+    store->statuses = history_request->question.statuses;
+    if (store->output && store->limit > OUTPUTS_MAX)
+        store->limit = OUTPUTS_MAX;
     // Outcomes that were not broadcast are stored after the broadcast before them.
-    if (question->store.from_end && question->since > 0) {
-        question->store.from_end = false;
-        question->store.seq = (uint64_t)question->since;
+    if (store->from_end && question.since > 0) {
+        store->from_end = false;
+        store->seq = (uint64_t)question.since;
     }
     reads_start (self, history_request->peer, read_history, history_request);
+    return 0;
 }
 
 // -- forget
@@ -374,33 +370,33 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
     station_resume (self);
 }
 
-// Whether the key may forget outcomes of the station `only`, "" = of all. A key that is bound to
-// targets must name one of them. False: the request was rejected.
-static bool may_forget (struct station *self, struct request *request, const char *only)
+// Check that the key may forget outcomes of the station `only`, "" = of all. A key that is bound to
+// targets must name one of them. 0, or the error with its reason.
+static int may_forget (const struct station *self, const char *user, const char *only,
+                       struct reason *reason)
 {
     if (only[0])
-        return permit_station (self, &request->peer, span_text (only));
-    if (permits_all_stations (self, request->peer.user))
-        return true;
-    reply_refuse (self, &request->peer, ZPLAN_EDENY,
-                  "station: the key is bound to targets, name one of them");
-    return false;
+        return permit_station (self, user, span_text (only), reason);
+    if (permits_all_stations (self, user))
+        return 0;
+    return reason_error (reason, ZPLAN_EDENY,
+                         "station: the key is bound to targets, name one of them");
 }
 
-void manage_forget (struct station *self, struct request *request,
-                    const struct arguments *arguments)
+int manage_forget (struct station *self, struct request *request)
 {
+    struct reason *reason = &request->reason;
     struct forgetting *forgetting = memory_new (sizeof *forgetting);
-    struct reason reason;
-    bool read = read_forgetting (arguments->at[0], forgetting, &reason);
-    if (!read)
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-    if (!read || !may_forget (self, request, forgetting->only)) {
+    int rc = ZPLAN_EARGUMENT;
+    if (read_forgetting (request->args[0], forgetting, reason))
+        rc = may_forget (self, request->peer.user, forgetting->only, reason);
+    if (rc) {
         forgetting_destroy (forgetting);
-        return;
+        return rc;
     }
     forgetting->station = self;
     forgetting->peer = peer_keep (self, request);
     store_forget (self->store, forgetting->epoch, forgetting->only,
                   span_of (forgetting->entries, forgetting->size), on_forgot, forgetting);
+    return 0;
 }

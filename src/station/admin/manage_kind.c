@@ -66,11 +66,11 @@ static char *read_fields (struct station *self, const char *user, struct span te
                           struct reason *reason)
 {
     const struct plan_limits *limits = &self->settings->limits.plan;
-    if ((int64_t)text.size > limits->bytes) {
+    json_t *object = NULL;
+    if ((int64_t)text.size > limits->bytes)
         reason_set (reason, "kind: at most %" PRId64 " bytes, got %zu", limits->bytes, text.size);
-        return NULL;
-    }
-    json_t *object = json_read_object (text, reason);
+    else
+        object = json_read_object (text, reason);
     struct policy *policy = object ? policy_read_kind (object, reason) : NULL;
     bool good = policy && !callback_check (self, user, policy, reason);
     char *json = good ? json_write (object) : NULL;
@@ -79,26 +79,23 @@ static char *read_fields (struct station *self, const char *user, struct span te
     return json;
 }
 
-static void run_kind_command (struct station *self, struct request *request,
-                              const struct arguments *arguments, const struct admin_subcommand *row)
+static int run_kind_command (struct station *self, struct request *request,
+                             const struct admin_subcommand *row)
 {
+    struct reason *reason = &request->reason;
     enum kind_command command = (enum kind_command)row->number;
-    struct reason reason;
-    struct span name = row->args > 1 ? arguments->at[1] : (struct span){0};
+    const char *user = request->peer.user;
+    struct span name = request->args[1];
     char *json = NULL;
-    if (row->args > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name))) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+    int rc = 0;
+    if (row->args > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name)))
+        return reason_error (reason, ZPLAN_EARGUMENT,
                              "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
                              quoted (name));
-        return;
-    }
-    if (row->args > 1 && !permit_named (self, &request->peer, "kind", name))
-        return;
-    if (command == KIND_PUT &&
-        !(json = read_fields (self, request->peer.user, arguments->at[2], &reason))) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
+    if (row->args > 1 && (rc = permit_named (self, user, "kind", name, reason)))
+        return rc;
+    if (command == KIND_PUT && !(json = read_fields (self, user, request->args[2], reason)))
+        return ZPLAN_EARGUMENT;
     struct kind_inquiry *inquiry = memory_new (sizeof *inquiry);
     *inquiry = (struct kind_inquiry){self, peer_keep (self, request), command, ""};
     if (name.size)
@@ -108,6 +105,7 @@ static void run_kind_command (struct station *self, struct request *request,
     else
         store_kinds (self->store, command, name, json, on_kinds, inquiry);
     free (json);
+    return 0;
 }
 
 static const struct admin_subcommand subcommands[] = {
@@ -117,9 +115,8 @@ static const struct admin_subcommand subcommands[] = {
     {"remove", 2, CURVE_ROLE_MANAGE, run_kind_command, KIND_REMOVE},
 };
 
-void manage_kind (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_kind (struct station *self, struct request *request)
 {
-    manage_subcommand (self, request, arguments, subcommands,
-                       sizeof subcommands / sizeof *subcommands,
-                       "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
+    return manage_subcommand (self, request, subcommands, sizeof subcommands / sizeof *subcommands,
+                              "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
 }

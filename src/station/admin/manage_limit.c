@@ -111,35 +111,35 @@ static void on_limits (void *owner, const struct store_named *answer)
 
 // -- subcommands
 
-static void run_limit_command (struct station *self, struct request *request,
-                               const struct arguments *arguments,
-                               const struct admin_subcommand *row)
+static int run_limit_command (struct station *self, struct request *request,
+                              const struct admin_subcommand *row)
 {
+    struct reason *reason = &request->reason;
     enum limit_command command = (enum limit_command)row->number;
-    struct reason reason;
+    const char *user = request->peer.user;
     struct limit limit = {0};
     char name[KEPT_NAME_MAX + 1] = "";
-    if (row->args > 1 && !read_name (arguments->at[1], name)) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+    int rc = 0;
+    if (row->args > 1 && !read_name (request->args[1], name))
+        return reason_error (reason, ZPLAN_EARGUMENT,
                              "limit: want station:NAME or group:NAME, got %s",
-                             quoted (arguments->at[1]));
-        return;
+                             quoted (request->args[1]));
+    if (name[0] == 's')
+        rc = permit_station (self, user, span_text (name + 2), reason);
+    if (name[0] == 'g')
+        rc = permit_named (self, user, "group", span_text (name + 2), reason);
+    if (!rc && command == LIMIT_SET) {
+        json_t *object = json_read_object (request->args[2], reason);
+        if (!object || !limit_rule_read (object, &limit, reason))
+            rc = ZPLAN_EARGUMENT;
+        json_decref (object);
     }
-    if (name[0] == 's' && !permit_station (self, &request->peer, span_text (name + 2)))
-        return;
-    if (name[0] == 'g' && !permit_named (self, &request->peer, "group", span_text (name + 2)))
-        return;
-    json_t *object =
-        command == LIMIT_SET ? json_read_object (arguments->at[2], &reason) : json_object ();
-    bool sound = object && (command != LIMIT_SET || limit_rule_read (object, &limit, &reason));
-    json_decref (object);
-    if (!sound) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
+    if (rc)
+        return rc;
     struct limit_inquiry *inquiry = memory_new (sizeof *inquiry);
     *inquiry = (struct limit_inquiry){self, peer_keep (self, request), command};
     store_limits (self->store, command, name, &limit, on_limits, inquiry);
+    return 0;
 }
 
 static const struct admin_subcommand subcommands[] = {
@@ -148,10 +148,10 @@ static const struct admin_subcommand subcommands[] = {
     {"remove", 2, CURVE_ROLE_MANAGE, run_limit_command, LIMIT_REMOVE},
 };
 
-void manage_limit (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_limit (struct station *self, struct request *request)
 {
-    manage_subcommand (self, request, arguments, subcommands,
-                       sizeof subcommands / sizeof *subcommands,
-                       "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
-                       "remove with such a name");
+    return manage_subcommand (
+        self, request, subcommands, sizeof subcommands / sizeof *subcommands,
+        "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
+        "remove with such a name");
 }

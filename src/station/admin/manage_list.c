@@ -363,21 +363,19 @@ static void ask_page (void *owner)
     store_list (listing->station->store, &filter->store, on_listed, listing);
 }
 
-void manage_list (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_list (struct station *self, struct request *request)
 {
+    struct reason *reason = &request->reason;
     struct plan_listing *listing = memory_new (sizeof *listing);
-    struct reason reason;
-    struct span text = arguments->count ? arguments->at[0] : (struct span){0};
-    bool read = read_filter (text, &listing->filter, &reason);
+    int rc = read_filter (request->args[0], &listing->filter, reason) ? 0 : ZPLAN_EARGUMENT;
     struct span station = span_text (listing->filter.station);
-    if (!read)
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-    if (!read || (station.size && !station_is_callbacks (self, station) &&
-                  !permit_station (self, &request->peer, station))) {
+    if (!rc && station.size && !station_is_callbacks (self, station))
+        rc = permit_station (self, request->peer.user, station, reason);
+    if (rc) {
         free (listing);
-        return;
+        return rc;
     }
-    listing->for_monitor = self->dialect == DIALECT_MICROZERO && !arguments->count;
+    listing->for_monitor = self->dialect == DIALECT_MICROZERO && !request->arg_count;
     if (listing->for_monitor)
         listing->filter.limit = PAGE_MAX;
     listing->station = self;
@@ -389,4 +387,5 @@ void manage_list (struct station *self, struct request *request, const struct ar
     if (listing->filter.title[0])
         listing->filter.store.limit = TITLES_PER_PAGE;
     reads_start (self, listing->peer, ask_page, listing);
+    return 0;
 }

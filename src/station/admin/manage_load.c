@@ -99,11 +99,11 @@ static const struct json_field fields[] = {
 };
 
 // Read the interval and the step, and fill in the defaults. False: invalid, with the reason.
-static bool read_interval (struct load_inquiry *self, const struct arguments *arguments,
+static bool read_interval (struct load_inquiry *self, const struct request *request,
                            struct reason *reason)
 {
-    if (arguments->count &&
-        !json_fields_parse (arguments->at[0], fields, sizeof fields / sizeof *fields, self, reason))
+    if (request->arg_count &&
+        !json_fields_parse (request->args[0], fields, sizeof fields / sizeof *fields, self, reason))
         return false;
     self->from_s = self->from_s ? self->from_s : station_now (self->station);
     self->step_s = self->step_s ? self->step_s : STEP_DEFAULT_S;
@@ -116,21 +116,19 @@ static bool read_interval (struct load_inquiry *self, const struct arguments *ar
     return self->count > 0;
 }
 
-void manage_load (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_load (struct station *self, struct request *request)
 {
-    struct reason reason;
-    if (!permits_all_stations (self, request->peer.user)) {
-        reply_refuse (self, &request->peer, ZPLAN_EDENY,
-                      "load: counts the plans of all targets, and the key is bound to some");
-        return;
-    }
+    struct reason *reason = &request->reason;
+    if (!permits_all_stations (self, request->peer.user))
+        return reason_error (reason, ZPLAN_EDENY,
+                             "load: counts the plans of all targets, and the key is bound to some");
     struct load_inquiry *loading = memory_new (sizeof *loading);
     loading->station = self;
-    if (!read_interval (loading, arguments, &reason)) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    if (!read_interval (loading, request, reason)) {
         free (loading);
-        return;
+        return ZPLAN_EARGUMENT;
     }
     loading->peer = peer_keep (self, request);
     reads_start (self, loading->peer, count_buckets, loading);
+    return 0;
 }

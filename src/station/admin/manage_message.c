@@ -116,12 +116,9 @@ static void ask_message (void *owner)
     store_load_failures (inquiry->station->store, inquiry->plan.id, on_loaded, inquiry);
 }
 
-void manage_message (struct station *self, struct request *request,
-                     const struct arguments *arguments)
+int manage_message (struct station *self, struct request *request)
 {
-    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
-    if (inquiry)
-        reads_start (self, inquiry->peer, ask_message, inquiry);
+    return inquiry_read (self, request, ask_message);
 }
 
 // -- result
@@ -144,10 +141,7 @@ static void ask_results (void *owner)
     store_load_results (inquiry->station->store, inquiry->plan.id, on_results_loaded, inquiry);
 }
 
-void manage_result (struct station *self, struct request *request,
-                    const struct arguments *arguments)
+int manage_result (struct station *self, struct request *request)
 {
-    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
-    if (inquiry)
-        reads_start (self, inquiry->peer, ask_results, inquiry);
+    return inquiry_read (self, request, ask_results);
 }

@@ -68,19 +68,18 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
 }
 
 // Preview a plan frame without submitting it.
-static void preview_frame (struct station *self, struct request *request, struct span frame,
-                           int64_t count)
+static int preview_frame (struct station *self, struct request *request, struct span frame,
+                          int64_t count)
 {
+    struct reason *reason = &request->reason;
     struct plan_fields fields;
-    struct reason reason;
     struct occurrence first;
-    bool good = !plan_frame_parse (frame, &self->settings->limits.plan, &fields, &reason);
-    const struct zone *zone = good ? zones_find (self, fields.policy, &reason) : NULL;
+    if (plan_frame_parse (frame, &self->settings->limits.plan, &fields, reason))
+        return ZPLAN_EARGUMENT;
+    const struct zone *zone = zones_find (self, fields.policy, reason);
     if (!zone) {
-        if (good)
-            plan_fields_clear (&fields);
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
+        plan_fields_clear (&fields);
+        return ZPLAN_EARGUMENT;
     }
     struct plan *plan = plan_new (0);
     plan->schedule = fields.schedule;
@@ -92,28 +91,26 @@ static void preview_frame (struct station *self, struct request *request, struct
     reply_times (self, &request->peer, 0,
                  runs ? occurrence_times (plan, zone, first, count) : json_array ());
     plan_destroy (&plan);
+    return 0;
 }
 
-void manage_next (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_next (struct station *self, struct request *request)
 {
+    struct reason *reason = &request->reason;
     int64_t count = COUNT_DEFAULT;
-    struct span what = arguments->at[0];
-    if (arguments->count > 1 && !argument_number (arguments->at[1], 1, COUNT_MAX, &count)) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
-                             "next: want a number of times 1..%d, got %s", COUNT_MAX,
-                             quoted (arguments->at[1]));
-        return;
-    }
-    if (what.size && (what.data[0] == '{' || what.data[0] >= 0x80)) {
-        preview_frame (self, request, what, count);
-        return;
-    }
+    struct span what = request->args[0];
+    if (request->arg_count > 1 && !argument_number (request->args[1], 1, COUNT_MAX, &count))
+        return reason_error (reason, ZPLAN_EARGUMENT, "next: want a number of times 1..%d, got %s",
+                             COUNT_MAX, quoted (request->args[1]));
+    if (what.size && (what.data[0] == '{' || what.data[0] >= 0x80))
+        return preview_frame (self, request, what, count);
     // Submitters may preview plan frames of their own; stored plans need the role observe.
     struct plan_name plan;
-    if (!permit_roles (self, &request->peer, CURVE_ROLE_OBSERVE) ||
-        !manage_plan_name (self, request, what, &plan))
-        return;
+    int rc = permit_roles (self, request->peer.user, CURVE_ROLE_OBSERVE, reason);
+    if (rc || (rc = manage_plan_name (self, request, what, &plan)))
+        return rc;
     struct next_inquiry *preview = memory_new (sizeof *preview);
     *preview = (struct next_inquiry){{self, peer_keep (self, request), plan}, count};
     reads_load (self, preview->inquiry.peer, plan.id, on_loaded, preview);
+    return 0;
 }

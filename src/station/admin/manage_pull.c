@@ -103,19 +103,17 @@ static int check_take (struct station *self, const struct request *request, cons
     return 0;
 }
 
-void manage_take (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_take (struct station *self, struct request *request)
 {
-    struct reason reason;
+    struct reason *reason = &request->reason;
     struct take *take = memory_new (sizeof *take);
     *take = (struct take){.station = self, .limit = 1};
-    bool read = json_fields_parse (arguments->at[0], take_fields,
-                                   sizeof take_fields / sizeof *take_fields, take, &reason);
-    int rc = read ? check_take (self, request, take, &reason) : ZPLAN_EARGUMENT;
-    if (rc)
-        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-    if (rc || !permit_work (self, &request->peer, span_text (take->name))) {
+    bool read = json_fields_parse (request->args[0], take_fields,
+                                   sizeof take_fields / sizeof *take_fields, take, reason);
+    int rc = read ? check_take (self, request, take, reason) : ZPLAN_EARGUMENT;
+    if (rc || (rc = permit_work (self, request->peer.user, span_text (take->name), reason))) {
         free (take);
-        return;
+        return rc;
     }
     if (!take->worker[0]) // the worker keeps this name by giving it in its next take
         snprintf (take->worker, sizeof take->worker, "w-%016" PRIx64, process_random ());
@@ -124,6 +122,7 @@ void manage_take (struct station *self, struct request *request, const struct ar
         pull_take (take);
     else
         pull_end_takes (take);
+    return 0;
 }
 
 // -- alive and report
@@ -343,47 +342,42 @@ static bool read_worker_request (struct worker_request *self, struct span text,
                                                                        : NULL;
     const char *wrong = missing || !self->reports ? NULL : find_conflict (self);
     if (missing)
-        reason_set (reason, "%s: is missing", missing);
-    else if (wrong)
-        reason_set (reason, "%s", wrong);
-    return !missing && !wrong;
+        return reason_reject (reason, "%s: is missing", missing);
+    return !wrong || reason_reject (reason, "%s", wrong);
 }
 
-static void start_worker_request (struct station *self, struct request *request, struct span text,
-                                  struct worker_request *worker_request)
+static int start_worker_request (struct station *self, struct request *request, bool reports)
 {
-    struct reason reason;
+    struct worker_request *worker_request = memory_new (sizeof *worker_request);
     struct plan_name plan;
-    bool read = read_worker_request (worker_request, text, &reason);
-    if (!read)
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-    if (!read || !manage_plan_name (self, request, span_text (worker_request->plan), &plan)) {
+    int rc = ZPLAN_EARGUMENT;
+    *worker_request =
+        (struct worker_request){.reports = reports, .retry_after_s = -1, .after_s = -1};
+    if (read_worker_request (worker_request, request->args[0], &request->reason))
+        rc = manage_plan_name (self, request, span_text (worker_request->plan), &plan);
+    if (rc) {
         free (worker_request->result);
         free (worker_request);
-        return;
+        return rc;
     }
     worker_request->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     if (plan.station[0])
         pull_worker_reported (self, span_text (plan.station));
     if (!plan.station[0] && !permits_all_stations (self, request->peer.user))
         reads_load (self, worker_request->inquiry.peer, plan.id, on_plan_loaded, worker_request);
-    else if (!plan.station[0] && !worker_request->reports && pull_lacks_worker_contact (self))
+    else if (!plan.station[0] && !reports && pull_lacks_worker_contact (self))
         reads_load (self, worker_request->inquiry.peer, plan.id, on_target_loaded, worker_request);
     else
         send_to_store (worker_request);
+    return 0;
 }
 
-void manage_alive (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_alive (struct station *self, struct request *request)
 {
-    struct worker_request *worker_request = memory_new (sizeof *worker_request);
-    start_worker_request (self, request, arguments->at[0], worker_request);
+    return start_worker_request (self, request, false);
 }
 
-void manage_report (struct station *self, struct request *request,
-                    const struct arguments *arguments)
+int manage_report (struct station *self, struct request *request)
 {
-    struct worker_request *worker_request = memory_new (sizeof *worker_request);
-    worker_request->reports = true;
-    worker_request->retry_after_s = worker_request->after_s = -1;
-    start_worker_request (self, request, arguments->at[0], worker_request);
+    return start_worker_request (self, request, true);
 }

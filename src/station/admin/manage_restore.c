@@ -21,15 +21,15 @@
 
 // -- the text: the arguments after the first, joined, as a plan may be larger than a frame
 
-static char *join_arguments (const struct arguments *arguments, size_t *ret_size)
+static char *join_arguments (const struct request *request, size_t *ret_size)
 {
     size_t size = 0;
-    for (size_t i = 1; i < arguments->count; i++)
-        size += arguments->at[i].size;
+    for (size_t i = 1; i < request->arg_count; i++)
+        size += request->args[i].size;
     char *text = memory_new (size + 1);
     *ret_size = 0;
-    for (size_t i = 1; i < arguments->count; i++)
-        *ret_size = span_put (text, *ret_size, arguments->at[i]);
+    for (size_t i = 1; i < request->arg_count; i++)
+        *ret_size = span_put (text, *ret_size, request->args[i]);
     return text;
 }
 
@@ -151,19 +151,15 @@ static void on_plan_stored (void *owner, const struct store_submitted *answer)
     plan_restore_end (self);
 }
 
-static void restore_plan (struct station *self, struct request *request, struct span text)
+static int restore_plan (struct station *self, struct request *request, struct span text)
 {
-    struct reason reason;
-    struct plan *plan = read_plan (text, &reason);
-    bool permitted = plan && permit_station (self, &request->peer, plan->station);
-    int rc = !plan       ? ZPLAN_EPLAN
-             : permitted ? check_plan (self, request->peer.user, plan, &reason)
-                         : 0;
-    if (rc)
-        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-    if (rc || !permitted) {
+    struct reason *reason = &request->reason;
+    const char *user = request->peer.user;
+    struct plan *plan = read_plan (text, reason);
+    int rc = plan ? permit_station (self, user, plan->station, reason) : ZPLAN_EPLAN;
+    if (rc || (rc = check_plan (self, user, plan, reason))) {
         plan_destroy (&plan);
-        return;
+        return rc;
     }
     reset_restored_run (plan);
     struct plan_restore *restoring = memory_new (sizeof *restoring);
@@ -171,6 +167,7 @@ static void restore_plan (struct station *self, struct request *request, struct 
     store_submit (self->store,
                   &(struct store_submission){.plan = plan, .due = due_time_s (self, plan)},
                   on_plan_stored, restoring);
+    return 0;
 }
 
 // -- history
@@ -338,39 +335,33 @@ static void on_outcomes_stored (void *owner, enum store_result result, const cha
     station_resume (station);
 }
 
-static void restore_outcomes (struct station *self, struct request *request, struct span text)
+static int restore_outcomes (struct station *self, struct request *request, struct span text)
 {
-    struct reason reason;
+    struct reason *reason = &request->reason;
     struct outcomes_restore *outcomes = memory_new (sizeof *outcomes);
     outcomes->station = self;
     outcomes->bytes = memory_new (text.size + 1);
-    json_t *object = json_read_object (text, &reason);
-    int rc = object ? read_runs (outcomes, object, request->peer.user, &reason) : ZPLAN_EARGUMENT;
+    json_t *object = json_read_object (text, reason);
+    int rc = object ? read_runs (outcomes, object, request->peer.user, reason) : ZPLAN_EARGUMENT;
     json_decref (object);
     if (rc) {
-        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
         outcomes_destroy (outcomes);
-        return;
+        return rc;
     }
     outcomes->peer = peer_keep (self, request);
     store_restore (self->store, outcomes->at, outcomes->count, on_outcomes_stored, outcomes);
+    return 0;
 }
 
-void manage_restore (struct station *self, struct request *request,
-                     const struct arguments *arguments)
+int manage_restore (struct station *self, struct request *request)
 {
-    static const struct {
-        const char *name;
-        void (*run) (struct station *self, struct request *request, struct span text);
-    } words[] = {{"plan", restore_plan}, {"history", restore_outcomes}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!span_is (arguments->at[0], words[i].name))
-            continue;
-        size_t size;
-        char *text = join_arguments (arguments, &size);
-        words[i].run (self, request, span_of (text, size));
-        free (text);
-        return;
-    }
-    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "restore: want plan or history");
+    size_t size;
+    bool plan = span_is (request->args[0], "plan");
+    if (!plan && !span_is (request->args[0], "history"))
+        return reason_error (&request->reason, ZPLAN_EARGUMENT, "restore: want plan or history");
+    char *text = join_arguments (request, &size);
+    int rc = plan ? restore_plan (self, request, span_of (text, size))
+                  : restore_outcomes (self, request, span_of (text, size));
+    free (text);
+    return rc;
 }

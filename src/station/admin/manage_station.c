@@ -38,10 +38,9 @@ static json_t *target_json (const struct station *self, const struct target *tar
                       unresponsive_s ? json_integer (unresponsive_s) : NULL);
 }
 
-static void station_list (struct station *self, struct request *request,
-                          const struct arguments *arguments, const struct admin_subcommand *row)
+static int station_list (struct station *self, struct request *request,
+                         const struct admin_subcommand *row)
 {
-    (void)arguments;
     (void)row;
     json_t *stations = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
@@ -59,6 +58,7 @@ static void station_list (struct station *self, struct request *request,
                                      true, "unanswered", 0, "version", entry->use));
     }
     manage_reply_json (self, &request->peer, 0, json_pack ("{s:o}", "stations", stations));
+    return 0;
 }
 
 // -- add and remove
@@ -81,75 +81,67 @@ static void on_target_stored (void *owner, const struct store_named *answer)
     station_resume (self);
 }
 
-static void store_target (struct station *self, struct request *request,
-                          const struct target_settings *target, const char *text)
+static int store_target (struct station *self, struct request *request,
+                         const struct target_settings *target, const char *text)
 {
     struct target_write *target_write = memory_new (sizeof *target_write);
     *target_write = (struct target_write){self, peer_keep (self, request), text != NULL, *target};
     store_stations (self->store, target->name, text, LINK_ONCE, on_target_stored, target_write);
+    return 0;
 }
 
-static void station_add (struct station *self, struct request *request,
-                         const struct arguments *arguments, const struct admin_subcommand *row)
+static int station_add (struct station *self, struct request *request,
+                        const struct admin_subcommand *row)
 {
-    struct span argument = arguments->at[1];
+    struct reason *reason = &request->reason;
+    struct span argument = request->args[1];
     (void)row;
     char text[TARGET_TEXT_MAX];
     struct target_settings target = {.origin = ORIGIN_ADDED};
-    struct reason reason;
-    if (argument.size >= sizeof text || memchr (argument.data, '\0', argument.size)) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
-                      "station: want a text of at most 1023 bytes");
-        return;
-    }
+    if (argument.size >= sizeof text || memchr (argument.data, '\0', argument.size))
+        return reason_error (reason, ZPLAN_EARGUMENT, "station: want a text of at most 1023 bytes");
     text[span_put (text, 0, argument)] = '\0';
-    if (target_settings_parse (text, &target, &reason)) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-        return;
-    }
-    if (!permit_station (self, &request->peer, span_text (target.name)))
-        return;
-    const struct target *old = station_target (self, span_text (target.name));
-    if (targets_check (self, &target, &reason)) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
-    } else if (!old && flow_book_claims (self, span_text (target.name))) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
-                             "station: %s is the name of a flow", target.name);
-    } else if (old && target_settings (old)->origin == ORIGIN_SETTINGS) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
-                             "station: %s is named by the settings", target.name);
-    } else if (!old && self->target_count == TARGETS_MAX) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EBUSY, "station: at most %d", TARGETS_MAX);
-    } else {
-        store_target (self, request, &target, text);
-    }
+    if (target_settings_parse (text, &target, reason))
+        return ZPLAN_EARGUMENT;
+    struct span name = span_text (target.name);
+    int rc = permit_station (self, request->peer.user, name, reason);
+    if (rc)
+        return rc;
+    const struct target *old = station_target (self, name);
+    if (targets_check (self, &target, reason))
+        return ZPLAN_EARGUMENT;
+    if (!old && flow_book_claims (self, name))
+        return reason_error (reason, ZPLAN_EARGUMENT, "station: %s is the name of a flow",
+                             target.name);
+    if (old && target_settings (old)->origin == ORIGIN_SETTINGS)
+        return reason_error (reason, ZPLAN_EARGUMENT, "station: %s is named by the settings",
+                             target.name);
+    if (!old && self->target_count == TARGETS_MAX)
+        return reason_error (reason, ZPLAN_EBUSY, "station: at most %d", TARGETS_MAX);
+    return store_target (self, request, &target, text);
 }
 
-static void remove_station_target (struct station *self, struct request *request,
-                                   const struct arguments *arguments,
-                                   const struct admin_subcommand *row)
+static int remove_station_target (struct station *self, struct request *request,
+                                  const struct admin_subcommand *row)
 {
-    struct span name = arguments->at[1];
+    struct reason *reason = &request->reason;
+    struct span name = request->args[1];
     (void)row;
-    struct reason reason;
-    if (!permit_station (self, &request->peer, name))
-        return;
+    int rc = permit_station (self, request->peer.user, name, reason);
+    if (rc)
+        return rc;
     const struct target *target = station_target (self, name);
-    const struct target_settings *settings = target ? target_settings (target) : NULL;
-    if (!target && flow_book_has (self, name)) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
-                             "station: %.*s is a flow: flow remove", (int)name.size,
-                             (const char *)name.data);
-    } else if (!target) {
-        int rc = target_not_found (self, request->peer.user, "station", name, &reason);
-        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-    } else if (settings->origin != ORIGIN_ADDED) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+    if (!target && flow_book_has (self, name))
+        return reason_error (reason, ZPLAN_EARGUMENT, "station: %.*s is a flow: flow remove",
+                             (int)name.size, (const char *)name.data);
+    if (!target)
+        return target_not_found (self, request->peer.user, "station", name, reason);
+    const struct target_settings *settings = target_settings (target);
+    if (settings->origin != ORIGIN_ADDED)
+        return reason_error (reason, ZPLAN_EARGUMENT,
                              "station: %s is named by the %s and cannot be removed", settings->name,
                              origin_name (settings->origin));
-    } else {
-        store_target (self, request, settings, NULL);
-    }
+    return store_target (self, request, settings, NULL);
 }
 
 static const struct admin_subcommand subcommands[] = {
@@ -158,10 +150,8 @@ static const struct admin_subcommand subcommands[] = {
     {"remove", 2, CURVE_ROLE_MANAGE, remove_station_target, 0},
 };
 
-void manage_station (struct station *self, struct request *request,
-                     const struct arguments *arguments)
+int manage_station (struct station *self, struct request *request)
 {
-    manage_subcommand (self, request, arguments, subcommands,
-                       sizeof subcommands / sizeof *subcommands,
-                       "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
+    return manage_subcommand (self, request, subcommands, sizeof subcommands / sizeof *subcommands,
+                              "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
 }

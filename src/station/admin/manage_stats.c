@@ -137,8 +137,8 @@ static void on_stats (void *owner, const struct store_stats *answer)
     inquiry_end (inquiry, answer->result, answer->error);
 }
 
-void manage_stats (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_stats (struct station *self, struct request *request)
 {
-    (void)arguments;
     store_stats (self->store, on_stats, inquiry_of_station (self, request));
+    return 0;
 }

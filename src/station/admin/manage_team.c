@@ -74,9 +74,7 @@ static void ask_team (void *owner)
     store_team (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_team, inquiry);
 }
 
-void manage_team (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_team (struct station *self, struct request *request)
 {
-    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
-    if (inquiry)
-        reads_start (self, inquiry->peer, ask_team, inquiry);
+    return inquiry_read (self, request, ask_team);
 }

@@ -312,14 +312,16 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     inquiry_end (inquiry, result, answer->error);
 }
 
-void manage_why (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_why (struct station *self, struct request *request)
 {
     struct step_name step;
-    if (step_name_parse (arguments->at[0], &step)) {
+    struct inquiry *inquiry;
+    if (step_name_parse (request->args[0], &step)) {
         why_step (self, request, &step, describe_plan);
-        return;
+        return 0;
     }
-    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
-    if (inquiry)
+    int rc = inquiry_new (self, request, &inquiry);
+    if (!rc)
         reads_load_place (self, inquiry->peer, inquiry->plan.id, on_loaded, inquiry);
+    return rc;
 }

@@ -317,6 +317,7 @@ static void on_resolved (void *owner, const struct flow_resolved *answer)
 static void on_parsed (void *owner, struct flow *flow, json_t *errors)
 {
     struct flow_change *self = owner;
+    struct reason reason;
     self->flow = flow;
     if (errors) {
         reject_with_errors (self, errors, ZPLAN_EARGUMENT);
@@ -333,8 +334,8 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     }
     memcpy (self->name, flow->name, strlen (flow->name) + 1);
     memcpy (self->entry.name, self->name, sizeof self->name);
-    if (!permit_named (self->station, self->peer, "flow", span_text (self->name)))
-        end_change (self);
+    if (permit_named (self->station, self->peer->user, "flow", span_text (self->name), &reason))
+        reject_change (self, ZPLAN_EDENY, "%s", reason.text);
     else if (self->kind == FLOW_CHANGE_USE || self->resolved)
         check_and_continue (self);
     else

@@ -1,7 +1,6 @@
 #include "permit.h"
 
 #include "access.h"
-#include "reply.h"
 #include "stored_text.h"
 
 const struct access_key *permit_key (const struct station *self, const char *user)
@@ -33,7 +32,8 @@ struct span permit_user_in_effect (const struct station *self, const struct peer
     return span_text (out);
 }
 
-bool permit_check_named_user (struct station *self, struct peer *peer)
+int permit_check_named_user (const struct station *self, const struct peer *peer,
+                             struct reason *reason)
 {
     enum { USER_MAX = 64 };
     static const char allowed[] =
@@ -42,10 +42,9 @@ bool permit_check_named_user (struct station *self, struct peer *peer)
     bool good = user.size <= USER_MAX;
     for (size_t i = 0; good && i < user.size; i++)
         good = user.data[i] && strchr (allowed, user.data[i]);
-    if (!good)
-        reply_refuse (self, peer, ZPLAN_EARGUMENT,
-                      "REQUESTER: want a user, 1..64 of A-Z a-z 0-9 _ . @ -");
-    return good;
+    return good ? 0
+                : reason_error (reason, ZPLAN_EARGUMENT,
+                                "REQUESTER: want a user, 1..64 of A-Z a-z 0-9 _ . @ -");
 }
 
 bool permits_roles (const struct station *self, const char *user, unsigned roles)
@@ -99,55 +98,55 @@ bool permits_all_stations (const struct station *self, const char *user)
     return !self->access || (key && !key->stations[0]);
 }
 
-static const char removed_key[] = "key: is no longer allowed";
-
-bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
+// The error for a key that was removed from the allow-list.
+static int key_removed (struct reason *reason)
 {
-    if (permits_roles (self, peer->user, roles))
-        return true;
-    const struct access_key *key = permit_key (self, peer->user);
+    return reason_error (reason, ZPLAN_EDENY, "key: is no longer allowed");
+}
+
+int permit_roles (const struct station *self, const char *user, unsigned roles,
+                  struct reason *reason)
+{
     char wanted[ROLES_TEXT_MAX], granted[ROLES_TEXT_MAX];
-    if (key)
-        reply_refuse_format (self, peer, ZPLAN_EDENY, "role: want %s, the key %s has %s",
-                             roles_text (roles, wanted), quoted (span_text (key->name)),
-                             roles_text (key->roles, granted));
-    else
-        reply_refuse (self, peer, ZPLAN_EDENY, removed_key);
-    return false;
+    const struct access_key *key = permit_key (self, user);
+    if (permits_roles (self, user, roles))
+        return 0;
+    return !key ? key_removed (reason)
+                : reason_error (reason, ZPLAN_EDENY, "role: want %s, the key %s has %s",
+                                roles_text (roles, wanted), quoted (span_text (key->name)),
+                                roles_text (key->roles, granted));
 }
 
-static bool permit_touch (struct station *self, struct peer *peer, const char *what, const char *of,
-                          struct span name)
+static int permit_touch (const struct station *self, const char *user, const char *what,
+                         const char *of, struct span name, struct reason *reason)
 {
-    if (permits_station (self, peer->user, name))
-        return true;
-    const struct access_key *key = permit_key (self, peer->user);
-    if (key)
-        reply_refuse_format (self, peer, ZPLAN_EDENY, "%s: the key %s may not touch %s%s", what,
-                             quoted (span_text (key->name)), of, quoted (name));
-    else
-        reply_refuse (self, peer, ZPLAN_EDENY, removed_key);
-    return false;
+    const struct access_key *key = permit_key (self, user);
+    if (permits_station (self, user, name))
+        return 0;
+    return !key ? key_removed (reason)
+                : reason_error (reason, ZPLAN_EDENY, "%s: the key %s may not touch %s%s", what,
+                                quoted (span_text (key->name)), of, quoted (name));
 }
 
-bool permit_station (struct station *self, struct peer *peer, struct span station)
+int permit_station (const struct station *self, const char *user, struct span station,
+                    struct reason *reason)
 {
-    return permit_touch (self, peer, "station", "plans of ", station);
+    return permit_touch (self, user, "station", "plans of ", station, reason);
 }
 
-bool permit_named (struct station *self, struct peer *peer, const char *what, struct span name)
+int permit_named (const struct station *self, const char *user, const char *what, struct span name,
+                  struct reason *reason)
 {
-    return permit_touch (self, peer, what, "", name);
+    return permit_touch (self, user, what, "", name, reason);
 }
 
-bool permit_work (struct station *self, struct peer *peer, struct span station)
+int permit_work (const struct station *self, const char *user, struct span station,
+                 struct reason *reason)
 {
-    if (!permit_station (self, peer, station))
-        return false;
-    if (permit_work_silently (self, peer->user, station))
-        return true;
-    reply_refuse_format (self, peer, ZPLAN_EDENY,
+    int rc = permit_station (self, user, station, reason);
+    if (rc || permit_work_silently (self, user, station))
+        return rc;
+    return reason_error (reason, ZPLAN_EDENY,
                          "station: the key %s has to name %s among its stations",
-                         quoted (permit_name (self, peer->user)), quoted (station));
-    return false;
+                         quoted (permit_name (self, user)), quoted (station));
 }

@@ -1,19 +1,23 @@
 // Permission checks. Each check reads the current allow-list, so a key that was removed is denied
-// on an existing connection too. Without an allow-list everybody may do everything.
+// on an existing connection too. Without an allow-list everybody may do everything. `user` is that
+// of a packet or peer. Checks that return an int return 0, or an error with its reason.
 #pragma once
 
 #include "curve.h"
 #include "request.h"
 
-// Whether the peer has any of these roles. False: the request was refused.
-bool permit_roles (struct station *self, struct peer *peer, unsigned roles);
+// Check that the user has any of these roles.
+int permit_roles (const struct station *self, const char *user, unsigned roles,
+                  struct reason *reason);
 
-// Whether the peer may touch plans of this target. False: the request was refused.
-bool permit_station (struct station *self, struct peer *peer, struct span station);
+// Check that the user may touch plans of this target.
+int permit_station (const struct station *self, const char *user, struct span station,
+                    struct reason *reason);
 
-// Whether the peer may touch a `what` ("group", "kind") of this name. A key that is bound to
-// targets may do so if it may touch a target of the same name. False: the request was refused.
-bool permit_named (struct station *self, struct peer *peer, const char *what, struct span name);
+// Check that the user may touch a `what` ("group", "kind") of this name. A key that is bound to
+// targets may do so if it may touch a target of the same name.
+int permit_named (const struct station *self, const char *user, const char *what, struct span name,
+                  struct reason *reason);
 
 // The allow-list entry of this user; NULL: there is none.
 struct access_key;
@@ -28,11 +32,11 @@ enum { SPEAKER_SIZE = CURVE_NAME_SIZE + 65 };
 struct span permit_user_in_effect (const struct station *self, const struct peer *peer,
                                    char out[SPEAKER_SIZE]);
 
-// Check the user that a request names if its key speaks for others; true if it names none. False:
-// the name is invalid, and the request was refused.
-bool permit_check_named_user (struct station *self, struct peer *peer);
+// Check the user that a request names, if its key speaks for others and it names one.
+int permit_check_named_user (const struct station *self, const struct peer *peer,
+                             struct reason *reason);
 
-// permit_roles and permit_station without a reply; `user` is that of a packet or peer.
+// permit_roles and permit_station without a reason.
 bool permits_roles (const struct station *self, const char *user, unsigned roles);
 bool permits_station (const struct station *self, const char *user, struct span station);
 
@@ -41,11 +45,11 @@ bool permits_station (const struct station *self, const char *user, struct span 
 bool permits_plan (const struct station *self, const char *user, struct span station,
                    struct span message);
 
-// Whether the peer may work on plans of the station. Callbacks carry results of all targets, so a
-// key must name the callback target explicitly; access to all targets is not enough. False: the
-// request was refused.
-bool permit_work (struct station *self, struct peer *peer, struct span station);
-// permit_work without a reply.
+// Check that the user may work on plans of the station. Callbacks carry results of all targets, so
+// a key must name the callback target explicitly; access to all targets is not enough.
+int permit_work (const struct station *self, const char *user, struct span station,
+                 struct reason *reason);
+// permit_work without a reason.
 bool permit_work_silently (const struct station *self, const char *user, struct span station);
 
 // Returns ZPLAN_EDENY with its reason: only the station may create or change a callback.

@@ -117,44 +117,48 @@ void reply_refuse_format (struct station *self, struct peer *peer, enum wire_err
     va_end (args);
 }
 
+int reply_store_error (const struct station *self, enum store_result result, const char *error,
+                       struct reason *reason)
+{
+    if (result == STORE_FULL)
+        return reason_error (reason, ZPLAN_EBUSY, "%s", error);
+    if (result == STORE_ERROR)
+        return reason_error (reason, ZPLAN_ENET, "Redis: %s", error);
+    if (result == STORE_UNSURE)
+        return reason_error (reason, ZPLAN_ENET,
+                             "it is done, but fewer than %" PRId64 " replicas have it",
+                             self->settings->replicas);
+    if (result == STORE_LOST && !station_store_up (self) && station_store_trouble (self)[0])
+        return reason_error (reason, ZPLAN_ENET, "%s", station_store_trouble (self));
+    return reason_error (reason, ZPLAN_ENET,
+                         "Redis was lost before it answered; the outcome is unknown");
+}
+
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,
                          const char *error)
 {
     struct reason reason;
-    if (result == STORE_FULL) {
-        reply_refuse (self, peer, ZPLAN_EBUSY, error);
-        return;
-    }
-    if (result == STORE_ERROR)
-        reason_set (&reason, "Redis: %s", error);
-    else if (result == STORE_UNSURE)
-        reason_set (&reason, "it is done, but fewer than %" PRId64 " replicas have it",
-                    self->settings->replicas);
-    else if (result == STORE_LOST && !station_store_up (self) && station_store_trouble (self)[0])
-        reason_set (&reason, "%s", station_store_trouble (self));
-    else
-        reason_set (&reason, "Redis was lost before it answered; the outcome is unknown");
-    reply_refuse (self, peer, ZPLAN_ENET, reason.text);
+    int rc = reply_store_error (self, result, error, &reason);
+    reply_refuse (self, peer, (enum wire_error)rc, reason.text);
 }
 
-bool reply_too_much (struct station *self, struct request *request)
+int reply_too_much (const struct station *self, struct request *request)
 {
-    struct reason reason;
+    struct reason *reason = &request->reason;
     const struct peer_load *load = peers_find (self, request->peer.identity); // NULL: no load
     if (load && load->count >= self->settings->limits.requests_peer)
-        reason_set (&reason,
-                    "max_requests_peer: %" PRId64
-                    " requests of this peer wait for their answers; try again in 100 ms",
-                    self->settings->limits.requests_peer);
-    else if (load && peers_wait_full (self, load))
-        reason_set (&reason, "too many bytes of requests of this peer wait; read the replies, "
+        return reason_error (reason, ZPLAN_EBUSY,
+                             "max_requests_peer: %" PRId64
+                             " requests of this peer wait for their answers; try again in 100 ms",
+                             self->settings->limits.requests_peer);
+    if (load && peers_wait_full (self, load))
+        return reason_error (reason, ZPLAN_EBUSY,
+                             "too many bytes of requests of this peer wait; read the replies, "
                              "and try again in 100 ms");
-    else if (self->memory_full)
-        reason_set (&reason,
-                    "max_memory: the station uses more than %" PRId64 " MiB; try again in 100 ms",
-                    self->settings->limits.memory_mib);
-    else
-        return false;
-    reply_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
-    return true;
+    if (self->memory_full)
+        return reason_error (reason, ZPLAN_EBUSY,
+                             "max_memory: the station uses more than %" PRId64
+                             " MiB; try again in 100 ms",
+                             self->settings->limits.memory_mib);
+    return 0;
 }

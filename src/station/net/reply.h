@@ -36,10 +36,14 @@ struct peer *peer_keep (struct station *self, const struct request *request);
 // Count `bytes` more bytes that the peer's request holds. Call it before reads_start.
 void peer_add_weight (struct station *self, struct peer *peer, size_t bytes);
 
-// Refuse a request because the store did not answer: NET_ERROR with the reason.
+// The error, with its reason, for a call of the store that did not end with STORE_DONE.
+int reply_store_error (const struct station *self, enum store_result result, const char *error,
+                       struct reason *reason);
+
+// Refuse a request with that error.
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,
                          const char *error);
 
-// Whether this peer or the station has reached a limit of pending work. True: the request was
-// refused.
-bool reply_too_much (struct station *self, struct request *request);
+// Check the limits of pending work of this peer and of the station: 0, or the error for a request
+// that exceeds one, with request->reason.
+int reply_too_much (const struct station *self, struct request *request);

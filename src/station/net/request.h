@@ -20,7 +20,12 @@ struct peer {
     size_t weight;          // bytes that the request holds at most
 };
 
+enum { ARGS_MAX = 8 };
+
 struct request {
     struct peer peer;
     struct message message;
+    size_t arg_count; // of an admin command:
+    struct span args[ARGS_MAX];
+    struct reason reason; // why it is rejected
 };

@@ -33,11 +33,11 @@ bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE])
 
 // Read key:NAME. Names are separate per tenant: an access key that is bound to one target names its
 // plans there by NAME, one bound to several uses TARGET/NAME.
-static bool read_key (struct station *self, struct request *request, struct span name,
-                      struct plan_name *ret)
+static int read_key (const struct station *self, const char *user, struct span name,
+                     struct plan_name *ret, struct reason *reason)
 {
     struct span scope = {0};
-    const char *user = request->peer.user;
+    int rc;
     if (!permits_all_stations (self, user)) {
         scope = permit_sole_station (self, user);
         const uint8_t *slash = scope.size ? NULL : memchr (name.data, '/', name.size);
@@ -45,34 +45,32 @@ static bool read_key (struct station *self, struct request *request, struct span
             scope = span_of (name.data, (size_t)(slash - name.data));
             name = span_of (slash + 1, name.size - scope.size - 1);
         }
-        if (scope.size == 0 || scope.size > STATION_NAME_MAX) {
-            reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
-                          "id: this key is bound to several targets, want key:TARGET/NAME");
-            return false;
-        }
-        if (!permit_station (self, &request->peer, scope))
-            return false;
+        if (scope.size == 0 || scope.size > STATION_NAME_MAX)
+            return reason_error (reason, ZPLAN_EARGUMENT,
+                                 "id: this key is bound to several targets, want key:TARGET/NAME");
+        if ((rc = permit_station (self, user, scope, reason)))
+            return rc;
         memcpy (ret->station, scope.data, scope.size);
     }
-    if (name.size == 0 || name.size > POLICY_TEXT_MAX) {
-        reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+    if (name.size == 0 || name.size > POLICY_TEXT_MAX)
+        return reason_error (reason, ZPLAN_EARGUMENT,
                              "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
-        return false;
-    }
     ret->id = plan_key_id (scope, name);
     snprintf (ret->name, sizeof ret->name, "%s", quoted (name));
-    return true;
+    return 0;
 }
 
-bool manage_plan_name (struct station *self, struct request *request, struct span text,
-                       struct plan_name *ret)
+int manage_plan_name (const struct station *self, struct request *request, struct span text,
+                      struct plan_name *ret)
 {
+    struct reason *reason = &request->reason;
     struct span station;
+    const char *user = request->peer.user;
     *ret = (struct plan_name){0};
     if (ident_parse (text, &ret->id))
-        return true;
+        return 0;
     if (text.size >= 4 && memcmp (text.data, "key:", 4) == 0)
-        return read_key (self, request, span_of (text.data + 4, text.size - 4), ret);
+        return read_key (self, user, span_of (text.data + 4, text.size - 4), ret, reason);
     // MicroZero's monitor names a plan by its key at a center: msg:STATION:ID.
     char key[sizeof KEY_MESSAGE ":" + STATION_NAME_MAX + IDENT_SIZE];
     struct span given = text;
@@ -81,22 +79,31 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
                                                (const char *)text.data));
     if (message_key_parse (text, &station, &ret->id)) {
         memcpy (ret->station, station.data, station.size);
-        return permit_station (self, &request->peer, station);
+        return permit_station (self, user, station, reason);
     }
-    reply_refuse_format (self, &request->peer, ZPLAN_EARGUMENT,
+    return reason_error (reason, ZPLAN_EARGUMENT,
                          "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
                          quoted (given));
-    return false;
 }
 
-struct inquiry *inquiry_new (struct station *self, struct request *request, struct span text)
+int inquiry_new (struct station *self, struct request *request, struct inquiry **ret)
 {
     struct plan_name plan;
-    if (!manage_plan_name (self, request, text, &plan))
-        return NULL;
-    struct inquiry *inquiry = inquiry_of_station (self, request);
-    inquiry->plan = plan;
-    return inquiry;
+    int rc = manage_plan_name (self, request, request->args[0], &plan);
+    if (rc)
+        return rc;
+    *ret = inquiry_of_station (self, request);
+    (*ret)->plan = plan;
+    return 0;
+}
+
+int inquiry_read (struct station *self, struct request *request, read_fn *ask)
+{
+    struct inquiry *inquiry;
+    int rc = inquiry_new (self, request, &inquiry);
+    if (!rc)
+        reads_start (self, inquiry->peer, ask, inquiry);
+    return rc;
 }
 
 struct inquiry *inquiry_of_station (struct station *self, struct request *request)
@@ -154,18 +161,16 @@ bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_i
     return sent;
 }
 
-void manage_subcommand (struct station *self, struct request *request,
-                        const struct arguments *arguments, const struct admin_subcommand *rows,
-                        size_t count, const char *usage)
+int manage_subcommand (struct station *self, struct request *request,
+                       const struct admin_subcommand *rows, size_t count, const char *usage)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!span_is (arguments->at[0], rows[i].name) || arguments->count != rows[i].args)
+        if (!span_is (request->args[0], rows[i].name) || request->arg_count != rows[i].args)
             continue;
-        if (permit_roles (self, &request->peer, rows[i].roles))
-            rows[i].run (self, request, arguments, &rows[i]);
-        return;
+        int rc = permit_roles (self, request->peer.user, rows[i].roles, &request->reason);
+        return rc ? rc : rows[i].run (self, request, &rows[i]);
     }
-    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, usage);
+    return reason_error (&request->reason, ZPLAN_EARGUMENT, "%s", usage);
 }
 
 // -- unknown targets

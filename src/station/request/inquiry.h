@@ -2,17 +2,12 @@
 #pragma once
 
 #include "arguments.h"
+#include "reads.h"
 #include "reply.h"
 
-enum { ARGS_MAX = 8 };
-
-struct arguments {
-    size_t count;
-    struct span at[ARGS_MAX];
-};
-
-typedef void manage_fn (struct station *self, struct request *request,
-                        const struct arguments *arguments);
+// An admin command: 0 if it has replied or will; else the error for the reply, with
+// request->reason.
+typedef int manage_fn (struct station *self, struct request *request);
 
 // A plan as a request names it: by its hex id, or by its message key, which includes the station.
 struct plan_name {
@@ -36,14 +31,16 @@ bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE]);
 // Copy an id or key:NAME. False: the text is neither.
 bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE]);
 
-// Read the name of a plan. False: it is invalid or of a target that the peer may not touch, and the
-// request was refused.
-bool manage_plan_name (struct station *self, struct request *request, struct span text,
-                       struct plan_name *ret);
+// Read the name of a plan. 0, or an error as of manage_fn: the name is invalid, or of a target that
+// the peer may not touch.
+int manage_plan_name (const struct station *self, struct request *request, struct span text,
+                      struct plan_name *ret);
 
-// Start an inquiry about the plan that `text` names: NULL when it names none and the request was
-// refused.
-struct inquiry *inquiry_new (struct station *self, struct request *request, struct span text);
+// Start an inquiry about the plan that the first argument names. 0, or the error of that name.
+int inquiry_new (struct station *self, struct request *request, struct inquiry **ret);
+
+// The same, and call `ask` with the inquiry when it is the turn of its read (reads.h).
+int inquiry_read (struct station *self, struct request *request, read_fn *ask);
 
 // Start an inquiry that is about no single plan.
 struct inquiry *inquiry_of_station (struct station *self, struct request *request);
@@ -68,9 +65,8 @@ bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_i
 // -- commands with sub-commands: the first argument says which
 
 struct admin_subcommand;
-typedef void admin_subcommand_fn (struct station *self, struct request *request,
-                                  const struct arguments *arguments,
-                                  const struct admin_subcommand *row);
+typedef int admin_subcommand_fn (struct station *self, struct request *request,
+                                 const struct admin_subcommand *row);
 
 struct admin_subcommand {
     const char *name;
@@ -80,11 +76,10 @@ struct admin_subcommand {
     int number; // distinguishes subcommands with the same `run`
 };
 
-// Run the matching subcommand if the requester has one of its roles, else reject the request; with
+// Run the matching subcommand if the requester has one of its roles. 0, or the error; its reason is
 // `usage` when no subcommand has this name and number of arguments.
-void manage_subcommand (struct station *self, struct request *request,
-                        const struct arguments *arguments, const struct admin_subcommand *rows,
-                        size_t count, const char *usage);
+int manage_subcommand (struct station *self, struct request *request,
+                       const struct admin_subcommand *rows, size_t count, const char *usage);
 
 // -- unknown targets: the reason names only the targets that the user may know
 

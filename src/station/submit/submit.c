@@ -372,32 +372,32 @@ static struct span shown_caller (struct station *self, const struct request *req
     return span_of (mask, CALLER_MASKED_SIZE);
 }
 
-void submit_request (struct station *self, struct request *request)
+int submit_request (struct station *self, struct request *request)
 {
+    struct reason *reason = &request->reason;
     struct plan_fields fields; // large, so not cleared
-    struct reason reason;
+    const char *user = request->peer.user;
     uint64_t id;
+    int rc;
     bool named;
     struct span station = message_frame (&request->message, ZERO_FRAME_STATION_ID, &named);
     fields.policy = NULL;
-    if (named && !permit_station (self, &request->peer, station))
-        return;
+    if (named && (rc = permit_station (self, user, station, reason)))
+        return rc;
     FAILPOINT ("recv");
-    int rc = submission_check (self, request->peer.user, &request->message, &fields, &id, &reason);
+    rc = submission_check (self, user, &request->message, &fields, &id, reason);
     if (!rc && fields.policy)
-        rc = callback_check (self, request->peer.user, fields.policy, &reason);
+        rc = callback_check (self, user, fields.policy, reason);
     if (!rc && fields.policy) {
         // Key names are separate per tenant.
-        bool bound = !permits_all_stations (self, request->peer.user);
-        rc = submission_check_key (&fields, bound ? station : (struct span){0}, &id, &reason);
+        bool bound = !permits_all_stations (self, user);
+        rc = submission_check_key (&fields, bound ? station : (struct span){0}, &id, reason);
     }
-    if (rc || !station_store_up (self)) {
-        if (rc)
-            reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
-        else
-            reply_refuse_store (self, &request->peer, STORE_LOST, "");
+    if (!rc && !station_store_up (self))
+        rc = reply_store_error (self, STORE_LOST, "", reason);
+    if (rc) {
         plan_fields_clear (&fields);
-        return;
+        return rc;
     }
     self->counters.dropped_traces += fields.policy && fields.policy->trace_dropped;
     uint8_t mask[CALLER_MASKED_SIZE];
@@ -421,4 +421,5 @@ void submit_request (struct station *self, struct request *request)
         store_kinds (self->store, KIND_GET, kind, NULL, on_kind, submission);
     else
         check_params_and_store (submission);
+    return 0;
 }

@@ -15,7 +15,8 @@ int submit_check_frames (const struct message *message, const struct target *tar
 int submit_check_policy (const struct target *target, const struct policy *policy,
                          struct reason *reason);
 
-void submit_request (struct station *self, struct request *request);
+// Submit a plan: 0 if the reply follows; else the error for the reply, with request->reason.
+int submit_request (struct station *self, struct request *request);
 
 // Whether the stored plan with this id is the same submission: station, description and frames.
 bool submit_repeats (const struct plan *plan, const struct plan *stored);

@@ -23,11 +23,14 @@ static void refuse_argument (struct station *self, struct request *request, cons
 static bool read_name (struct station *self, struct request *request, struct span name)
 {
     struct reason reason;
-    if (name.size <= FLOW_NAME_MAX && station_name_valid (name))
-        return permit_named (self, &request->peer, "flow", name);
-    reason_set (&reason, "flow: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s", quoted (name));
-    refuse_argument (self, request, reason.text);
-    return false;
+    int rc = name.size <= FLOW_NAME_MAX && station_name_valid (name)
+                 ? permit_named (self, request->peer.user, "flow", name, &reason)
+                 : reason_error (&reason, ZPLAN_EARGUMENT,
+                                 "flow: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
+                                 quoted (name));
+    if (rc)
+        reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
+    return !rc;
 }
 
 static bool read_version (struct station *self, struct request *request, struct span text,
@@ -267,31 +270,32 @@ static const struct flow_subcommand {
     {"cancel", 1, 3, false, CURVE_ROLE_MANAGE, manage_flow_change_run, FLOW_CANCEL},
 };
 
-static void collect_arguments (const struct arguments *arguments, const struct message *message,
-                               bool takes_definition, struct flow_arguments *ret)
+static void collect_arguments (const struct request *request, bool takes_definition,
+                               struct flow_arguments *ret)
 {
     bool framed = false;
-    struct span frame = message_frame (message, ZERO_FRAME_JSON, &framed);
+    struct span frame = message_frame (&request->message, ZERO_FRAME_JSON, &framed);
     *ret = (struct flow_arguments){0};
     if (takes_definition && framed)
         ret->at[ret->count++] = frame;
-    for (size_t i = 1; i < arguments->count && ret->count < 3; i++)
-        ret->at[ret->count++] = arguments->at[i];
+    for (size_t i = 1; i < request->arg_count && ret->count < 3; i++)
+        ret->at[ret->count++] = request->args[i];
 }
 
-void manage_flow (struct station *self, struct request *request, const struct arguments *arguments)
+int manage_flow (struct station *self, struct request *request)
 {
     for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
         struct flow_arguments given;
-        collect_arguments (arguments, &request->message, subcommands[i].takes_definition, &given);
+        collect_arguments (request, subcommands[i].takes_definition, &given);
         given.event = subcommands[i].event;
         given.change = subcommands[i].change;
-        if (!span_is (arguments->at[0], subcommands[i].name) ||
+        if (!span_is (request->args[0], subcommands[i].name) ||
             given.count < subcommands[i].args_min || given.count > subcommands[i].args_max)
             continue;
-        if (permit_roles (self, &request->peer, subcommands[i].roles))
+        int rc = permit_roles (self, request->peer.user, subcommands[i].roles, &request->reason);
+        if (!rc)
             subcommands[i].run (self, request, &given);
-        return;
+        return rc;
     }
     refuse_argument (
         self, request,
@@ -299,4 +303,5 @@ void manage_flow (struct station *self, struct request *request, const struct ar
         "[LAST VERSION], use NAME VERSION, remove NAME, runs [FILTER], show RUN [FILTER], log RUN, "
         "signal RUN STEP [JSON], reject RUN STEP [REASON], skip RUN STEP [OPTIONS], retry RUN "
         "[OPTIONS], suspend RUN [REASON], resume RUN, or cancel RUN [REASON] [force]");
+    return 0;
 }
