@@ -287,7 +287,6 @@ static int start_station (struct station *self, const struct link_config *link,
     self->reactor = reactor_new ();
     if (!self->reactor)
         return reason_set (reason, "no descriptors left");
-    runs_start (self);
     flow_book_start (self);
     flow_change_start (self);
     flow_runs_start (self, flow_cancel_call);

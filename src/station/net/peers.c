@@ -1,6 +1,5 @@
 #include "peers.h"
 
-#include <czmq.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,37 +12,12 @@ enum {
     SWEEP_US = 1000000
 };
 
-static size_t hash_identity (const void *key)
-{
-    const struct peer_load *load = key;
-    size_t hash = 14695981039346656037U; // FNV-1a
-    for (size_t i = 0; i < load->identity.size; i++)
-        hash = (hash ^ load->identity.data[i]) * 1099511628211U;
-    return hash;
-}
-
-static int compare_identities (const void *a, const void *b)
-{
-    return !span_equal (((const struct peer_load *)a)->identity,
-                        ((const struct peer_load *)b)->identity);
-}
-
-static zhashx_t *peers_table (struct station *self)
-{
-    if (self->peers)
-        return self->peers;
-    self->peers = zhashx_new ();
-    zhashx_set_key_hasher (self->peers, hash_identity);
-    zhashx_set_key_comparator (self->peers, compare_identities);
-    zhashx_set_key_duplicator (self->peers, NULL); // the key is the load itself
-    zhashx_set_key_destructor (self->peers, NULL);
-    return self->peers;
-}
-
 struct peer_load *peers_find (const struct station *self, struct span identity)
 {
-    const struct peer_load key = {.identity = identity};
-    return self->peers ? zhashx_lookup (self->peers, &key) : NULL;
+    struct table_node *node = table_find (&self->peers, table_hash (identity));
+    while (node && !span_equal (((struct peer_load *)node)->identity, identity))
+        node = table_next (node);
+    return (struct peer_load *)node;
 }
 
 static struct peer_load *find_or_create_load (struct station *self, struct span identity)
@@ -56,12 +30,7 @@ static struct peer_load *find_or_create_load (struct station *self, struct span 
         memcpy (load->bytes, identity.data, identity.size);
     load->identity = span_of (load->bytes, identity.size);
     load->unread.all = &self->unread;
-    load->next = self->loads;
-    load->place = &self->loads;
-    if (load->next)
-        load->next->place = &load->next;
-    self->loads = load;
-    zhashx_insert (peers_table (self), load, load);
+    table_add (&self->peers, &load->node, table_hash (identity));
     return load;
 }
 
@@ -69,10 +38,7 @@ void peers_free_if_idle (struct station *self, struct peer_load *load)
 {
     if (load->count || load->reads || load->first || atomic_load (&load->unread.bytes))
         return;
-    zhashx_delete (self->peers, load);
-    *load->place = load->next;
-    if (load->next)
-        load->next->place = load->place;
+    table_remove (&self->peers, &load->node);
     free (load);
 }
 
@@ -102,7 +68,7 @@ static size_t peer_bytes_limit (const struct station *self)
     size_t all = peers_unread_total_max (self), most = peers_unread_max (self);
     if (atomic_load (&self->unread.bytes) + self->reading.waiting_bytes < all)
         return most;
-    size_t share = all / zhashx_size (self->peers);
+    size_t share = all / self->peers.count;
     return share < most ? share : most;
 }
 
@@ -137,18 +103,17 @@ void peers_tick (struct station *self, int64_t now_us)
     if (now_us - self->loads_swept_us < SWEEP_US)
         return;
     self->loads_swept_us = now_us;
-    for (struct peer_load *load = self->loads, *next; load; load = next) {
-        next = load->next;
-        peers_free_if_idle (self, load);
+    for (struct table_node *node = table_step (&self->peers, NULL), *next; node; node = next) {
+        next = table_step (&self->peers, node);
+        peers_free_if_idle (self, (struct peer_load *)node);
     }
 }
 
 void peers_stop (struct station *self)
 {
-    for (struct peer_load *load = self->loads, *next; load; load = next) {
-        next = load->next;
-        free (load);
+    for (struct table_node *node = table_step (&self->peers, NULL), *next; node; node = next) {
+        next = table_step (&self->peers, node);
+        free (node);
     }
-    self->loads = NULL;
-    zhashx_destroy (&self->peers);
+    table_free (&self->peers);
 }

@@ -7,7 +7,8 @@
 struct read;
 
 struct peer_load {
-    struct span identity;      // points to `bytes`, or to the caller's bytes in a lookup key
+    struct table_node node;    // first: its address is that of the load
+    struct span identity;      // points to `bytes`
     int64_t count;             // its requests that are not answered yet
     struct packet_debt unread; // bytes of replies that libzmq holds
 
@@ -18,7 +19,6 @@ struct peer_load {
     bool gone;                      // its last reply could not be delivered
     struct peer_load *next_waiting; // list of the peers with waiting reads
 
-    struct peer_load *next, **place; // links of the list of all peers
     uint8_t bytes[];
 };
 

@@ -1,6 +1,7 @@
 #include "permit.h"
 
 #include "access.h"
+#include "station_name.h"
 #include "stored_text.h"
 
 const struct access_key *permit_key (const struct station *self, const char *user)
@@ -35,16 +36,11 @@ struct span permit_user_in_effect (const struct station *self, const struct peer
 int permit_check_named_user (const struct station *self, const struct peer *peer,
                              struct reason *reason)
 {
-    enum { USER_MAX = 64 };
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@-";
     struct span user = named_user (self, peer);
-    bool good = user.size <= USER_MAX;
-    for (size_t i = 0; good && i < user.size; i++)
-        good = user.data[i] && strchr (allowed, user.data[i]);
-    return good ? 0
-                : reason_error (reason, ZPLAN_EARGUMENT,
-                                "REQUESTER: want a user, 1..64 of A-Z a-z 0-9 _ . @ -");
+    if (!user.size || name_valid_with (user, "@"))
+        return 0;
+    return reason_error (reason, ZPLAN_EARGUMENT,
+                         "REQUESTER: want a user, 1..64 of A-Z a-z 0-9 _ . @ -");
 }
 
 bool permits_roles (const struct station *self, const char *user, unsigned roles)

@@ -21,38 +21,14 @@ enum read_how { READ_ASK, READ_DROP };
 
 struct read {
     struct read *next;
-    struct peer *peer;
-    read_fn *ask;
-    void *owner;
-    bool of_plan; // the answer is one plan
-};
-
-// A read of one plan.
-struct queued_read {
     struct station *station;
     struct peer *peer;
+    void *owner;
+    read_fn *ask; // NULL: one plan is read, and `reply` is called with it
     uint64_t plan_id;
     bool with_place; // the answer has the plan's place in the queue
     store_loaded_fn *reply;
-    void *owner;
 };
-
-static void on_loaded (void *owner, const struct store_loaded *answer)
-{
-    struct queued_read loading = *(struct queued_read *)owner;
-    struct peer_load *load = loading.peer->load;
-    int cost = loading.peer->read_cost;
-    free (owner);
-    loading.peer->read_cost = 0; // the read ends here, before the reply
-    loading.peer->has_read = true;
-    if (answer->message.size > SMALL_BYTES)
-        load->small_answers = 0;
-    else if (load->small_answers < SMALL_ANSWERS)
-        load->small_answers++;
-    loading.reply (loading.owner, answer);
-    if (cost) // else the read was dropped, and the load may be freed
-        reads_end (loading.station, load, cost);
-}
 
 // -- peers that have reads waiting
 
@@ -85,38 +61,68 @@ static bool may_read (const struct station *self, const struct peer_load *load)
     return all < most ? own < peers_unread_max (self) : own == 0 && load->reads == 0;
 }
 
-// The peer is gone or the station stops: end the read as if Redis were lost.
-static void drop_read (struct station *self, const struct read *read)
+// The plan was read: end the read, then pass on the plan.
+static void on_loaded (void *owner, const struct store_loaded *answer)
 {
-    if (read->of_plan) {
-        on_loaded (read->owner, &(struct store_loaded){.result = STORE_LOST, .error = ""});
+    const struct read read = *(struct read *)owner;
+    struct peer_load *load = read.peer->load;
+    int cost = read.peer->read_cost;
+    free (owner);
+    read.peer->read_cost = 0;
+    read.peer->has_read = true;
+    if (answer->message.size > SMALL_BYTES)
+        load->small_answers = 0;
+    else if (load->small_answers < SMALL_ANSWERS)
+        load->small_answers++;
+    read.reply (read.owner, answer);
+    if (cost) // else the read was dropped, and the load may be freed
+        reads_end (read.station, load, cost);
+}
+
+static void start_read (struct read *read)
+{
+    struct store *store = read->station->store;
+    if (read->ask) {
+        read->ask (read->owner);
+        free (read);
+    } else if (read->with_place) {
+        store_load_place (store, read->plan_id, on_loaded, read);
     } else {
-        reply_refuse_store (self, read->peer, STORE_LOST, "");
-        free (read->owner);
-        station_resume (self);
+        store_load (store, read->plan_id, LINK_ONCE, on_loaded, read);
     }
+}
+
+// The peer is gone or the station stops: end the read as if Redis were lost.
+static void drop_read (struct read *read)
+{
+    if (!read->ask) {
+        on_loaded (read, &(struct store_loaded){.result = STORE_LOST, .error = ""});
+        return;
+    }
+    reply_refuse_store (read->station, read->peer, STORE_LOST, "");
+    free (read->owner);
+    free (read);
 }
 
 // Start or drop the first waiting read of the peer. May free the load.
 static void start_or_drop_read (struct station *self, struct peer_load *load, enum read_how how)
 {
-    const struct read read = *load->first;
-    free (load->first);
-    load->first = read.next;
-    bool small = read.of_plan && load->small_answers >= SMALL_ANSWERS;
+    struct read *read = load->first;
+    load->first = read->next;
+    bool small = !read->ask && load->small_answers >= SMALL_ANSWERS;
     int cost = how == READ_DROP ? 0 : small ? COST_SMALL : COST_LARGE;
     load->reads += cost;
     self->reading.cost += cost;
-    load->waiting_bytes -= read.peer->weight;
-    self->reading.waiting_bytes -= read.peer->weight;
-    self->kept_bytes += read.peer->weight;
-    read.peer->read_cost = cost;
+    load->waiting_bytes -= read->peer->weight;
+    self->reading.waiting_bytes -= read->peer->weight;
+    self->kept_bytes += read->peer->weight;
+    read->peer->read_cost = cost;
     if (load->first)
         ring_add (&self->reading, load);
     if (how == READ_DROP)
-        drop_read (self, &read);
+        drop_read (read);
     else
-        read.ask (read.owner);
+        start_read (read);
 }
 
 void reads_start_waiting (struct station *self)
@@ -142,8 +148,9 @@ void reads_start_waiting (struct station *self)
     ring->granting = false;
 }
 
-static void queue_read (struct station *self, const struct read *wanted)
+static void queue_read (const struct read *wanted)
 {
+    struct station *self = wanted->station;
     struct peer *peer = wanted->peer;
     struct peer_load *load = peer->load;
     struct read *read = memory_new (sizeof *read);
@@ -160,7 +167,7 @@ static void queue_read (struct station *self, const struct read *wanted)
 
 void reads_start (struct station *self, struct peer *peer, read_fn *ask, void *owner)
 {
-    queue_read (self, &(struct read){.peer = peer, .ask = ask, .owner = owner});
+    queue_read (&(struct read){.station = self, .peer = peer, .ask = ask, .owner = owner});
 }
 
 void reads_end (struct station *self, struct peer_load *load, int cost)
@@ -178,35 +185,20 @@ void reads_stop (struct station *self)
         start_or_drop_read (self, ring_take (&self->reading), READ_DROP);
 }
 
-// -- one plan
-
-static void ask_stored_plan (void *owner)
-{
-    const struct queued_read *loading = owner;
-    if (loading->with_place)
-        store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
-    else
-        store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
-}
-
-static void queue_plan_read (const struct queued_read *wanted)
-{
-    struct queued_read *loading = memory_new (sizeof *loading);
-    *loading = *wanted;
-    queue_read (wanted->station, &(struct read){.peer = wanted->peer,
-                                                .ask = ask_stored_plan,
-                                                .owner = loading,
-                                                .of_plan = true});
-}
-
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,
                  void *owner)
 {
-    queue_plan_read (&(struct queued_read){self, peer, plan_id, false, reply, owner});
+    queue_read (&(struct read){
+        .station = self, .peer = peer, .owner = owner, .plan_id = plan_id, .reply = reply});
 }
 
 void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
                        store_loaded_fn *reply, void *owner)
 {
-    queue_plan_read (&(struct queued_read){self, peer, plan_id, true, reply, owner});
+    queue_read (&(struct read){.station = self,
+                               .peer = peer,
+                               .owner = owner,
+                               .plan_id = plan_id,
+                               .with_place = true,
+                               .reply = reply});
 }

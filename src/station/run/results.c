@@ -95,8 +95,7 @@ static void keep_or_drop_run (struct active_run *active, const struct decision *
     // A large plan, or any above RUNS_WHOLE_MAX runs, is not kept while its target works, but
     // looked up again. It is kept if the run times out first, as the timeout needs it.
     bool ends = runs_forget_later (active);
-    if (!ends &&
-        (active->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > RUNS_WHOLE_MAX))
+    if (!ends && (active->plan->store_size > KEPT_BYTES || self->runs.count > RUNS_WHOLE_MAX))
         plan_destroy (&active->plan);
 }
 

@@ -1,6 +1,5 @@
 #include "unresponsive.h"
 
-#include <czmq.h>
 #include <inttypes.h>
 
 #include "apply.h"
@@ -71,7 +70,7 @@ void unresponsive_ends (void *owner, struct target *target)
     int64_t until_us = clock_mono_us () + self->settings->send_timeout_ms * 1000;
     log_event (LEVEL_INFO, "target.responsive", "station=%s unanswered=%d", target_name (target),
                target_unanswered (target));
-    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
+    for (struct active_run *run = NULL; (run = runs_next (self, run));)
         if (run->target == target && run->unanswered)
             runs_wait_status (run, until_us);
 }

@@ -1,33 +1,10 @@
 #include "runs.h"
 
-#include <czmq.h>
 #include <stdlib.h>
 
 #include "clock.h"
 #include "memory.h"
 #include "utf8.h"
-
-static size_t hash_id (const void *key)
-{
-    // The low bits of an id are random, the high ones its time.
-    return (size_t)(*(const uint64_t *)key * UINT64_C (0x9E3779B97F4A7C15) >> 16);
-}
-
-static int compare_ids (const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
-void runs_start (struct station *self)
-{
-    self->runs = zhashx_new ();
-    zhashx_set_key_hasher (self->runs, hash_id);
-    zhashx_set_key_comparator (self->runs, compare_ids);
-    // The key is the run's own plan_id.
-    zhashx_set_key_duplicator (self->runs, NULL);
-    zhashx_set_key_destructor (self->runs, NULL);
-}
 
 static void set_unanswered (struct active_run *run, bool unanswered, bool kept)
 {
@@ -54,17 +31,25 @@ static void free_run (struct active_run *run)
 
 void runs_stop (struct station *self)
 {
-    if (!self->runs)
-        return;
-    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
+    for (struct active_run *run = runs_next (self, NULL), *next; run; run = next) {
+        next = runs_next (self, run);
         free_run (run);
-    zhashx_destroy (&self->runs);
+    }
+    table_free (&self->runs);
     heap_free (&self->deadlines);
 }
 
 struct active_run *runs_find (struct station *self, uint64_t plan_id)
 {
-    return zhashx_lookup (self->runs, &plan_id);
+    struct table_node *node = table_find (&self->runs, table_hash_number (plan_id));
+    while (node && ((struct active_run *)node)->plan_id != plan_id)
+        node = table_next (node);
+    return (struct active_run *)node;
+}
+
+struct active_run *runs_next (const struct station *self, const struct active_run *run)
+{
+    return (struct active_run *)table_step (&self->runs, run ? &run->node : NULL);
 }
 
 struct active_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id)
@@ -75,9 +60,9 @@ struct active_run *runs_find_run (struct station *self, uint64_t plan_id, uint64
 
 struct active_run *runs_find_exec (struct station *self, uint64_t exec_id)
 {
-    struct active_run *run = zhashx_first (self->runs);
+    struct active_run *run = runs_next (self, NULL);
     while (run && run->run.exec_id != exec_id)
-        run = zhashx_next (self->runs);
+        run = runs_next (self, run);
     return run;
 }
 
@@ -85,7 +70,7 @@ struct active_run *runs_next_to_answer (struct station *self, const struct targe
 {
     struct active_run *oldest = NULL, *other = NULL;
     size_t others = 0;
-    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
+    for (struct active_run *run = NULL; (run = runs_next (self, run));) {
         if (run->target != target || run->connection != target_connection (target))
             continue;
         if (!run->unanswered) {
@@ -100,7 +85,7 @@ struct active_run *runs_next_to_answer (struct station *self, const struct targe
 
 void runs_forget_target (struct station *self, const struct target *target)
 {
-    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
+    for (struct active_run *run = NULL; (run = runs_next (self, run));) {
         if (run->target != target)
             continue;
         // The run still counts as unanswered until its deadline, but takes no slot of a target.
@@ -113,7 +98,7 @@ void runs_forget_target (struct station *self, const struct target *target)
 
 void runs_drop (struct active_run **run)
 {
-    zhashx_delete ((*run)->station->runs, &(*run)->plan_id);
+    table_remove (&(*run)->station->runs, &(*run)->node);
     free_run (*run);
     *run = NULL;
 }
@@ -130,7 +115,7 @@ struct active_run *runs_add (struct station *self, struct plan *plan, struct spa
     active->run = run;
     active->plan = plan;
     memcpy (active->key_station, key_station.data, key_station.size);
-    zhashx_insert (self->runs, &active->plan_id, active);
+    table_add (&self->runs, &active->node, table_hash_number (plan->id));
     return active;
 }
 
@@ -138,7 +123,7 @@ void runs_note_progress (struct active_run *run, struct span words)
 {
     words = utf8_cut (words, RUN_PROGRESS_MAX);
     if (!words.size || !utf8_is_text (words) ||
-        (!run->progress && zhashx_size (run->station->runs) > RUNS_WHOLE_MAX))
+        (!run->progress && run->station->runs.count > RUNS_WHOLE_MAX))
         return;
     if (!run->progress)
         run->progress = memory_new (RUN_PROGRESS_MAX + 1);

@@ -13,6 +13,7 @@ enum {
 };
 
 struct active_run {
+    struct table_node node; // first: its address is that of the run
     uint64_t plan_id;
     struct station *station;
     struct run run;                         // the facts that the rules need
@@ -31,8 +32,11 @@ struct active_run {
     struct heap_node deadline; // unanswered: for its status; else: when to drop it from here
 };
 
-void runs_start (struct station *self);
 void runs_stop (struct station *self);
+
+// The run in flight after this one, or the first one for NULL, in no particular order; NULL: there
+// are no more.
+struct active_run *runs_next (const struct station *self, const struct active_run *run);
 
 // Add a run, which owns the plan from now on. An earlier run of the plan is dropped.
 struct active_run *runs_add (struct station *self, struct plan *plan, struct span key_station,

@@ -17,6 +17,7 @@
 #include "store_shared.h"
 #include "store_read.h"
 #include "subscribers.h"
+#include "table.h"
 #include "target.h"
 #include "watch.h"
 
@@ -101,9 +102,8 @@ struct station {
     uint64_t last_id;
     uint8_t caller_secret[16];   // random per start; masks identities
     struct masked masked[64];    // the most recent ones
-    struct _zhashx_t *peers;     // what each peer has in progress; NULL = none yet
-    struct peer_load *loads;     // all of `peers`, as a list
-    int64_t loads_swept_us;      // when idle ones were last removed from the list
+    struct table peers;          // what each peer has in progress, by identity
+    int64_t loads_swept_us;      // when idle ones were last removed
     struct packet_debt unread;   // replies of all peers that libzmq holds
     struct peer_reads reading;   // requests that read plans (reads.c)
     struct packet_limits limits; // sizes of messages from peers and targets
@@ -143,7 +143,7 @@ struct station {
     struct center *center; // NULL = none
 
     // runs in flight, by plan id; and their deadlines
-    struct _zhashx_t *runs;
+    struct table runs;
     struct heap deadlines;
     size_t runs_unanswered; // runs without a status, except those that are kept (unresponsive.h)
     uint64_t runs_number;   // number of the last run that was sent
@@ -212,7 +212,7 @@ enum { CHANGE_TRIES_MAX = 8 };
 // -- calls from the parts to the station as a whole
 
 // Resume reading requests and the targets' messages if the store has room again; call it after each
-// answer of the store.
+// answer of the store that is not followed by a reply (reply_send does it).
 void station_resume (struct station *self);
 
 // Make station_run end, as the station cannot continue.
