@@ -179,7 +179,7 @@ void frontend_open (struct station *self)
 
 void station_resume (struct station *self)
 {
-    if (!store_idle (self->store) || self->kept_bytes > KEPT_BYTES_MAX / 2)
+    if (!self->store || !store_idle (self->store) || self->kept_bytes > KEPT_BYTES_MAX / 2)
         return;
     bool answers = self->phase == PHASE_SERVING || self->phase == PHASE_STOPPING;
     // A standby that stops has no socket.

@@ -92,7 +92,7 @@ static void on_owned (struct station *self)
     targets_start (self);
     callback_book_load (self);
     flow_book_load (self, targets_load);
-    presence_send (self);
+    presence_send_then (self, NULL, NULL);
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
         FAILPOINT ("boot_store");
         return;

@@ -98,7 +98,6 @@ static void on_standbys_known (void *owner, bool known)
     free (inquiry);
     if (ready && self->phase == PHASE_SERVING)
         station_hand_over (self);
-    station_resume (self);
 }
 
 static int manage_handover (struct station *self, struct request *request)
@@ -160,22 +159,23 @@ static const struct admin_command {
     manage_fn *run;
     const char *usage;
     bool without_redis; // it is answered while Redis is away, too
+    int number;         // request->number
 } commands[] = {
     {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]"},
     {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID"},
     {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID"},
-    {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_pause, "pause ID"},
-    {"reset", 1, 1, CURVE_ROLE_MANAGE, manage_reset, "reset ID"},
-    {"close", 1, 1, CURVE_ROLE_MANAGE, manage_close, "close ID"},
-    {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_skip, "skip ID COUNT"},
-    {"run", 1, 2, CURVE_ROLE_MANAGE, manage_run,
-     "run ID, of a flow plan [batch and params as JSON]"},
+    {"pause", 1, 1, CURVE_ROLE_MANAGE, manage_change, "pause ID", .number = MANAGE_PAUSE},
+    {"reset", 1, 1, CURVE_ROLE_MANAGE, manage_change, "reset ID", .number = MANAGE_RESET},
+    {"close", 1, 1, CURVE_ROLE_MANAGE, manage_change, "close ID", .number = MANAGE_CLOSE},
+    {"skip", 2, 2, CURVE_ROLE_MANAGE, manage_change, "skip ID COUNT", .number = MANAGE_SKIP},
+    {"run", 1, 2, CURVE_ROLE_MANAGE, manage_change,
+     "run ID, of a flow plan [batch and params as JSON]", .number = MANAGE_RUN},
     {"cancel", 1, 2, CURVE_ROLE_MANAGE, manage_cancel, "cancel ID or RUN/STEP [REASON]"},
     {"callback", 2, 3, CURVE_ROLE_MANAGE, manage_callback,
      "callback test TARGET CALLBACK as JSON, callback redeliver ID"},
-    {"done", 1, 2, CURVE_ROLE_MANAGE, manage_done, "done ID [REMARK]"},
-    {"update", 2, 2, CURVE_ROLE_MANAGE, manage_update,
-     "update ID FIELDS, a JSON object with the revision"},
+    {"done", 1, 2, CURVE_ROLE_MANAGE, manage_change, "done ID [REMARK]", .number = MANAGE_DONE},
+    {"update", 2, 2, CURVE_ROLE_MANAGE, manage_change,
+     "update ID FIELDS, a JSON object with the revision", .number = MANAGE_UPDATE},
     {"next", 1, 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, manage_next,
      "next ID or PLAN as JSON, [COUNT]"},
     {"history", 0, 2, CURVE_ROLE_OBSERVE, manage_history,
@@ -228,6 +228,7 @@ static int run_admin_command (struct station *self, struct request *request,
         return rc;
     if (!command->without_redis && !station_store_up (self))
         return reply_store_error (self, STORE_LOST, "", reason);
+    request->number = command->number;
     return command->run (self, request);
 }
 

@@ -34,7 +34,6 @@ static void on_written (void *owner, enum store_result result, const char *error
     }
     plan_destroy (&self->callback);
     free (self);
-    station_resume (station);
 }
 
 // A plan of the target with nothing but this callback, which is never stored. The caller owns it;
@@ -73,11 +72,9 @@ static int check_callback_target (struct station *self, const struct request *re
     return 0;
 }
 
-static int send_test_callback (struct station *self, struct request *request,
-                               const struct admin_subcommand *row)
+static int send_test_callback (struct station *self, struct request *request)
 {
     struct reason *reason = &request->reason;
-    (void)row;
     struct span target = request->args[1];
     int rc = permit_station (self, request->peer.user, target, reason);
     if (rc)

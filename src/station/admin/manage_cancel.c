@@ -75,7 +75,6 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     else
         inquiry_refuse (&self->inquiry, result, answer->error);
     free (self);
-    station_resume (station);
 }
 
 // Cancel the plan of the step if its call is in flight, else refuse.
@@ -99,7 +98,6 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
                                      : "; `flow skip` resolves a step");
     }
     free (self);
-    station_resume (station);
 }
 
 int manage_cancel (struct station *self, struct request *request)

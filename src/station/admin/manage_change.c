@@ -45,11 +45,9 @@ static const enum zplan_event_code events[MANAGE_COMMANDS] = {
 
 static void plan_change_end (struct plan_change *self)
 {
-    struct station *station = self->inquiry.station;
     plan_destroy (&self->plan);
     free (self->text);
     free (self);
-    station_resume (station);
 }
 
 static void refuse_change (struct plan_change *self, enum wire_error error, const char *reason)
@@ -60,24 +58,17 @@ static void refuse_change (struct plan_change *self, enum wire_error error, cons
 
 // -- update
 
-static void replace_messages (char **text, json_t *messages)
-{
-    struct reason reason;
-    json_t *object = json_read_object (span_text (*text), &reason);
-    json_object_set (object, "messages", messages);
-    free (*text);
-    *text = json_write (object);
-    json_decref (object);
-}
-
-// A copy of the plan, owned by the caller; `messages`, unless NULL, replaces the frames that it
-// sends.
-static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct reason *reason)
+// A copy of the plan, owned by the caller, that sends these frames.
+static struct plan *copy_with_messages (const struct plan *plan, json_t *messages,
+                                        struct reason *reason)
 {
     size_t size;
     char *text = plan_stored_text (plan, &size);
-    if (messages)
-        replace_messages (&text, messages);
+    json_t *object = json_read_object (span_of (text, size), reason);
+    json_object_set (object, "messages", messages);
+    free (text);
+    text = json_write (object);
+    json_decref (object);
     struct plan *changed = plan_from_stored_json (plan->id, span_text (text), reason);
     free (text);
     return changed;
@@ -140,7 +131,7 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
         rc = callback_check_target (self->inquiry.station, after, reason);
     if (rc || !ret->messages)
         return rc;
-    struct plan *changed = copy_plan (*plan, ret->messages, reason);
+    struct plan *changed = copy_with_messages (*plan, ret->messages, reason);
     if (!changed)
         return ZPLAN_EARGUMENT;
     plan_destroy (plan);
@@ -220,7 +211,7 @@ static int apply_change (struct plan_change *self, struct plan **plan,
         rc = check_params (self, *plan, with, reason);
     json_decref (with);
     // The plan borrows its new description from the update.
-    struct plan *own = rc ? NULL : copy_plan (*plan, NULL, reason);
+    struct plan *own = rc ? NULL : submit_copy_plan (*plan, reason);
     if (own) {
         plan_destroy (plan);
         *plan = own;
@@ -392,75 +383,33 @@ static int change_plan (struct station *self, struct request *request, const str
     return 0;
 }
 
-// Change the plan that the first argument names.
-static int change_named_plan (struct station *self, struct request *request,
-                              enum manage_command command)
+int manage_change (struct station *self, struct request *request)
 {
-    struct reason *reason = &request->reason;
     struct plan_name plan;
-    struct plan_change what = {.command = command};
-    if (command == MANAGE_SKIP && !argument_number (request->args[1], 1, INT32_MAX, &what.count))
-        return reason_error (reason, ZPLAN_EARGUMENT,
+    struct plan_change what = {.command = (enum manage_command)request->number};
+    bool resets = what.command == MANAGE_RESET, skips = what.command == MANAGE_SKIP;
+    if ((resets || what.command == MANAGE_DONE) &&
+        manage_flow_undo (self, request, request->args[0], resets))
+        return 0;
+    if (skips && !argument_number (request->args[1], 1, INT32_MAX, &what.count))
+        return reason_error (&request->reason, ZPLAN_EARGUMENT,
                              "skip: want a number of occurrences 1..%d, got %s", INT32_MAX,
                              quoted (request->args[1]));
     int rc = manage_plan_name (self, request, request->args[0], &plan);
     if (rc)
         return rc;
-    if (command != MANAGE_SKIP && request->arg_count > 1)
+    if (!skips && request->arg_count > 1)
         what.text = frames_copy (&request->args[1], 1);
     return change_plan (self, request, &plan, &what);
 }
 
-// -- the commands
-
-int manage_pause (struct station *self, struct request *request)
-{
-    return change_named_plan (self, request, MANAGE_PAUSE);
-}
-
-int manage_reset (struct station *self, struct request *request)
-{
-    if (manage_flow_undo (self, request, request->args[0], true))
-        return 0;
-    return change_named_plan (self, request, MANAGE_RESET);
-}
-
-int manage_redeliver (struct station *self, struct request *request,
-                      const struct admin_subcommand *row)
+int manage_redeliver (struct station *self, struct request *request)
 {
     struct plan_name plan = {0}; // inquiry_check checks the rights, by its source
-    (void)row;
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
     if (!ident_parse (request->args[1], &plan.id))
         return reason_error (&request->reason, ZPLAN_EARGUMENT, "id: want 1..16 hex digits, got %s",
                              quoted (request->args[1]));
     return change_plan (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
-}
-
-int manage_close (struct station *self, struct request *request)
-{
-    return change_named_plan (self, request, MANAGE_CLOSE);
-}
-
-int manage_run (struct station *self, struct request *request)
-{
-    return change_named_plan (self, request, MANAGE_RUN);
-}
-
-int manage_skip (struct station *self, struct request *request)
-{
-    return change_named_plan (self, request, MANAGE_SKIP);
-}
-
-int manage_update (struct station *self, struct request *request)
-{
-    return change_named_plan (self, request, MANAGE_UPDATE);
-}
-
-int manage_done (struct station *self, struct request *request)
-{
-    if (manage_flow_undo (self, request, request->args[0], false))
-        return 0;
-    return change_named_plan (self, request, MANAGE_DONE);
 }

@@ -139,16 +139,15 @@ static void add_settings_findings (const struct station *self, struct findings *
 // targets.
 static void add_center_finding (const struct station *self, struct findings *list)
 {
-    const char *trouble = self->center ? center_trouble (self->center) : "";
-    if (!trouble[0])
+    const struct center_state *state = self->center ? center_state (self->center) : NULL;
+    if (!state || !state->trouble[0])
         return;
-    bool known = center_has_answered (self->center);
     add_finding (
-        list, known ? FINDING_WARNING : FINDING_PROBLEM,
+        list, state->known ? FINDING_WARNING : FINDING_PROBLEM,
         "check that it runs, and that --center names its SystemManage, with its service key if it "
         "has one: tcp://HOST:PORT,key=TEXT",
-        "the center %s does not list its stations: %s%s", center_endpoint (self->center), trouble,
-        known ? "; those listed before stay" : "");
+        "the center %s does not list its stations: %s%s", state->endpoint, state->trouble,
+        state->known ? "; those listed before stay" : "");
 }
 
 static void add_target_findings (const struct station *self, const struct target *target,

@@ -197,14 +197,13 @@ static json_t *answer_json (const struct history_request *history_request,
 static void reply_history (void *owner)
 {
     struct history_request *history_request = owner;
-    struct station *self = history_request->station;
     // Times are seconds with milliseconds: 13 digits suffice until the year 2286.
     char *json = json_dumps (history_request->answer, JSON_COMPACT | JSON_REAL_PRECISION (13));
-    manage_reply (self, history_request->peer, history_request->question.store.plan_id, json);
+    manage_reply (history_request->station, history_request->peer,
+                  history_request->question.store.plan_id, json);
     free (json);
     json_decref (history_request->answer);
     free (history_request);
-    station_resume (self);
 }
 
 static void read_history (void *owner);
@@ -232,7 +231,6 @@ static void on_history (void *owner, const struct store_history *answer)
     }
     reply_refuse_store (self, history_request->peer, answer->result, answer->error);
     free (history_request);
-    station_resume (self);
 }
 
 static void read_history (void *owner)
@@ -322,8 +320,7 @@ static bool read_entries (void *filter, const json_t *value)
     self->entries = memory_new (count * ENTRY_TEXT_MAX + 1);
     for (size_t i = 0; i < count; i++) {
         const json_t *entry = json_array_get (value, i);
-        struct span text = span_of (json_string_value (entry), json_string_length (entry));
-        if (!json_is_string (entry) || !read_entry (self, text))
+        if (!json_is_string (entry) || !read_entry (self, json_span (entry)))
             return false;
     }
     return true;
@@ -367,7 +364,6 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
         reply_refuse_store (self, forgetting->peer, answer->result, answer->error);
     }
     forgetting_destroy (forgetting);
-    station_resume (self);
 }
 
 // Check that the key may forget outcomes of the station `only`, "" = of all. A key that is bound to

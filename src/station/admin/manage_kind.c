@@ -51,7 +51,6 @@ static void on_kinds (void *owner, const struct store_named *answer)
         manage_reply_json (station, self->peer, 0,
                            self->command == KIND_REMOVE ? NULL : kinds_json (self, answer));
     free (self);
-    station_resume (station);
 }
 
 static void ask_kinds (void *owner)
@@ -79,20 +78,19 @@ static char *read_fields (struct station *self, const char *user, struct span te
     return json;
 }
 
-static int run_kind_command (struct station *self, struct request *request,
-                             const struct admin_subcommand *row)
+static int run_kind_command (struct station *self, struct request *request)
 {
     struct reason *reason = &request->reason;
-    enum kind_command command = (enum kind_command)row->number;
+    enum kind_command command = (enum kind_command)request->number;
     const char *user = request->peer.user;
     struct span name = request->args[1];
     char *json = NULL;
     int rc = 0;
-    if (row->args > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name)))
+    if (request->arg_count > 1 && (name.size > POLICY_NAME_MAX || !station_name_valid (name)))
         return reason_error (reason, ZPLAN_EARGUMENT,
                              "kind: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s",
                              quoted (name));
-    if (row->args > 1 && (rc = permit_named (self, user, "kind", name, reason)))
+    if (request->arg_count > 1 && (rc = permit_named (self, user, "kind", name, reason)))
         return rc;
     if (command == KIND_PUT && !(json = read_fields (self, user, request->args[2], reason)))
         return ZPLAN_EARGUMENT;

@@ -106,21 +106,19 @@ static void on_limits (void *owner, const struct store_named *answer)
         reply_refuse (station, self->peer, ZPLAN_ENOTFIND, "limit: no limit of this name is set");
     }
     free (self);
-    station_resume (station);
 }
 
 // -- subcommands
 
-static int run_limit_command (struct station *self, struct request *request,
-                              const struct admin_subcommand *row)
+static int run_limit_command (struct station *self, struct request *request)
 {
     struct reason *reason = &request->reason;
-    enum limit_command command = (enum limit_command)row->number;
+    enum limit_command command = (enum limit_command)request->number;
     const char *user = request->peer.user;
     struct limit limit = {0};
     char name[KEPT_NAME_MAX + 1] = "";
     int rc = 0;
-    if (row->args > 1 && !read_name (request->args[1], name))
+    if (request->arg_count > 1 && !read_name (request->args[1], name))
         return reason_error (reason, ZPLAN_EARGUMENT,
                              "limit: want station:NAME or group:NAME, got %s",
                              quoted (request->args[1]));

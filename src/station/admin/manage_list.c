@@ -333,7 +333,6 @@ static void ask_page (void *owner);
 static void on_listed (void *owner, const struct store_page *page)
 {
     struct plan_listing *listing = owner;
-    struct station *self = listing->station;
     struct list_filter *filter = &listing->filter;
     struct store_listed last;
     if (page->result == STORE_DONE && !last_visible_place (listing, page, &last)) {
@@ -347,9 +346,8 @@ static void on_listed (void *owner, const struct store_page *page)
     if (page->result == STORE_DONE)
         reply_page (listing, page, last);
     else
-        reply_refuse_store (self, listing->peer, page->result, page->error);
+        reply_refuse_store (listing->station, listing->peer, page->result, page->error);
     free (listing);
-    station_resume (self);
 }
 
 static void ask_page (void *owner)

@@ -29,7 +29,6 @@ struct bucket {
 
 static void reply_load (struct load_inquiry *self)
 {
-    struct station *station = self->station;
     json_t *counts = json_array ();
     int64_t total = 0;
     for (size_t i = 0; i < self->count; i++) {
@@ -38,15 +37,14 @@ static void reply_load (struct load_inquiry *self)
         total += count;
     }
     if (self->lost)
-        reply_refuse_store (station, self->peer, STORE_LOST, "");
+        reply_refuse_store (self->station, self->peer, STORE_LOST, "");
     else
-        manage_reply_json (station, self->peer, 0,
+        manage_reply_json (self->station, self->peer, 0,
                            json_pack ("{s:I, s:I, s:O, s:I}", "from", (json_int_t)self->from_s,
                                       "step", (json_int_t)self->step_s, "counts", counts, "total",
                                       (json_int_t)total));
     json_decref (counts);
     free (self);
-    station_resume (station);
 }
 
 static void on_count (void *owner, const redisReply *reply)

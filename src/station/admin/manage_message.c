@@ -8,7 +8,6 @@
 #include "permit.h"
 #include "plan_json.h"
 #include "plan_public.h"
-#include "reads.h"
 #include "runs.h"
 
 // Find the place of the plan among its iterations, which is derived and never stored. False: it has

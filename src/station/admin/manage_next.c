@@ -64,7 +64,6 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         inquiry_refuse (&preview->inquiry, result, answer->error);
     plan_destroy (&plan);
     free (preview);
-    station_resume (self);
 }
 
 // Preview a plan frame without submitting it.

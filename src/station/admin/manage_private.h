@@ -12,12 +12,12 @@ int manage_check_messages (struct station *self, const char *user, const struct 
                            struct reason *reason);
 
 // Resend a callback, which must be named by its id, at once.
-admin_subcommand_fn manage_redeliver;
+manage_fn manage_redeliver;
+
+// pause, reset, close, skip, run, update, done: request->number is the enum manage_command.
+manage_fn manage_change;
 
 manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore,
-    manage_next, manage_station, manage_stats, manage_health;
-manage_fn manage_load, manage_callback, manage_cancel, manage_done, manage_kind, manage_limit,
-    manage_why;
-manage_fn manage_take, manage_alive, manage_report, manage_team;
-
-manage_fn manage_pause, manage_reset, manage_close, manage_skip, manage_run, manage_update;
+    manage_next, manage_station, manage_stats, manage_health, manage_load, manage_callback,
+    manage_cancel, manage_kind, manage_limit, manage_why, manage_take, manage_alive, manage_report,
+    manage_team;

@@ -24,8 +24,7 @@ enum {
 
 static bool read_worker (void *out, const json_t *value)
 {
-    struct span name = span_of (json_string_value (value), json_string_length (value));
-    return json_is_string (value) && worker_name_valid (name) &&
+    return worker_name_valid (json_span (value)) &&
            copy_json_text (value, out, WORKER_NAME_MAX + 1);
 }
 
@@ -182,10 +181,8 @@ enum { ALIVE_FIELDS = 5, REPORT_FIRST = 2, FIELDS = sizeof worker_fields / sizeo
 
 static void worker_request_end (struct worker_request *self)
 {
-    struct station *station = self->inquiry.station;
     free (self->result);
     free (self);
-    station_resume (station);
 }
 
 static void reply_alive (struct worker_request *self, const struct store_pulled *answer)
@@ -356,8 +353,7 @@ static int start_worker_request (struct station *self, struct request *request, 
     if (read_worker_request (worker_request, request->args[0], &request->reason))
         rc = manage_plan_name (self, request, span_text (worker_request->plan), &plan);
     if (rc) {
-        free (worker_request->result);
-        free (worker_request);
+        worker_request_end (worker_request);
         return rc;
     }
     worker_request->inquiry = (struct inquiry){self, peer_keep (self, request), plan};

@@ -43,10 +43,8 @@ struct plan_restore {
 
 static void plan_restore_end (struct plan_restore *self)
 {
-    struct station *station = self->station;
     plan_destroy (&self->plan);
     free (self);
-    station_resume (station);
 }
 
 // Reset the run of the plan: one that was in progress at the other station restarts here.
@@ -325,14 +323,12 @@ static int read_runs (struct outcomes_restore *self, const json_t *object, const
 static void on_outcomes_stored (void *owner, enum store_result result, const char *error)
 {
     struct outcomes_restore *self = owner;
-    struct station *station = self->station;
     if (result == STORE_DONE)
-        manage_reply_json (station, self->peer, 0,
+        manage_reply_json (self->station, self->peer, 0,
                            json_pack ("{s:I}", "restored", (json_int_t)self->count));
     else
-        reply_refuse_store (station, self->peer, result, error);
+        reply_refuse_store (self->station, self->peer, result, error);
     outcomes_destroy (self);
-    station_resume (station);
 }
 
 static int restore_outcomes (struct station *self, struct request *request, struct span text)

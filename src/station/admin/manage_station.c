@@ -38,10 +38,8 @@ static json_t *target_json (const struct station *self, const struct target *tar
                       unresponsive_s ? json_integer (unresponsive_s) : NULL);
 }
 
-static int station_list (struct station *self, struct request *request,
-                         const struct admin_subcommand *row)
+static int station_list (struct station *self, struct request *request)
 {
-    (void)row;
     json_t *stations = json_array ();
     for (size_t i = 0; i < self->target_count; i++)
         if (permits_station (self, request->peer.user, span_text (target_name (self->targets[i]))))
@@ -78,7 +76,6 @@ static void on_target_stored (void *owner, const struct store_named *answer)
     if (done && !reason.text[0])
         manage_reply (self, target_write->peer, 0, NULL);
     free (target_write);
-    station_resume (self);
 }
 
 static int store_target (struct station *self, struct request *request,
@@ -90,12 +87,10 @@ static int store_target (struct station *self, struct request *request,
     return 0;
 }
 
-static int station_add (struct station *self, struct request *request,
-                        const struct admin_subcommand *row)
+static int station_add (struct station *self, struct request *request)
 {
     struct reason *reason = &request->reason;
     struct span argument = request->args[1];
-    (void)row;
     char text[TARGET_TEXT_MAX];
     struct target_settings target = {.origin = ORIGIN_ADDED};
     if (argument.size >= sizeof text || memchr (argument.data, '\0', argument.size))
@@ -121,12 +116,10 @@ static int station_add (struct station *self, struct request *request,
     return store_target (self, request, &target, text);
 }
 
-static int remove_station_target (struct station *self, struct request *request,
-                                  const struct admin_subcommand *row)
+static int remove_station_target (struct station *self, struct request *request)
 {
     struct reason *reason = &request->reason;
     struct span name = request->args[1];
-    (void)row;
     int rc = permit_station (self, request->peer.user, name, reason);
     if (rc)
         return rc;
@@ -145,9 +138,9 @@ static int remove_station_target (struct station *self, struct request *request,
 }
 
 static const struct admin_subcommand subcommands[] = {
-    {"list", 1, CURVE_ROLE_OBSERVE, station_list, 0},
-    {"add", 2, CURVE_ROLE_MANAGE, station_add, 0},
-    {"remove", 2, CURVE_ROLE_MANAGE, remove_station_target, 0},
+    {"list", 1, CURVE_ROLE_OBSERVE, station_list},
+    {"add", 2, CURVE_ROLE_MANAGE, station_add},
+    {"remove", 2, CURVE_ROLE_MANAGE, remove_station_target},
 };
 
 int manage_station (struct station *self, struct request *request)

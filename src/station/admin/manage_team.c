@@ -1,7 +1,6 @@
 // team: the workers of a plan's run, and the state of each (pull.h).
 
 #include "manage_private.h"
-#include "reads.h"
 #include "store_pull.h"
 
 // Numbers of workers per state, which give the state of the task.

@@ -51,6 +51,7 @@ static void peer_release (struct station *self, struct peer *peer)
         reads_end (self, load, cost);
     else
         peers_free_if_idle (self, load);
+    station_resume (self);
 }
 
 bool reply_send (struct station *self, struct peer *peer, const struct reply *reply)

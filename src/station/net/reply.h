@@ -1,4 +1,5 @@
-// Replies to requests. Sending one releases the kept copy of the peer.
+// Replies to requests. Sending one releases the kept copy of the peer, and resumes reading if it
+// had stopped (station_resume).
 #pragma once
 
 #include "request.h"

@@ -25,7 +25,9 @@ enum { ARGS_MAX = 8 };
 struct request {
     struct peer peer;
     struct message message;
-    size_t arg_count; // of an admin command:
+    // Of an admin command:
+    int number; // distinguishes commands with the same function
+    size_t arg_count;
     struct span args[ARGS_MAX];
     struct reason reason; // why it is rejected
 };

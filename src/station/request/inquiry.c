@@ -27,8 +27,7 @@ bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE])
     if (json_is_integer (value) && json_integer_value (value) > 0)
         return manage_plan_span (span_text (ident_text ((uint64_t)json_integer_value (value), id)),
                                  out);
-    return json_is_string (value) &&
-           manage_plan_span (span_of (json_string_value (value), json_string_length (value)), out);
+    return manage_plan_span (json_span (value), out);
 }
 
 // Read key:NAME. Names are separate per tenant: an access key that is bound to one target names its
@@ -140,7 +139,6 @@ void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const ch
 void inquiry_end (struct inquiry *inquiry, enum store_result result, const char *error)
 {
     inquiry_refuse (inquiry, result, error);
-    station_resume (inquiry->station);
     free (inquiry);
 }
 
@@ -168,7 +166,8 @@ int manage_subcommand (struct station *self, struct request *request,
         if (!span_is (request->args[0], rows[i].name) || request->arg_count != rows[i].args)
             continue;
         int rc = permit_roles (self, request->peer.user, rows[i].roles, &request->reason);
-        return rc ? rc : rows[i].run (self, request, &rows[i]);
+        request->number = rows[i].number;
+        return rc ? rc : rows[i].run (self, request);
     }
     return reason_error (&request->reason, ZPLAN_EARGUMENT, "%s", usage);
 }

@@ -64,16 +64,12 @@ bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_i
 
 // -- commands with sub-commands: the first argument says which
 
-struct admin_subcommand;
-typedef int admin_subcommand_fn (struct station *self, struct request *request,
-                                 const struct admin_subcommand *row);
-
 struct admin_subcommand {
     const char *name;
     size_t args; // number of arguments, the name included
     unsigned roles;
-    admin_subcommand_fn *run;
-    int number; // distinguishes subcommands with the same `run`
+    manage_fn *run;
+    int number; // request->number
 };
 
 // Run the matching subcommand if the requester has one of its roles. 0, or the error; its reason is

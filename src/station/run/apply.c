@@ -359,12 +359,10 @@ static void on_committed (void *owner, const struct store_committed *answer)
     FAILPOINT (applying_is_outcome (&applying->decision) ? "result_done" : "running_done");
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
-    if (answer->result == STORE_DONE) {
+    if (answer->result == STORE_DONE)
         report_written (applying, answer);
-    } else {
-        applying_forward (applying);
-        applying_log_failure (applying, answer);
-    }
+    else
+        applying_report_failure (applying, answer);
     struct active_run *active = runs_find_run (self, applying->plan_id, applying->run.exec_id);
     if (active)
         active->leasing_us = 0;

@@ -88,8 +88,6 @@ void applying_broadcast (struct applying *self, const struct store_committed *an
 // Publish the event of the plan that the outcome calls, unless a limit kept it from being stored.
 void applying_publish_called (const struct applying *self, const struct store_committed *answer);
 
-// Another station owns the plans now: forward the target's answer to it.
-void applying_forward (const struct applying *self);
-
-// Log that the outcome was not written.
-void applying_log_failure (const struct applying *self, const struct store_committed *answer);
+// The outcome was not written: log that, and forward the target's answer in case another station
+// owns the plans now.
+void applying_report_failure (const struct applying *self, const struct store_committed *answer);

@@ -297,18 +297,13 @@ void applying_publish_called (const struct applying *self, const struct store_co
         publish_added (self->station, self->called);
 }
 
-void applying_forward (const struct applying *self)
+void applying_report_failure (const struct applying *self, const struct store_committed *answer)
 {
     struct message message = {.desc = self->desc};
-    if (self->cause != CAUSE_ANSWER || !self->frames)
-        return;
-    for (size_t i = 0; i < self->desc.count; i++)
+    for (size_t i = 0; self->frames && i < self->desc.count; i++)
         message.frames[i] = self->frames->at[1 + i];
-    forward_add_answer (self->station, self->plan_id, &message);
-}
-
-void applying_log_failure (const struct applying *self, const struct store_committed *answer)
-{
+    if (self->frames && self->cause == CAUSE_ANSWER)
+        forward_add_answer (self->station, self->plan_id, &message);
     if (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN)
         log_event (LEVEL_WARN, "commit.lost",
                    "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", self->plan_id);

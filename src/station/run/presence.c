@@ -75,15 +75,10 @@ void presence_send_then (struct station *self, void (*then) (void *owner, bool k
     store_enter_presence (self->store, on_presence, call);
 }
 
-void presence_send (struct station *self)
-{
-    presence_send_then (self, NULL, NULL);
-}
-
 void presence_tick (struct station *self)
 {
     bool is_present =
         self->phase == PHASE_STANDBY || (self->phase == PHASE_SERVING && station_store_up (self));
     if (is_present && clock_mono_us () >= self->presence_us)
-        presence_send (self);
+        presence_send_then (self, NULL, NULL);
 }

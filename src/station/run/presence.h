@@ -4,11 +4,8 @@
 
 #include "station_state.h"
 
-// Send a heartbeat now, as Redis is up.
-void presence_send (struct station *self);
-
-// Send a heartbeat now; `then` is called with the answer (`known`), or when Redis could not be
-// asked.
+// Send a heartbeat now; `then`, unless NULL, is called with the answer (`known`), or when Redis
+// could not be asked.
 void presence_send_then (struct station *self, void (*then) (void *owner, bool known), void *owner);
 
 // Send a heartbeat if it is due. Called with each tick of the reactor.

@@ -345,7 +345,6 @@ static void on_takes_settled (void *owner, enum store_result result, const char 
         queue_remove (take);
         answer_take (take, NULL);
     }
-    station_resume (leaving->station);
     answer_take (leaving, NULL);
 }
 

@@ -38,7 +38,7 @@ enum {
 
 struct center {
     struct center_settings settings;
-    char endpoint[sizeof ((struct found_station *)0)->endpoint];
+    struct center_state state; // `known`: `list` is valid
     struct reactor *reactor;
     center_found_fn *found;
     void *owner;
@@ -55,8 +55,6 @@ struct center {
     int changes;        // credit of requests that follow an event at once
     int64_t granted_us; // when credit was last added
 
-    bool known;                   // there was a good answer: `list` is valid
-    char trouble[REASON_MAX];     // why there was no good answer; empty = there was one
     struct found_list list, next; // the last good answer, and the one being read
 };
 
@@ -138,22 +136,22 @@ static void fail_request (struct center *self, const char *why)
 {
     end_request (self);
     close_socket (&self->requests);
-    if (strcmp (self->trouble, why) != 0)
-        log_event (LEVEL_WARN, "center.lost", "endpoint=%s reason=%s", self->endpoint,
+    if (strcmp (self->state.trouble, why) != 0)
+        log_event (LEVEL_WARN, "center.lost", "endpoint=%s reason=%s", self->state.endpoint,
                    quoted (span_text (why)));
-    snprintf (self->trouble, sizeof self->trouble, "%s", why);
+    snprintf (self->state.trouble, sizeof self->state.trouble, "%s", why);
     set_center_timer (self, self->retry_ms);
     self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
 }
 
 static void accept_list (struct center *self)
 {
-    bool changed = !self->known || !center_list_same (&self->list, &self->next);
-    if (changed || self->trouble[0])
+    bool changed = !self->state.known || !center_list_same (&self->list, &self->next);
+    if (changed || self->state.trouble[0])
         log_event (LEVEL_INFO, "center.found", "endpoint=%s stations=%zu left_out=%zu",
-                   self->endpoint, self->next.count, self->next.left_out);
-    self->known = true;
-    self->trouble[0] = '\0';
+                   self->state.endpoint, self->next.count, self->next.left_out);
+    self->state.known = true;
+    self->state.trouble[0] = '\0';
     self->retry_ms = RETRY_FIRST_MS;
     if (changed) {
         self->list = self->next;
@@ -217,7 +215,7 @@ static bool on_event (void *owner)
 
 static void *open_socket (const struct center *self, int type, int port, int queued)
 {
-    char endpoint[sizeof self->endpoint];
+    char endpoint[sizeof self->state.endpoint];
     char identity[32];
     void *socket = wire_socket (type);
     if (!socket)
@@ -321,7 +319,8 @@ struct center *center_new (const struct center_settings *settings, struct reacto
 {
     struct center *self = memory_new (sizeof *self);
     self->settings = *settings;
-    snprintf (self->endpoint, sizeof self->endpoint, "tcp://%s:%d", settings->host, settings->port);
+    snprintf (self->state.endpoint, sizeof self->state.endpoint, "tcp://%s:%d", settings->host,
+              settings->port);
     self->reactor = reactor;
     self->found = found;
     self->owner = owner;
@@ -333,19 +332,9 @@ struct center *center_new (const struct center_settings *settings, struct reacto
     return self;
 }
 
-const char *center_endpoint (const struct center *self)
+const struct center_state *center_state (const struct center *self)
 {
-    return self->endpoint;
-}
-
-const char *center_trouble (const struct center *self)
-{
-    return self->trouble;
-}
-
-bool center_has_answered (const struct center *self)
-{
-    return self->known;
+    return &self->state;
 }
 
 void center_destroy (struct center **self_p)

@@ -28,14 +28,15 @@ typedef void center_found_fn (void *owner, const struct found_station *list, siz
 // Start to ask. Never NULL: a center that cannot be reached is retried.
 struct center *center_new (const struct center_settings *settings, struct reactor *reactor,
                            center_found_fn *found, void *owner);
-// tcp://HOST:PORT, for display.
-const char *center_endpoint (const struct center *self);
 
-// Why the last request had no good answer; empty: it had one, or the first is still in flight.
-const char *center_trouble (const struct center *self);
+struct center_state {
+    char endpoint[sizeof ((struct found_station *)0)->endpoint]; // tcp://HOST:PORT
+    bool known;               // the center has given a good answer
+    char trouble[REASON_MAX]; // why the last request had none; empty: it had one, or the first is
+                              // still in flight
+};
 
-// Whether the center has ever given a good answer.
-bool center_has_answered (const struct center *self);
+const struct center_state *center_state (const struct center *self);
 
 // Destroy the center; may be called from within `found`.
 void center_destroy (struct center **self);

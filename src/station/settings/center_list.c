@@ -70,9 +70,7 @@ static bool read_name (const json_t *entry, struct found_station *ret)
     ret->seed_dialect = !name;
     if (!name)
         name = json_object_get (entry, "station_name");
-    if (!json_is_string (name))
-        return false;
-    struct span text = span_of (json_string_value (name), json_string_length (name));
+    struct span text = json_span (name);
     if (!station_name_valid (text))
         return false;
     memcpy (ret->name, text.data, text.size);

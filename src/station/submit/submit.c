@@ -121,11 +121,9 @@ static void on_submitted (void *owner, const struct store_submitted *answer);
 static void write_submission (struct submission *submission)
 {
     struct station *self = submission->station;
-    size_t size = 0;
-    char *missed = NULL;
-    if (submission->misses.missed.count)
-        missed = missed_record (submission->plan, &submission->misses,
-                                (uint64_t)store_now_us (self->store), &size);
+    size_t size;
+    char *missed = missed_record (submission->plan, &submission->misses,
+                                  (uint64_t)store_now_us (self->store), &size);
     store_submit (self->store,
                   &(struct store_submission){.plan = submission->plan,
                                              .made_here = submission->tries > 0,
@@ -225,7 +223,6 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
         publish_added (self, submission->plan);
     submission_end (submission);
-    station_resume (self);
 }
 
 // Compute the first occurrence and store the plan. The submission may have ended afterwards. A plan

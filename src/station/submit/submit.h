@@ -18,6 +18,9 @@ int submit_check_policy (const struct target *target, const struct policy *polic
 // Submit a plan: 0 if the reply follows; else the error for the reply, with request->reason.
 int submit_request (struct station *self, struct request *request);
 
+// A copy of the plan, owned by the caller. NULL: its stored text is invalid, with the reason.
+struct plan *submit_copy_plan (const struct plan *plan, struct reason *reason);
+
 // Whether the stored plan with this id is the same submission: station, description and frames.
 bool submit_repeats (const struct plan *plan, const struct plan *stored);
 

@@ -61,7 +61,6 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
         reply_refuse_store (self, submission->peer, result, error);
     }
     submission_end (submission);
-    station_resume (self);
 }
 
 // A plan that is not in the queue is not added to it by the submission, so the reply reports its
@@ -74,12 +73,11 @@ void submission_set_reply (struct submission *submission, const char *reply_text
               out ? "; its state is " : "", out ? plan_state_name (state) : "");
 }
 
-static struct plan *copy_stored_plan (const struct plan *plan)
+struct plan *submit_copy_plan (const struct plan *plan, struct reason *reason)
 {
     size_t size;
-    struct reason reason;
     char *text = plan_stored_text (plan, &size);
-    struct plan *copy = plan_from_stored_json (plan->id, span_of (text, size), &reason);
+    struct plan *copy = plan_from_stored_json (plan->id, span_of (text, size), reason);
     free (text);
     return copy;
 }
@@ -103,7 +101,7 @@ static void replace_plan (struct submission *submission, const struct plan *stor
     bool update = submission->plan->policy->if_exists == EXISTS_UPDATE;
     bool stays = false, good = !submission->never;
     plan_destroy (&submission->changed);
-    struct plan *plan = good ? copy_stored_plan (submission->plan) : NULL;
+    struct plan *plan = good ? submit_copy_plan (submission->plan, &submission->reason) : NULL;
     submission->changed = plan;
     if (plan) {
         plan->exec_id = stored->exec_id; // never repeated
