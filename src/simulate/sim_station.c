@@ -1,12 +1,10 @@
 // The clock, the core, and the outages of targets.
 #include "sim_station.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "civil.h"
-#include "memory.h"
 #include "plan_json.h"
 
 enum { OUTAGES_MAX = 1000, CHOICES = 64, TARGETS_MAX = 64 };
@@ -71,70 +69,6 @@ static bool target_is_away (const struct sim_station *self, const char *target)
 
 // -- what the core asks for
 
-struct plan_page {
-    const struct core_cursor *cursor;
-    const struct sim_plan **plans;
-    size_t count;
-};
-
-static int compare_member_names (const char *target, uint64_t id, const char *other,
-                                 uint64_t other_id)
-{
-    char one[STATION_NAME_MAX + 20], two[STATION_NAME_MAX + 20];
-    snprintf (one, sizeof one, "%s:%" PRIx64, target, id);
-    snprintf (two, sizeof two, "%s:%" PRIx64, other, other_id);
-    return strcmp (one, two);
-}
-
-static int compare_scores (const void *a, const void *b)
-{
-    const struct sim_plan *one = *(const struct sim_plan *const *)a,
-                          *other = *(const struct sim_plan *const *)b;
-    if (one->due_us != other->due_us)
-        return one->due_us < other->due_us ? -1 : 1;
-    return compare_member_names (one->target, one->plan->id, other->target, other->plan->id);
-}
-
-static void add_plan_to_page (struct table_node *node, void *owner)
-{
-    const struct sim_plan *plan = (const struct sim_plan *)node;
-    struct plan_page *plan_page = owner;
-    const struct core_cursor *cursor = plan_page->cursor;
-    bool is_after =
-        plan->due_us > cursor->score_us ||
-        (plan->due_us == cursor->score_us && !cursor->all &&
-         compare_member_names (plan->target, plan->plan->id, cursor->target, cursor->id) > 0);
-    if (plan->queued && is_after)
-        plan_page->plans[plan_page->count++] = plan;
-}
-
-// Pass the next queued plans to the core, as a page of Redis.
-static void pass_page_to_core (struct sim_station *self, const struct core_cursor *cursor)
-{
-    struct plan_page plan_page = {
-        cursor, memory_new ((self->plans.count + 1) * sizeof *plan_page.plans), 0};
-    struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
-    char (*classes)[8 + POLICY_NAME_MAX] = memory_new (CORE_PAGE * sizeof *classes);
-    size_t count = 0;
-    table_each (&self->plans, add_plan_to_page, &plan_page);
-    qsort (plan_page.plans, plan_page.count, sizeof *plan_page.plans, compare_scores);
-    for (; count < plan_page.count && count < CORE_PAGE; count++) {
-        const struct plan *plan = plan_page.plans[count]->plan;
-        const struct policy *policy = plan->policy;
-        if (policy && (policy->priority || policy->group[0]))
-            snprintf (classes[count], sizeof *classes, "%d:%s", (int)policy->priority,
-                      policy->group);
-        members[count] = (struct core_member){.target = plan->station,
-                                              .id = plan->id,
-                                              .score_us = plan_page.plans[count]->due_us,
-                                              .class = span_text (classes[count])};
-    }
-    core_load_page (self->core, members, count, count, self->now * 1000);
-    free (plan_page.plans);
-    free (members);
-    free (classes);
-}
-
 // Write the rows of the core at once: the simulated Redis has no latency.
 static void write_core_rows (struct sim_station *self)
 {
@@ -188,12 +122,9 @@ static void claim_due_plans (struct sim_station *self)
                                    .lease_us = SIM_LEASE_US,
                                    .targets = targets,
                                    .target_count = collect_free_slots (self, targets)};
-    struct core_cursor cursor;
     size_t count;
     do {
         write_core_rows (self);
-        while (core_wants_page (self->core, self->now * 1000, &cursor))
-            pass_page_to_core (self, &cursor);
         count = core_choose (self->core, &wish, self->now * 1000, choices, CHOICES);
         for (size_t i = 0; i < count; i++)
             claim_choice (self, &choices[i], &wish);
@@ -319,7 +250,9 @@ void sim_station_begin (struct sim_station *self, const struct flow_guesses *gue
     self->examine_end = &self->examine;
     if (!self->zone)
         self->zone = self->utc = zone_new_utc ();
-    self->core = core_new (&(struct core_bounds){0});
+    self->core = core_new (&(struct core_bounds){.ready_bytes = INT64_MAX});
+    // An empty page, up to the end of time: the core then keeps all later plans in memory.
+    core_load_page (self->core, NULL, 0, 0, INT64_MAX / 2);
     core_load_numbers (self->core, &(struct core_numbers){.classes = true});
     for (size_t i = 0; i < guesses->limit_count; i++)
         core_set_limit (self->core, span_text (guesses->limits[i].name), &guesses->limits[i].limit);
