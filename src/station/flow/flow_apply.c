@@ -6,6 +6,7 @@
 #include "failpoint.h"
 #include "flow_book.h"
 #include "flow_live.h"
+#include "flow_redis.h"
 #include "flow_runs_private.h"
 #include "memory.h"
 #include "redis_keys.h"
@@ -76,24 +77,19 @@ static void apply_effect (struct flow_live *live, const struct flow_effect *effe
 static void record_end (struct flow_live *live)
 {
     struct station *self = live->station;
-    char score[24];
     if (*live->parent)
         FAILPOINT ("flow_sub_end");
     live->ended_ms = live->updated_ms;
-    snprintf (score, sizeof score, "%" PRId64, live->ended_ms / 1000);
-    const struct span words[] = {span_text ("ZADD"), span_text (KEY_FLOW_ENDED), span_text (score),
-                                 span_text (live->name)};
-    store_put (self->store, words, 4);
+    flow_redis_put (self, "ZADD " KEY_FLOW_ENDED " %" PRId64 " %s", live->ended_ms / 1000,
+                    live->name);
     flow_live_due (live, store_now_us (self->store));
 }
 
 // Record that a command has reopened an ended run, so that the sweep does not remove it.
 static void record_reopening (struct flow_live *live)
 {
-    const struct span words[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
-                                 span_text (live->name)};
     live->ended_ms = 0;
-    store_put (live->station->store, words, 3);
+    flow_redis_put (live->station, "ZREM " KEY_FLOW_ENDED " %s", live->name);
 }
 
 // Whether this event never makes a step call once more with the same plan id.

@@ -5,6 +5,7 @@
 #include "failpoint.h"
 #include "flow_book.h"
 #include "flow_live.h"
+#include "flow_redis.h"
 #include "flow_runs_private.h"
 #include "memory.h"
 #include "redis_keys.h"
@@ -338,11 +339,9 @@ uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t ite
 
 void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run)
 {
-    char name[48], value[IDENT_SIZE], key[FLOW_KEY_SIZE];
+    char name[48], value[IDENT_SIZE];
     sub_run_field (step, item, name);
     json_object_set_new (live->subs, name, json_integer ((json_int_t)run));
-    snprintf (key, sizeof key, KEY_FLOW_RUN "%s", live->name);
-    const struct span words[] = {span_text ("HSET"), span_text (key), span_text (name),
-                                 span_text (ident_text (run, value))};
-    store_put (live->station->store, words, 4);
+    flow_redis_put (live->station, "HSET " KEY_FLOW_RUN "%s %s %s", live->name, name,
+                    ident_text (run, value));
 }

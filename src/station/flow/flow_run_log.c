@@ -2,6 +2,7 @@
 // a few per step with many items.
 #include <stdlib.h>
 
+#include "flow_redis.h"
 #include "flow_runs_private.h"
 #include "json_text.h"
 #include "redis_keys.h"
@@ -132,13 +133,9 @@ void flow_live_log (struct flow_live *live, const struct flow_event *event,
         log_step (&log, effects->changed[i]);
     log_undos (&log, effects);
     free (log.line.bytes);
-    char first[24];
-    snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
-    const struct span trim[] = {span_text ("LTRIM"), span_text (log.key), span_text (first),
-                                span_text ("-1")};
     live->log_room -= log.lines;
     if (log.lines && live->log_room < 0) {
         live->log_room = LOG_MORE;
-        store_put (live->station->store, trim, 4);
+        flow_redis_put (live->station, "LTRIM %s -%d -1", log.key, FLOW_LOG_MAX);
     }
 }

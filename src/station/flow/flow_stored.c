@@ -5,8 +5,9 @@
 
 #include "decimal.h"
 #include "flow_book.h"
-#include "flow_runs_private.h"
+#include "flow_redis.h"
 #include "flow_rows.h"
+#include "flow_runs_private.h"
 #include "json.h"
 #include "log.h"
 #include "memory.h"
@@ -89,12 +90,10 @@ static void write_new_run (struct flow_live *live)
                      &(struct flow_row){.key = FLOW_KEY_MAP, .step = i, .kind = FLOW_ROW_DROP});
     put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
-    const struct span reopened[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
-                                    span_text (live->name)};
-    if (strcmp (plan, live->name) !=
-        0) // a retry of the flow plan restarts the run, which may have ended
-        store_put (live->station->store, reopened, 3);
-    else // a new run has an empty log; a restarted one keeps its log
+    // A retry of the flow plan restarts the run, which may have ended and keeps its log.
+    if (strcmp (plan, live->name) != 0)
+        flow_redis_put (live->station, "ZREM " KEY_FLOW_ENDED " %s", live->name);
+    else
         live->log_room = FLOW_LOG_MAX;
     put_field (live, "flow", span_text (live->flow_name));
     put_number (live, "version", live->version);
@@ -107,11 +106,8 @@ static void write_new_run (struct flow_live *live)
     if (*live->timezone)
         put_field (live, "timezone", span_text (live->timezone));
     put_field (live, "inherit", span_text (inherit));
-    char score[24];
-    snprintf (score, sizeof score, "%" PRId64, live->began_ms);
-    const struct span words[] = {span_text ("ZADD"), span_text (KEY_FLOW_RUNS), span_text (score),
-                                 span_text (live->name)};
-    store_put (live->station->store, words, 4);
+    flow_redis_put (live->station, "ZADD " KEY_FLOW_RUNS " %" PRId64 " %s", live->began_ms,
+                    live->name);
     free (inherit);
 }
 

@@ -4,11 +4,12 @@
 
 #include "flow.h"
 #include "flow_book.h"
+#include "flow_redis.h"
 #include "ident.h"
 #include "memory.h"
 #include "redis_keys.h"
 
-enum { KEY_SIZE = 96, CURSOR_SIZE = 24 };
+enum { CURSOR_SIZE = 24 };
 
 struct uses_search {
     struct station *station;
@@ -84,14 +85,11 @@ static void on_run_version (void *owner, const redisReply *reply)
 // Read the flow and version of a run.
 static void read_run_version (struct uses_search *self, const redisReply *run)
 {
-    char key[KEY_SIZE];
     if (run->type != REDIS_REPLY_STRING)
         return;
-    snprintf (key, sizeof key, KEY_FLOW_RUN "%.*s", IDENT_SIZE, run->str);
-    const struct span words[] = {span_text ("HMGET"), span_text (key), span_text ("flow"),
-                                 span_text ("version")};
     self->left++;
-    store_get (self->station->store, words, 4, on_run_version, self);
+    flow_redis_get (self->station, on_run_version, self, "HMGET " KEY_FLOW_RUN "%.*s flow version",
+                    IDENT_SIZE, run->str);
 }
 
 static void on_uses_page (void *owner, const redisReply *reply)
@@ -113,9 +111,8 @@ static void on_uses_page (void *owner, const redisReply *reply)
 // Read the next page of the list of runs.
 static void read_uses_page (struct uses_search *self)
 {
-    const struct span words[] = {span_text ("ZSCAN"), span_text (KEY_FLOW_RUNS),
-                                 span_text (self->cursor), span_text ("COUNT"), span_text ("200")};
-    store_get (self->station->store, words, 5, on_uses_page, self);
+    flow_redis_get (self->station, on_uses_page, self, "ZSCAN " KEY_FLOW_RUNS " %s COUNT 200",
+                    self->cursor);
     link_flush (store_link (self->station->store));
 }
 

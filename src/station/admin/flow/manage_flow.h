@@ -21,6 +21,5 @@ typedef void flow_subcommand_fn (struct station *self, struct request *request,
 // Read runs: manage_flow_run.c.
 flow_subcommand_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log;
 
-// Change runs: manage_flow_change.c.
-flow_subcommand_fn manage_flow_signal, manage_flow_skip, manage_flow_retry_run,
-    manage_flow_change_run;
+// Change a run by the event of the subcommand: manage_flow_change.c.
+flow_subcommand_fn manage_flow_change_run;

@@ -218,44 +218,6 @@ static void start_with_version (struct run_command *self, struct flow_live *live
         apply_or_reopen (self, live);
 }
 
-// -- the subcommands
-
-static void copy_argument_text (char *out, size_t room, const struct flow_arguments *args,
-                                size_t at)
-{
-    if (args->count > at && args->at[at].size)
-        snprintf (out, room, "%.*s", (int)args->at[at].size, (const char *)args->at[at].data);
-}
-
-static struct run_command *change_command_new (struct station *self, struct request *request,
-                                               const struct flow_arguments *args)
-{
-    struct run_command *command = run_command_new (self, request, args->at[0], apply_or_reopen);
-    if (!command)
-        return NULL;
-    char who[SPEAKER_SIZE];
-    struct span key = permit_user_in_effect (self, &request->peer, who);
-    if (key.size)
-        snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
-    command->event.kind = args->event;
-    return command;
-}
-
-void manage_flow_signal (struct station *self, struct request *request,
-                         const struct flow_arguments *args)
-{
-    struct run_command *command = change_command_new (self, request, args);
-    if (!command)
-        return;
-    copy_argument_text (command->step, sizeof command->step, args, 1);
-    if (command->event.kind == FLOW_REJECTED) {
-        copy_argument_text (command->text, sizeof command->text, args, 2);
-    } else if (!run_command_json (command, args, 2)) {
-        return;
-    }
-    run_command_start (command);
-}
-
 // -- options of a subcommand
 
 static bool read_value (void *owner, const json_t *value)
@@ -316,37 +278,53 @@ static bool read_command_options (struct run_command *self, const struct flow_ar
 
 #define OPTIONS(rows) (rows), sizeof (rows) / sizeof *(rows)
 
-void manage_flow_skip (struct station *self, struct request *request,
-                       const struct flow_arguments *args)
+// -- the subcommands
+
+static void copy_argument_text (char *out, size_t room, const struct flow_arguments *args,
+                                size_t at)
 {
-    struct run_command *command = change_command_new (self, request, args);
-    if (!command)
-        return;
-    copy_argument_text (command->step, sizeof command->step, args, 1);
-    if (read_command_options (command, args, 2, OPTIONS (skip_options)))
-        run_command_start (command);
+    if (args->count > at && args->at[at].size)
+        snprintf (out, room, "%.*s", (int)args->at[at].size, (const char *)args->at[at].data);
 }
 
-void manage_flow_retry_run (struct station *self, struct request *request,
-                            const struct flow_arguments *args)
+// Read the arguments after the number of the run. False: invalid, and the request was rejected.
+static bool read_arguments (struct run_command *self, const struct flow_arguments *args)
 {
-    struct run_command *command = change_command_new (self, request, args);
-    if (!command)
-        return;
-    command->start = start_with_version;
-    if (read_command_options (command, args, 1, OPTIONS (retry_options)))
-        run_command_start (command);
+    struct flow_event *event = &self->event;
+    if (flow_command_has_step (event->kind))
+        copy_argument_text (self->step, sizeof self->step, args, 1);
+    switch (event->kind) {
+    case FLOW_SIGNALLED:
+        return run_command_json (self, args, 2);
+    case FLOW_REJECTED:
+        copy_argument_text (self->text, sizeof self->text, args, 2);
+        return true;
+    case FLOW_SKIP:
+        return read_command_options (self, args, 2, OPTIONS (skip_options));
+    case FLOW_RETRY:
+        return read_command_options (self, args, 1, OPTIONS (retry_options));
+    default:
+        event->force = event->kind == FLOW_CANCEL && args->count > 1 &&
+                       span_is (args->at[args->count - 1], "force");
+        if (!event->force || args->count > 2)
+            copy_argument_text (self->text, sizeof self->text, args, 1);
+        return true;
+    }
 }
 
 void manage_flow_change_run (struct station *self, struct request *request,
                              const struct flow_arguments *args)
 {
-    struct run_command *command = change_command_new (self, request, args);
+    bool retry = args->event == FLOW_RETRY;
+    struct run_command *command =
+        run_command_new (self, request, args->at[0], retry ? start_with_version : apply_or_reopen);
     if (!command)
         return;
-    command->event.force = command->event.kind == FLOW_CANCEL && args->count > 1 &&
-                           span_is (args->at[args->count - 1], "force");
-    if (!command->event.force || args->count > 2)
-        copy_argument_text (command->text, sizeof command->text, args, 1);
-    run_command_start (command);
+    char who[SPEAKER_SIZE];
+    struct span key = permit_user_in_effect (self, &request->peer, who);
+    if (key.size)
+        snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
+    command->event.kind = args->event;
+    if (read_arguments (command, args))
+        run_command_start (command);
 }

@@ -6,6 +6,7 @@
 #include "expr_value.h"
 #include "flow_book.h"
 #include "flow_live.h"
+#include "flow_redis.h"
 #include "flow_runs_private.h"
 #include "flow_why.h"
 #include "json.h"
@@ -311,12 +312,8 @@ static void on_log (void *owner, const redisReply *reply)
 
 static void show_log (struct run_command *self, struct flow_live *live)
 {
-    char key[FLOW_KEY_SIZE], first[24];
-    snprintf (key, sizeof key, KEY_FLOW_LOG "%s", live->name);
-    snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
-    const struct span lrange[] = {span_text ("LRANGE"), span_text (key), span_text (first),
-                                  span_text ("-1")};
-    store_get (self->station->store, lrange, 4, on_log, self);
+    flow_redis_get (self->station, on_log, self, "LRANGE " KEY_FLOW_LOG "%s -%d -1", live->name,
+                    FLOW_LOG_MAX);
 }
 
 void manage_flow_show_log (struct station *self, struct request *request,
@@ -433,16 +430,12 @@ static void on_runs (void *owner, const redisReply *reply)
     self->left = count;
     for (size_t i = 0; i < count; i++) {
         struct listed_run *one = memory_new (sizeof *one);
-        char key[FLOW_KEY_SIZE];
         one->listing = self;
         snprintf (one->run, sizeof one->run, "%s", reply->element[i]->str);
-        snprintf (key, sizeof key, KEY_FLOW_RUN "%s", one->run);
-        const struct span hmget[] = {span_text ("HMGET"),    span_text (key),
-                                     span_text ("flow"),     span_text ("version"),
-                                     span_text ("plan"),     span_text ("shown"),
-                                     span_text ("began_ms"), span_text ("ended_ms"),
-                                     span_text ("parent"),   span_text ("run.head")};
-        store_get (self->station->store, hmget, 10, on_listed, one);
+        flow_redis_get (self->station, on_listed, one,
+                        "HMGET " KEY_FLOW_RUN
+                        "%s flow version plan shown began_ms ended_ms parent run.head",
+                        one->run);
     }
     if (!count)
         run_listing_end (self);
@@ -462,10 +455,6 @@ void manage_flow_show_runs (struct station *self, struct request *request,
     struct run_listing *listing = memory_new (sizeof *listing);
     *listing = (struct run_listing){.station = self, .filter = filter, .runs = json_array ()};
     listing->peer = peer_keep (self, request);
-    char first[24], last[24];
-    snprintf (first, sizeof first, "%" PRId64, filter.offset);
-    snprintf (last, sizeof last, "%" PRId64, filter.offset + filter.limit - 1);
-    const struct span asked[] = {span_text ("ZREVRANGE"), span_text (KEY_FLOW_RUNS),
-                                 span_text (first), span_text (last)};
-    store_get (self->store, asked, 4, on_runs, listing);
+    flow_redis_get (self, on_runs, listing, "ZREVRANGE " KEY_FLOW_RUNS " %" PRId64 " %" PRId64,
+                    filter.offset, filter.offset + filter.limit - 1);
 }
