@@ -106,11 +106,11 @@ void expr_memory_destroy (struct expr_memory **self);
 // Free all values created in this memory.
 void expr_memory_clear (struct expr_memory *self);
 
+enum { EXPR_SCALAR_SIZE = 32 }; // bytes of the text of a number, boolean or time, with its NUL
+
 // The text of a string, integer, decimal, boolean or time, as a message frame has it; it is in
-// `memory` or borrowed from the value. Returns 0 or a negative expr_code: EXPR_TYPE for null, lists
-// and objects.
-int expr_text (const struct expr_value *value, struct expr_memory *memory, struct span *ret,
-               struct expr_error *error);
+// `buffer` or borrowed from the value. False: null, lists and objects have no text.
+bool expr_text (const struct expr_value *value, char buffer[EXPR_SCALAR_SIZE], struct span *ret);
 
 // Parse "2024-03-31", "2024-03-31T08:30" or "2024-03-31T08:30:00" as a wall-clock time. A text with
 // Z or an offset is an instant, which is converted to the clock of `zone` (NULL: UTC). Returns

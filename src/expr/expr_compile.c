@@ -50,10 +50,7 @@ size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_
                          size_t argument, const struct expr_token *at)
 {
     struct expr *expr = self->expr;
-    if (expr->op_count == self->op_room) {
-        self->op_room = self->op_room * 2 + 8;
-        expr->ops = memory_resize (expr->ops, self->op_room * sizeof *expr->ops);
-    }
+    expr->ops = memory_grow (expr->ops, expr->op_count, &self->op_room, sizeof *expr->ops);
     bool pushes = code == OP_CONSTANT || code == OP_REF || code == OP_LOCAL || code == OP_LIST ||
                   code == OP_STATIC;
     expr->stack_size += pushes;
@@ -73,11 +70,8 @@ void expr_parser_set_jump_target (struct expr_parser *self, size_t jump)
 size_t expr_parser_add_constant (struct expr_parser *self, struct expr_value value)
 {
     struct expr *expr = self->expr;
-    if (expr->constant_count == self->constant_room) {
-        self->constant_room = self->constant_room * 2 + 4;
-        expr->constants =
-            memory_resize (expr->constants, self->constant_room * sizeof *expr->constants);
-    }
+    expr->constants = memory_grow (expr->constants, expr->constant_count, &self->constant_room,
+                                   sizeof *expr->constants);
     expr->constants[expr->constant_count] = value;
     return expr->constant_count++;
 }

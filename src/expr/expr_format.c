@@ -1,28 +1,10 @@
 // format (pattern): repeated letters, as yyyy, are a part of the time, '...' is literal text, '' a
-// quote; other characters are copied. The pattern is processed twice: for the size, then for the
-// text.
+// quote; other characters are copied.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "civil.h"
 #include "expr_functions.h"
-
-struct output {
-    char *at; // NULL: only count the size
-    size_t size;
-};
-
-static void append_text (struct output *self, const char *text, size_t size)
-{
-    if (self->at)
-        memcpy (self->at + self->size, text, size);
-    self->size += size;
-}
-
-static void append_number (struct output *self, int value, int digits)
-{
-    char text[16];
-    append_text (self, text, (size_t)snprintf (text, sizeof text, "%0*d", digits, value));
-}
 
 struct parts {
     struct civil_date date;
@@ -60,60 +42,47 @@ static const uint16_t valid_repetitions['z' + 1] = {['y'] = TWO | FOUR,
                                                     ['E'] = ONE | FOUR,
                                                     ['a'] = ONE};
 
-static void append_name (struct output *self, const char *name, bool in_full)
-{
-    enum { SHORT_SIZE = 3 };
-    append_text (self, name, in_full ? strlen (name) : SHORT_SIZE);
-}
-
 // Append the part of the time that `count` letters mean; both were checked before.
-static void append_part (struct output *self, const struct parts *parts, char letter, int count)
+static void append_part (FILE *out, const struct parts *parts, char letter, int count)
 {
     static const char *const months[] = {"January",   "February", "March",    "April",
                                          "May",       "June",     "July",     "August",
                                          "September", "October",  "November", "December"};
     static const char *const weekdays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                            "Thursday", "Friday", "Saturday"};
-    if (letter == 'y')
-        append_number (self, (int)(count == 2 ? parts->date.year % 100 : parts->date.year), count);
-    else if (letter == 'M' && count <= 2)
-        append_number (self, parts->date.month, count);
-    else if (letter == 'M')
-        append_name (self, months[parts->date.month - 1], count == 4);
-    else if (letter == 'd')
-        append_number (self, parts->date.day, count);
-    else if (letter == 'D')
-        append_number (self, parts->year_day, count);
-    else if (letter == 'H')
-        append_number (self, parts->hour, count);
-    else if (letter == 'h')
-        append_number (self, parts->hour % 12 ? parts->hour % 12 : 12, count);
-    else if (letter == 'm')
-        append_number (self, parts->minute, count);
-    else if (letter == 's')
-        append_number (self, parts->second, count);
-    else if (letter == 'S')
-        append_number (self, 0, count);
-    else if (letter == 'E')
-        append_name (self, weekdays[parts->weekday], count == 4);
+    const char *name = letter == 'M' ? months[parts->date.month - 1] : weekdays[parts->weekday];
+    int hour = parts->hour % 12 ? parts->hour % 12 : 12;
+    if (letter == 'a')
+        fputs (parts->hour < 12 ? "AM" : "PM", out);
+    else if (letter == 'E' || (letter == 'M' && count > 2))
+        fprintf (out, count == 4 ? "%s" : "%.3s", name);
     else
-        append_text (self, parts->hour < 12 ? "AM" : "PM", 2);
+        fprintf (out, "%0*d", count,
+                 letter == 'y'   ? (int)(count == 2 ? parts->date.year % 100 : parts->date.year)
+                 : letter == 'M' ? parts->date.month
+                 : letter == 'd' ? parts->date.day
+                 : letter == 'D' ? parts->year_day
+                 : letter == 'H' ? parts->hour
+                 : letter == 'h' ? hour
+                 : letter == 'm' ? parts->minute
+                 : letter == 's' ? parts->second
+                                 : 0); // S: fractions of a second, which times do not have
 }
 
 // Append the literal text that begins with the quote at `at`; '' in it is a quote, and so is ''
 // alone. Returns the offset after it; 0: the closing quote is missing.
-static size_t append_quoted (struct output *self, const char *pattern, size_t at, size_t size)
+static size_t append_quoted (FILE *out, const char *pattern, size_t at, size_t size)
 {
     size_t begin = at + 1;
     for (at = begin; at < size; at++) {
         bool quote = pattern[at] == '\'';
         if (quote && (at + 1 == size || pattern[at + 1] != '\'')) {
             if (at == begin)
-                append_text (self, "'", 1);
+                fputc ('\'', out);
             return at + 1;
         }
         at += quote;
-        append_text (self, pattern + at, 1);
+        fputc (pattern[at], out);
     }
     return 0;
 }
@@ -125,12 +94,12 @@ static bool is_letter (char byte)
 
 // Append the time as the pattern says; fail if the pattern is not valid.
 static bool append_pattern (struct expr_run *run, const struct parts *parts,
-                            const struct expr_value *pattern, struct output *output)
+                            const struct expr_value *pattern, FILE *out)
 {
     const char *text = pattern->string;
     for (size_t at = 0; at < pattern->size;) {
         if (text[at] == '\'') {
-            at = append_quoted (output, text, at, pattern->size);
+            at = append_quoted (out, text, at, pattern->size);
             if (!at)
                 return expr_fail (run, EXPR_RANGE, "format: an open quote");
         } else if (is_letter (text[at])) {
@@ -143,10 +112,10 @@ static bool append_pattern (struct expr_run *run, const struct parts *parts,
             if (count > 9 || !(counts >> count & 1))
                 return expr_fail (run, EXPR_RANGE, "format: no letter '%c' of %zu in a row",
                                   text[at], count);
-            append_part (output, parts, text[at], (int)count);
+            append_part (out, parts, text[at], (int)count);
             at += count;
         } else {
-            append_text (output, text + at++, 1);
+            fputc (text[at++], out);
         }
     }
     return true;
@@ -156,15 +125,15 @@ bool expr_time_format (struct expr_run *run, const struct expr_value *arguments,
                        struct expr_value *ret)
 {
     struct parts parts = time_parts_of (arguments[0].time);
-    struct output output = {NULL, 0};
-    if (!expr_charge_bytes (run, arguments[1].size) ||
-        !append_pattern (run, &parts, &arguments[1], &output))
+    char *text, *copy = NULL;
+    size_t size;
+    if (!expr_charge_bytes (run, arguments[1].size))
         return false;
-    char *text = expr_allocate_string (run, output.size);
-    if (!text)
-        return false;
-    output = (struct output){text, 0};
-    append_pattern (run, &parts, &arguments[1], &output);
-    *ret = expr_of_string (span_of (text, output.size));
-    return true;
+    FILE *out = open_memstream (&text, &size);
+    bool ok = append_pattern (run, &parts, &arguments[1], out);
+    fclose (out);
+    if (ok && (copy = expr_allocate_string (run, size)))
+        *ret = expr_of_string (span_of (memcpy (copy, text, size), size));
+    free (text);
+    return copy;
 }

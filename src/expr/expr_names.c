@@ -67,10 +67,7 @@ static void emit_ref (struct expr_parser *self, enum expr_ref_kind kind, const c
             break;
     }
     if (i == expr->ref_count) {
-        if (i == self->ref_room) {
-            self->ref_room = self->ref_room * 2 + 4;
-            expr->refs = memory_resize (expr->refs, self->ref_room * sizeof *expr->refs);
-        }
+        expr->refs = memory_grow (expr->refs, i, &self->ref_room, sizeof *expr->refs);
         expr->refs[expr->ref_count++] = (struct expr_ref){
             .kind = kind, .name = name, .member = member, .line = at->line, .column = at->column};
     }

@@ -106,13 +106,8 @@ bool expr_negate (struct expr_run *run, const struct expr_value *value, struct e
 static bool operand_text (struct expr_run *run, const struct expr_value *value,
                           char buffer[EXPR_SCALAR_SIZE], struct span *ret)
 {
-    if (value->type == EXPR_STRING)
-        *ret = span_of (value->string, value->size);
-    else if (value->type == EXPR_NULL || value->type == EXPR_LIST || value->type == EXPR_OBJECT)
-        return expr_fail (run, EXPR_TYPE, "no text of %s", type_of (value));
-    else
-        *ret = span_of (buffer, expr_scalar_text (value, buffer));
-    return true;
+    return expr_text (value, buffer, ret) ||
+           expr_fail (run, EXPR_TYPE, "no text of %s", type_of (value));
 }
 
 bool expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
@@ -127,11 +122,7 @@ bool expr_add (struct expr_run *run, const struct expr_value *left, const struct
     char *text = expr_allocate_string (run, a.size + b.size);
     if (!text)
         return false;
-    if (a.size)
-        memcpy (text, a.data, a.size);
-    if (b.size)
-        memcpy (text + a.size, b.data, b.size);
-    *ret = expr_of_string (span_of (text, a.size + b.size));
+    *ret = expr_of_string (span_of (text, span_put (text, span_put (text, 0, a), b)));
     return true;
 }
 

@@ -23,13 +23,11 @@ const char *expr_type_name (enum expr_type type)
 
 int expr_error_set (struct expr_error *error, enum expr_code code, const char *format, ...)
 {
-    char text[REASON_MAX];
     va_list args;
-    va_start (args, format);
-    vsnprintf (text, sizeof text, format, args);
-    va_end (args);
     *error = (struct expr_error){.code = code};
-    reason_set (&error->reason, "%s", text);
+    va_start (args, format);
+    reason_format (&error->reason, format, args);
+    va_end (args);
     return code;
 }
 
@@ -147,21 +145,13 @@ size_t expr_scalar_text (const struct expr_value *value, char out[EXPR_SCALAR_SI
     }
 }
 
-int expr_text (const struct expr_value *value, struct expr_memory *memory, struct span *ret,
-               struct expr_error *error)
+bool expr_text (const struct expr_value *value, char buffer[EXPR_SCALAR_SIZE], struct span *ret)
 {
-    if (value->type == EXPR_STRING) {
-        *ret = span_of (value->string, value->size);
-        return 0;
-    }
     if (value->type == EXPR_NULL || value->type == EXPR_LIST || value->type == EXPR_OBJECT)
-        return expr_error_set (error, EXPR_TYPE, "no text of %s", expr_type_name (value->type));
-    char *text = expr_memory_allocate (memory, EXPR_SCALAR_SIZE);
-    if (!text)
-        return expr_error_set (error, EXPR_LIMIT, "takes more than %d bytes of memory",
-                               EXPR_MEMORY_MAX);
-    *ret = span_of (text, expr_scalar_text (value, text));
-    return 0;
+        return false;
+    *ret = value->type == EXPR_STRING ? span_of (value->string, value->size)
+                                      : span_of (buffer, expr_scalar_text (value, buffer));
+    return true;
 }
 
 // Parse two digits of a time or date, at most `max`; -1: invalid.

@@ -3,8 +3,6 @@
 
 #include "expr.h"
 
-enum { EXPR_SCALAR_SIZE = 32 }; // bytes of the text of a number, boolean or time, with its NUL
-
 // 0001-01-01T00:00:00 and 9999-12-31T23:59:59, as seconds since 1970.
 #define EXPR_TIME_MIN INT64_C (-62135596800)
 #define EXPR_TIME_MAX INT64_C (253402300799)

@@ -122,6 +122,7 @@ struct flow {
     struct flow_template *output;
     json_t *names; // name of a step -> its index
     struct flow_report report;
+    void *cached; // its entry in the cache that owns it; NULL: none
 };
 
 // What is known of a target.

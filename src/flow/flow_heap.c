@@ -35,10 +35,7 @@ void flow_heap_clear (struct flow_heap *self)
 void flow_heap_push (struct flow_heap *self, enum flow_lane lane, uint64_t key)
 {
     struct lane *heap = &self->lanes[lane];
-    if (heap->count == heap->room) {
-        heap->room = heap->room ? 2 * heap->room : 16;
-        heap->keys = memory_resize (heap->keys, heap->room * sizeof *heap->keys);
-    }
+    heap->keys = memory_grow (heap->keys, heap->count, &heap->room, sizeof *heap->keys);
     size_t at = heap->count++;
     for (; at > 0 && heap->keys[(at - 1) / 2] > key; at = (at - 1) / 2)
         heap->keys[at] = heap->keys[(at - 1) / 2];

@@ -50,21 +50,16 @@ void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
 // Replace a JSON scalar by its text. NULL, or the name of a type that has no text.
 static const char *convert_to_text (json_t **slot)
 {
-    if (json_is_string (*slot))
-        return NULL;
-    struct expr_error error;
     struct expr_value value = expr_of_json (*slot);
-    struct expr_memory *memory = expr_memory_new ();
+    char buffer[EXPR_SCALAR_SIZE];
     struct span text;
-    const char *bad_type = NULL;
-    if (expr_text (&value, memory, &text, &error) == 0) {
+    if (!expr_text (&value, buffer, &text))
+        return expr_type_name (value.type);
+    if (value.type != EXPR_STRING) {
         json_decref (*slot);
         *slot = json_stringn ((const char *)text.data, text.size);
-    } else {
-        bad_type = expr_type_name (value.type);
     }
-    expr_memory_destroy (&memory);
-    return bad_type;
+    return NULL;
 }
 
 // Convert numbers, booleans and times to texts in all frames except JSON. False: a value has no

@@ -69,21 +69,6 @@ static void prefix_with_path (const struct template_path *place, struct reason *
         reason_set (reason, "%s: %s", plain ? path : quoted (span_text (path)), why.text);
 }
 
-static json_t *evaluate_expression (const struct expr *expr, const struct expr_env *env, size_t max,
-                                    struct reason *reason)
-{
-    struct expr_error error = {.code = 0};
-    struct expr_value value;
-    struct expr_memory *memory = expr_memory_new ();
-    json_t *ret = NULL;
-    if (expr_evaluate (expr, env, memory, &value, &error) == 0)
-        ret = expr_to_json (&value, max, &error);
-    if (!ret)
-        reason_set (reason, "%s", error.reason.text);
-    expr_memory_destroy (&memory);
-    return ret;
-}
-
 static json_t *evaluate_template (const struct flow_template *self,
                                   const struct template_path *place, const struct expr_env *env,
                                   size_t max, struct reason *reason)
@@ -92,10 +77,12 @@ static json_t *evaluate_template (const struct flow_template *self,
     if (self->literal)
         return json_incref (self->literal);
     if (self->expr) {
-        json_t *value = evaluate_expression (self->expr, env, max, reason);
-        if (!value)
+        struct flow_value value;
+        if (!flow_evaluate (self->expr, env, max, &value, reason))
             prefix_with_path (place, reason);
-        return value;
+        json_t *json = flow_value_json (&value);
+        json_decref (value.json);
+        return json;
     }
     json_t *ret = self->names ? json_object () : json_array ();
     for (part.index = 0; ret && part.index < self->count; part.index++) {

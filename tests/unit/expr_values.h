@@ -87,9 +87,10 @@ static inline char *values_evaluate (json_t *values, struct span text, const str
     if (!rc)
         rc = expr_evaluate (expr, &env, memory, &value, &error);
     if (!rc && (value.type == EXPR_STRING || value.type == EXPR_TIME)) {
+        char buffer[EXPR_SCALAR_SIZE];
         struct span plain;
-        rc = expr_text (&value, memory, &plain, &error);
-        got = rc ? NULL : strndup ((const char *)plain.data, plain.size);
+        expr_text (&value, buffer, &plain);
+        got = strndup ((const char *)plain.data, plain.size);
     } else if (!rc) {
         rc = expr_write_json (&value, EXPR_STRING_MAX, &got, &size, &error);
     }

@@ -8,36 +8,16 @@
 // definitions of 3 to 9,000 steps.
 enum { TEXT_FACTOR = 4, STEP_SIZE = 2048, MORE_SIZE = 4096 };
 
-static struct flow_cache_entry *entry_of_name_node (struct table_node *node)
-{
-    return (struct flow_cache_entry *)((char *)node - offsetof (struct flow_cache_entry, by_name));
-}
-
-static struct flow_cache_entry *entry_of_flow_node (struct table_node *node)
-{
-    return (struct flow_cache_entry *)((char *)node - offsetof (struct flow_cache_entry, by_flow));
-}
-
 static struct flow_cache_entry *find_cached_name (const struct flow_cache *self, struct span name,
                                                   int version)
 {
-    struct table_node *node = table_find (&self->by_name, table_hash (name));
+    struct table_node *node = table_find (&self->entries, table_hash (name));
     for (; node; node = table_next (node)) {
-        struct flow_cache_entry *entry = entry_of_name_node (node);
-        if (span_is (name, entry->name) && (entry->version == version || !version))
+        struct flow_cache_entry *entry = (struct flow_cache_entry *)node;
+        if (entry->found && span_is (name, entry->name) && (entry->version == version || !version))
             return entry;
     }
     return NULL;
-}
-
-static struct flow_cache_entry *find_cached_flow (const struct flow_cache *self,
-                                                  const struct flow *flow)
-{
-    struct table_node *node =
-        table_find (&self->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
-    while (node && entry_of_flow_node (node)->flow != flow)
-        node = table_next (node);
-    return node ? entry_of_flow_node (node) : NULL;
 }
 
 // -- the list of unused definitions
@@ -60,9 +40,7 @@ static void cache_drop_entry (struct flow_cache *self, struct flow_cache_entry *
 {
     if (entry->holders == 0)
         unused_list_remove (self, entry);
-    if (entry->found)
-        table_remove (&self->by_name, &entry->by_name);
-    table_remove (&self->by_flow, &entry->by_flow);
+    table_remove (&self->entries, &entry->node);
     self->size -= entry->size;
     if (self->gone)
         self->gone (self->owner, entry->flow);
@@ -82,10 +60,9 @@ static void cache_trim (struct flow_cache *self)
 void flow_cache_clear (struct flow_cache *self)
 {
     self->gone = NULL;
-    for (struct table_node *node; (node = table_any (&self->by_flow));)
-        cache_drop_entry (self, entry_of_flow_node (node));
-    table_free (&self->by_name);
-    table_free (&self->by_flow);
+    for (struct table_node *node; (node = table_any (&self->entries));)
+        cache_drop_entry (self, (struct flow_cache_entry *)node);
+    table_free (&self->entries);
 }
 
 const struct flow *flow_cache_find (struct flow_cache *self, struct span name, int version)
@@ -98,21 +75,13 @@ const struct flow *flow_cache_find (struct flow_cache *self, struct span name, i
     return entry ? entry->flow : NULL;
 }
 
-// Hide a definition from flow_cache_find; free it now or at its last release.
-static void cache_hide (struct flow_cache *self, struct flow_cache_entry *entry)
-{
-    if (entry->holders == 0) {
-        cache_drop_entry (self, entry);
-        return;
-    }
-    table_remove (&self->by_name, &entry->by_name);
-    entry->found = false;
-}
-
 void flow_cache_forget (struct flow_cache *self, struct span name, int version)
 {
-    for (struct flow_cache_entry *entry; (entry = find_cached_name (self, name, version));)
-        cache_hide (self, entry);
+    for (struct flow_cache_entry *entry; (entry = find_cached_name (self, name, version));) {
+        entry->found = false;
+        if (entry->holders == 0)
+            cache_drop_entry (self, entry);
+    }
 }
 
 const struct flow *flow_cache_put (struct flow_cache *self, const char *name, int version,
@@ -122,11 +91,11 @@ const struct flow *flow_cache_put (struct flow_cache *self, const char *name, in
     struct flow_cache_entry *entry = memory_new (sizeof *entry);
     entry->version = version;
     entry->flow = flow;
+    flow->cached = entry;
     entry->size = TEXT_FACTOR * text_size + STEP_SIZE * flow->step_count + MORE_SIZE;
     entry->found = true;
     snprintf (entry->name, sizeof entry->name, "%s", name);
-    table_add (&self->by_name, &entry->by_name, table_hash (span_text (entry->name)));
-    table_add (&self->by_flow, &entry->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
+    table_add (&self->entries, &entry->node, table_hash (span_text (entry->name)));
     self->size += entry->size;
     cache_trim (self); // before the new definition is listed, so that it is not evicted
     unused_list_add (self, entry);
@@ -135,14 +104,14 @@ const struct flow *flow_cache_put (struct flow_cache *self, const char *name, in
 
 void flow_cache_hold (struct flow_cache *self, const struct flow *flow)
 {
-    struct flow_cache_entry *entry = find_cached_flow (self, flow);
+    struct flow_cache_entry *entry = flow->cached;
     if (entry && entry->holders++ == 0)
         unused_list_remove (self, entry);
 }
 
 void flow_cache_release (struct flow_cache *self, const struct flow *flow)
 {
-    struct flow_cache_entry *entry = find_cached_flow (self, flow);
+    struct flow_cache_entry *entry = flow ? flow->cached : NULL;
     if (!entry || entry->holders == 0 || --entry->holders > 0)
         return;
     unused_list_add (self, entry);

@@ -7,7 +7,7 @@
 
 // A definition in the cache.
 struct flow_cache_entry {
-    struct table_node by_name, by_flow;
+    struct table_node node;                 // first; in flow_cache.entries, by its name
     struct flow_cache_entry *older, *newer; // in the list of unused definitions
     char name[FLOW_NAME_MAX + 1];
     int version;
@@ -18,7 +18,7 @@ struct flow_cache_entry {
 };
 
 struct flow_cache {
-    struct table by_name, by_flow;
+    struct table entries;
     struct flow_cache_entry *oldest, *newest;      // list of definitions that nobody holds
     size_t size, max;                              // bytes of all definitions
     void (*gone) (void *owner, struct flow *flow); // frees a dropped definition; NULL: flow_destroy
