@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
-#include "flow_targets.h"
-#include "flow_resolve.h"
+#include "flow_change_check.h"
 #include "flow_uses.h"
 #include "json.h"
 #include "log.h"
@@ -21,7 +20,7 @@ struct flow_change {
     struct peer *peer;
     enum flow_change_kind kind;
     char name[FLOW_NAME_MAX + 1];
-    int version; // first that of flow_wanted, then the version that is put or used
+    int version; // first that of the command, then the version that is put or used
     char *text;
     size_t size;
     struct flow *flow;
@@ -420,13 +419,18 @@ static void begin_removal (struct flow_change *self)
 
 // -- the queue of changes
 
+// Whether the command names the flow; else it has a definition.
+static bool names_flow (enum flow_change_kind kind)
+{
+    return kind == FLOW_CHANGE_USE || kind == FLOW_CHANGE_REMOVE;
+}
+
 static void begin_change (struct flow_change *self)
 {
     struct station *station = self->station;
-    bool named = self->kind == FLOW_CHANGE_USE || self->kind == FLOW_CHANGE_REMOVE;
     if (!station_store_up (station)) {
         reject_store (self, STORE_LOST, "");
-    } else if (named && !current_entry (self)) {
+    } else if (names_flow (self->kind) && !current_entry (self)) {
         reject_change (self, ZPLAN_ENOTFIND, "flow: no flow %s is known",
                        quoted (span_text (self->name)));
     } else if (self->kind == FLOW_CHANGE_REMOVE) {
@@ -454,21 +458,21 @@ void flow_change_start (struct station *self)
     self->flows->change = (struct task){.call = begin_first_change, .owner = self};
 }
 
-void flow_change_ask (struct station *self, struct request *request,
-                      const struct flow_wanted *wanted)
+void flow_change_ask (struct station *self, struct request *request, enum flow_change_kind kind,
+                      struct span subject, int version)
 {
     struct flow_book *book = self->flows;
     struct flow_change *change = memory_new (sizeof *change);
     change->station = self;
     change->peer = peer_keep (self, request);
-    change->kind = wanted->kind;
-    change->version = wanted->version;
-    if (wanted->name.size) // the caller has checked the size of the name
-        memcpy (change->name, wanted->name.data, wanted->name.size);
-    memcpy (change->entry.name, change->name, sizeof change->name);
-    if (wanted->text.size) {
-        change->size = wanted->text.size;
-        change->text = memory_copy (wanted->text.data, change->size);
+    change->kind = kind;
+    change->version = version;
+    if (names_flow (kind)) { // the caller has checked the size of the name
+        memcpy (change->name, subject.data, subject.size);
+        memcpy (change->entry.name, change->name, sizeof change->name);
+    } else {
+        change->size = subject.size;
+        change->text = memory_copy (subject.data, subject.size);
     }
     *book->last = change;
     book->last = &change->next;

@@ -14,19 +14,14 @@ enum flow_change_kind {
 
 enum { FLOW_VERSION_ANY = -1 };
 
-struct flow_wanted {
-    enum flow_change_kind kind;
-    struct span name; // for use and remove
-    struct span text; // for check and put
-    int version; // use: the version to use; put: the expected last version, 0: the flow must be new
-};
-
 // Prepare the queue of changes. Call it after flow_book_start.
 void flow_change_start (struct station *self);
 
-// Queue a change; the request is answered when the change is done. `wanted` is copied.
-void flow_change_ask (struct station *self, struct request *request,
-                      const struct flow_wanted *wanted);
+// Queue a change; the request is answered when the change is done. `subject`: the name of the flow
+// for use and remove, the text of the definition for check and put; it is copied. `version`: the
+// one to use; put: the expected last version, 0: the flow must be new.
+void flow_change_ask (struct station *self, struct request *request, enum flow_change_kind kind,
+                      struct span subject, int version);
 
 // Reject all queued changes that have not begun. Call this after flow_book_quit.
 void flow_change_quit (struct station *self);

@@ -52,14 +52,12 @@ static bool read_version (struct station *self, struct request *request, struct 
 static void flow_change (struct station *self, struct request *request,
                          const struct flow_arguments *args)
 {
-    struct flow_wanted wanted = {.kind = args->change, .version = FLOW_VERSION_ANY};
+    int version = FLOW_VERSION_ANY;
     bool named = args->change == FLOW_CHANGE_USE || args->change == FLOW_CHANGE_REMOVE;
-    *(named ? &wanted.name : &wanted.text) = args->at[0];
-    if (named && !read_name (self, request, wanted.name))
+    if (named && !read_name (self, request, args->at[0]))
         return;
-    if (args->count < 2 ||
-        read_version (self, request, args->at[1], named ? 1 : 0, &wanted.version))
-        flow_change_ask (self, request, &wanted);
+    if (args->count < 2 || read_version (self, request, args->at[1], named ? 1 : 0, &version))
+        flow_change_ask (self, request, args->change, args->at[0], version);
 }
 
 // -- get

@@ -7,6 +7,7 @@
 #include "flow_live.h"
 #include "log.h"
 #include "manage_flow_command.h"
+#include "manage_flow_step.h"
 #include "management.h"
 #include "permit.h"
 #include "plan_json.h"
@@ -42,23 +43,15 @@ static void on_written (void *owner, enum store_result result, const char *error
 static bool find_step (struct run_command *self, const struct flow_live *live,
                        struct reason *reason)
 {
-    char name[sizeof self->step];
-    int64_t item = -1;
-    snprintf (name, sizeof name, "%s", self->step);
-    char *dot = strchr (name, '.');
-    if (dot)
-        *dot = '\0';
-    if (!*name || (dot && !argument_number (span_text (dot + 1), 0, FLOW_ITEMS_MAX, &item))) {
-        reason_set (reason, "flow: want STEP or STEP.ITEM, got %s",
-                    quoted (span_text (self->step)));
-        return false;
-    }
-    int64_t step = flow_find (live->flow, name);
-    if (step < 0) {
-        reason_set (reason, "flow: %s has no step %s", live->flow_name, quoted (span_text (name)));
-        return false;
-    }
-    self->event.step = (uint32_t)step;
+    struct span name;
+    int64_t item;
+    if (!step_item_parse (span_text (self->step), &name, &item))
+        return reason_reject (reason, "flow: want STEP or STEP.ITEM, got %s",
+                              quoted (span_text (self->step)));
+    const json_t *step = json_object_getn (live->flow->names, (const char *)name.data, name.size);
+    if (!step)
+        return reason_reject (reason, "flow: %s has no step %s", live->flow_name, quoted (name));
+    self->event.step = (uint32_t)json_integer_value (step);
     self->event.item = item;
     return true;
 }

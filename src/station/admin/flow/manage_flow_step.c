@@ -7,25 +7,32 @@
 #include "memory.h"
 #include "permit.h"
 
+// Split a text at the first `mark`: `text` ends there. The rest after it, without data: no mark.
+static struct span split_at (struct span *text, char mark)
+{
+    const uint8_t *at = text->size ? memchr (text->data, mark, text->size) : NULL;
+    size_t size = at ? (size_t)(at - text->data) : text->size;
+    struct span rest = at ? span_of (at + 1, text->size - size - 1) : (struct span){0};
+    text->size = size;
+    return rest;
+}
+
+bool step_item_parse (struct span text, struct span *ret_step, int64_t *ret_item)
+{
+    struct span item = split_at (&text, '.');
+    *ret_step = text;
+    *ret_item = -1;
+    return text.size && (!item.data || argument_number (item, 0, FLOW_ITEMS_MAX, ret_item));
+}
+
 bool step_name_parse (struct span text, struct step_name *ret)
 {
-    const uint8_t *slash = text.size ? memchr (text.data, '/', text.size) : NULL;
-    size_t size = slash ? (size_t)(slash - text.data) : 0;
+    struct span name, step = split_at (&text, '/');
     *ret = (struct step_name){.item = -1};
-    if (!slash || !ident_parse (span_of (text.data, size), &ret->run))
+    if (!ident_parse (text, &ret->run) || !step_item_parse (step, &name, &ret->item) ||
+        name.size > FLOW_NAME_MAX)
         return false;
-    struct span step = span_of (slash + 1, text.size - size - 1);
-    const uint8_t *dot = step.size ? memchr (step.data, '.', step.size) : NULL;
-    if (dot) {
-        size = (size_t)(dot - step.data);
-        if (!argument_number (span_of (dot + 1, step.size - size - 1), 0, FLOW_ITEMS_MAX,
-                              &ret->item))
-            return false;
-        step.size = size;
-    }
-    if (!step.size || step.size > FLOW_NAME_MAX)
-        return false;
-    memcpy (ret->step, step.data, step.size);
+    memcpy (ret->step, name.data, name.size);
     return flow_step_name_valid (ret->step);
 }
 

@@ -10,6 +10,9 @@ struct step_name {
     int64_t item; // -1: none
 };
 
+// Split STEP or STEP.ITEM. False: the step is empty, or the item is no number of an item.
+bool step_item_parse (struct span text, struct span *ret_step, int64_t *ret_item);
+
 bool step_name_parse (struct span text, struct step_name *ret);
 
 // Read the run, and find the step. `live` is NULL if it was not found or the peer may not see it:

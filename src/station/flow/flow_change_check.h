@@ -1,10 +1,19 @@
-// Copies the kinds of plans that a definition names into it when it is put, so that later changes
-// of a kind do not affect stored versions.
+// Checks a well-formed definition against this station: each target must exist, the key must be
+// allowed to use it, and each kind must be known.
 #pragma once
 
-#include "station_state.h"
+#include "flow_book.h"
 
-struct flow;
+// Set `ret` to the first error and the number of further ones.
+void flow_errors_summarize (const json_t *errors, struct reason *ret);
+
+// Add an error for each target of a call that does not exist or that the key may not use. Returns
+// whether the key may use all of them.
+bool flow_check_targets (struct station *station, const char *user, const struct flow *flow,
+                         json_t *errors);
+
+// -- kinds of plans: they are copied into a definition that is put, so that later changes of a kind
+// do not affect stored versions
 
 struct flow_resolved {
     enum store_result result;
