@@ -35,29 +35,20 @@ static struct span run_key (const char *run, enum flow_key key, uint32_t step,
 
 static void put_row (void *owner, const struct flow_row *row)
 {
+    static const struct {
+        const char *name;
+        size_t words;
+    } commands[] = {[FLOW_ROW_SET] = {"HSET", 4},
+                    [FLOW_ROW_DEL] = {"HDEL", 3},
+                    [FLOW_ROW_RANGE] = {"SETRANGE", 4},
+                    [FLOW_ROW_DROP] = {"DEL", 2}};
     struct flow_live *live = owner;
-    struct store *store = live->station->store;
     char key[FLOW_KEY_SIZE], offset[DECIMAL_SIZE];
-    const struct span name = run_key (live->name, row->key, row->step, key);
-    decimal_text (row->offset, offset);
-    const struct span set[] = {span_text ("HSET"), name, row->field, row->value};
-    const struct span del[] = {span_text ("HDEL"), name, row->field};
-    const struct span range[] = {span_text ("SETRANGE"), name, span_text (offset), row->value};
-    const struct span drop[] = {span_text ("DEL"), name};
-    switch (row->kind) {
-    case FLOW_ROW_SET:
-        store_put (store, set, 4);
-        break;
-    case FLOW_ROW_DEL:
-        store_put (store, del, 3);
-        break;
-    case FLOW_ROW_RANGE:
-        store_put (store, range, 4);
-        break;
-    case FLOW_ROW_DROP:
-        store_put (store, drop, 2);
-        break;
-    }
+    const struct span place = {(const uint8_t *)offset, decimal_text (row->offset, offset)};
+    const struct span words[] = {span_text (commands[row->kind].name),
+                                 run_key (live->name, row->key, row->step, key),
+                                 row->kind == FLOW_ROW_RANGE ? place : row->field, row->value};
+    store_put (live->station->store, words, commands[row->kind].words);
 }
 
 static void put_field (struct flow_live *live, const char *name, struct span value)
@@ -168,16 +159,14 @@ struct run_read {
     struct flow_live *live;      // the run, as far as it is read
     struct frames *parts[PARTS]; // hashes: fields and values; strings: one span; NULL: none
     size_t part_count;
-    struct frames **map_bytes; // the bytes of the maps, one span each
-    struct flow_stored_map *maps;
+    struct flow_stored_map *maps; // their bytes are owned
     size_t map_count, maps_left;
 };
 
 static void run_read_destroy (struct run_read *self)
 {
     for (size_t i = 0; i < self->map_count; i++)
-        free (self->map_bytes[i]);
-    free (self->map_bytes);
+        free ((void *)(uintptr_t)self->maps[i].bytes.data);
     free (self->maps);
     for (size_t i = 0; i < PARTS; i++)
         free (self->parts[i]);
@@ -295,8 +284,8 @@ static void on_map (void *owner, const redisReply *reply)
 {
     struct run_read *self = owner;
     size_t at = self->map_count - self->maps_left--;
-    self->map_bytes[at] = copy_reply (reply, REDIS_REPLY_STRING);
-    self->maps[at].bytes = string_of (self->map_bytes[at]);
+    if (reply && reply->type == REDIS_REPLY_STRING)
+        self->maps[at].bytes = span_of (memory_copy (reply->str, reply->len), reply->len);
     if (self->maps_left)
         return;
     if (reply)
@@ -311,7 +300,6 @@ static void read_maps (struct run_read *self)
     const struct frames *data = self->parts[PART_DATA];
     char key[FLOW_KEY_SIZE];
     self->maps = memory_new ((data->count + 1) * sizeof *self->maps);
-    self->map_bytes = memory_new ((data->count + 1) * sizeof *self->map_bytes);
     for (size_t i = 0; i + 1 < data->count; i += 2) {
         uint32_t step;
         if (flow_rows_has_map (data->at[i], &step))
