@@ -124,8 +124,8 @@ struct pack_text {
     uint8_t *data;
     size_t size, room;
 };
-void team_pack_worker (const struct team_worker *worker, struct pack_text *out);
-void team_pack_head (const struct team *self, struct pack_text *out);
+void team_pack_worker (const struct team_worker *worker, struct pack_text *text);
+void team_pack_head (const struct team *self, struct pack_text *text);
 
 // Read the value of a worker's field. False: it is invalid, and `ret` unchanged.
 bool team_unpack_worker (struct span value, struct team_worker *ret);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <msgpack.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,91 +18,62 @@ const char *const worker_state_names[WORKER_STATES] = {[WORKER_RUNNING] = "runni
 
 // -- writing
 
-static void pack_bytes (struct pack_text *out, struct span bytes)
+// Append to a struct pack_text.
+static int write_bytes (void *data, const char *bytes, size_t size)
 {
-    if (out->room - out->size < bytes.size) {
-        out->room = 2 * (out->size + bytes.size);
+    struct pack_text *out = data;
+    if (out->room - out->size < size) {
+        out->room = 2 * (out->size + size);
         out->data = memory_resize (out->data, out->room);
     }
-    if (bytes.size)
-        memcpy (out->data + out->size, bytes.data, bytes.size);
-    out->size += bytes.size;
+    if (size)
+        memcpy (out->data + out->size, bytes, size);
+    out->size += size;
+    return 0;
 }
 
-// Write a type byte, and after it a number of `width` bytes, the highest first.
-static void pack_header (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
+static void pack_string (msgpack_packer *out, struct span text)
 {
-    uint8_t bytes[9] = {first};
-    for (size_t i = 0; i < width; i++)
-        bytes[1 + i] = (uint8_t)(number >> (8 * (width - 1 - i)));
-    pack_bytes (out, span_of (bytes, 1 + width));
+    msgpack_pack_str_with_body (out, text.data, text.size);
 }
 
-static void pack_integer (struct pack_text *out, int64_t number)
-{
-    static const size_t widths[] = {1, 2, 4, 8};
-    uint64_t bits = (uint64_t)number;
-    if (number >= -32 && number <= 127) {
-        pack_header (out, (uint8_t)number, 0, 0);
-        return;
-    }
-    for (size_t i = 0; i < 4; i++) {
-        size_t width = widths[i];
-        bool fits = width == 8 || (number >= 0 ? bits >> (8 * width) == 0
-                                               : number >= -((int64_t)1 << (8 * width - 1)));
-        if (!fits)
-            continue;
-        pack_header (out, (uint8_t)((number >= 0 ? 0xcc : 0xd0) + i), bits, width);
-        return;
-    }
-}
-
-static void pack_string (struct pack_text *out, struct span text)
-{
-    if (text.size < 32)
-        pack_header (out, (uint8_t)(0xa0 | text.size), 0, 0);
-    else if (text.size <= UINT8_MAX)
-        pack_header (out, 0xd9, text.size, 1);
-    else if (text.size <= UINT16_MAX)
-        pack_header (out, 0xda, text.size, 2);
-    else
-        pack_header (out, 0xdb, text.size, 4);
-    pack_bytes (out, text);
-}
-
-static void pack_exec_id (struct pack_text *out, uint64_t exec_id)
+static void pack_exec_id (msgpack_packer *out, uint64_t exec_id)
 {
     char digits[24];
     int size = snprintf (digits, sizeof digits, "%" PRIu64, exec_id);
     pack_string (out, span_of (digits, (size_t)size));
 }
 
-void team_pack_worker (const struct team_worker *worker, struct pack_text *out)
+void team_pack_worker (const struct team_worker *worker, struct pack_text *text)
 {
     bool advice = worker->advice.kind != ADVICE_NONE, progress = worker->progress.size || advice;
-    pack_header (out, (uint8_t)(0x90 | (8 + progress + 2 * advice)), 0, 0);
-    pack_string (out, span_text (worker_state_names[worker->state]));
-    pack_integer (out, worker->started_ms);
-    pack_integer (out, worker->last_report_ms);
-    pack_integer (out, worker->ended_ms);
-    pack_integer (out, worker->timeout_s);
-    pack_exec_id (out, worker->exec_id);
-    pack_string (out, worker->reason);
-    pack_string (out, worker->result);
+    msgpack_packer out;
+    msgpack_packer_init (&out, text, write_bytes);
+    msgpack_pack_array (&out, (size_t)8 + progress + 2 * advice);
+    pack_string (&out, span_text (worker_state_names[worker->state]));
+    msgpack_pack_int64 (&out, worker->started_ms);
+    msgpack_pack_int64 (&out, worker->last_report_ms);
+    msgpack_pack_int64 (&out, worker->ended_ms);
+    msgpack_pack_int64 (&out, worker->timeout_s);
+    pack_exec_id (&out, worker->exec_id);
+    pack_string (&out, worker->reason);
+    pack_string (&out, worker->result);
     if (progress)
-        pack_string (out, worker->progress);
+        pack_string (&out, worker->progress);
     if (advice) {
-        pack_integer (out, worker->advice.kind);
-        pack_integer (out, worker->advice.after_s);
+        msgpack_pack_int64 (&out, worker->advice.kind);
+        msgpack_pack_int64 (&out, worker->advice.after_s);
     }
 }
 
-void team_pack_head (const struct team *self, struct pack_text *out)
+void team_pack_head (const struct team *self, struct pack_text *text)
 {
-    pack_header (out, 0x93, 0, 0);
-    pack_string (out, span_text (self->round));
-    pack_integer (out, self->try);
-    pack_exec_id (out, self->since);
+    msgpack_packer out;
+    msgpack_packer_init (&out, text, write_bytes);
+    msgpack_pack_array (&out, 3);
+    pack_string (&out, span_text (self->round));
+    msgpack_pack_int64 (&out, self->try);
+    pack_exec_id (&out, self->since);
 }
 
 // -- reading
@@ -115,102 +87,56 @@ struct packed_item {
 enum { ITEMS_MAX = 11 };
 static const int64_t TIME_MAX_MS = (int64_t)1 << 53;
 
-struct packed {
-    const uint8_t *at, *end;
-};
-
-// Read a number of `width` bytes.
-static bool unpack_number (struct packed *self, size_t width, uint64_t *ret)
+// Whether an array or map begins with this byte. Such an item is not valid, and msgpack-c would
+// reserve memory for whatever count it claims.
+static bool begins_container (uint8_t first)
 {
-    uint64_t number = 0;
-    if ((size_t)(self->end - self->at) < width)
-        return false;
-    for (size_t i = 0; i < width; i++)
-        number = number << 8 | *self->at++;
-    *ret = number;
-    return true;
+    return (first >= 0x80 && first <= 0x9f) || (first >= 0xdc && first <= 0xdf);
 }
 
-// Read a text: its size has `width` bytes; if `width` is 0, it is `size`.
-static bool unpack_text (struct packed *self, size_t width, uint64_t size, struct packed_item *ret)
+// Read a text, or a number as an integer.
+static bool read_item (const msgpack_object *item, struct packed_item *ret)
 {
-    if ((width && !unpack_number (self, width, &size)) || (uint64_t)(self->end - self->at) < size)
-        return false;
-    *ret = (struct packed_item){.is_text = true, .text = span_of (self->at, (size_t)size)};
-    self->at += size;
-    return true;
-}
-
-// Read a float or double as an integer.
-static bool unpack_real (struct packed *self, size_t width, struct packed_item *ret)
-{
-    uint64_t bits;
-    float small;
-    double real;
-    if (!unpack_number (self, width, &bits))
-        return false;
-    uint32_t low = (uint32_t)bits;
-    memcpy (&small, &low, sizeof small);
-    memcpy (&real, &bits, sizeof real);
-    if (width == sizeof small)
-        real = (double)small;
-    if (!(fabs (real) < 1e18))
-        return false;
-    *ret = (struct packed_item){.number = (int64_t)real};
-    return true;
-}
-
-static bool unpack_integer (struct packed *self, uint8_t first, struct packed_item *ret)
-{
-    static const size_t widths[] = {1, 2, 4, 8};
-    uint64_t bits;
-    if (!unpack_number (self, widths[first & 3], &bits) || (first == 0xcf && bits > INT64_MAX))
-        return false;
-    int64_t number = (int64_t)bits;
-    if (first == 0xd0)
-        number = (int8_t)bits;
-    else if (first == 0xd1)
-        number = (int16_t)bits;
-    else if (first == 0xd2)
-        number = (int32_t)bits;
-    *ret = (struct packed_item){.number = number};
-    return true;
-}
-
-static bool unpack_item (struct packed *self, struct packed_item *ret)
-{
-    if (self->at == self->end)
-        return false;
-    uint8_t first = *self->at++;
-    if (first <= 0x7f || first >= 0xe0) {
-        *ret = (struct packed_item){.number = (int8_t)first};
+    *ret = (struct packed_item){0};
+    switch (item->type) {
+    case MSGPACK_OBJECT_STR:
+    case MSGPACK_OBJECT_BIN:
+        ret->is_text = true;
+        if (item->via.str.size) // else msgpack-c may leave the pointer unset
+            ret->text = span_of (item->via.str.ptr, item->via.str.size);
         return true;
+    case MSGPACK_OBJECT_POSITIVE_INTEGER:
+    case MSGPACK_OBJECT_NEGATIVE_INTEGER:
+        ret->number = item->via.i64;
+        return item->type == MSGPACK_OBJECT_NEGATIVE_INTEGER || item->via.u64 <= INT64_MAX;
+    case MSGPACK_OBJECT_FLOAT32:
+    case MSGPACK_OBJECT_FLOAT64:
+        if (!(fabs (item->via.f64) < 1e18))
+            return false;
+        ret->number = (int64_t)item->via.f64;
+        return true;
+    default:
+        return false;
     }
-    if (first >= 0xa0 && first <= 0xbf)
-        return unpack_text (self, 0, first & 0x1f, ret);
-    if (first >= 0xc4 && first <= 0xc6) // bin
-        return unpack_text (self, (size_t)1 << (first - 0xc4), 0, ret);
-    if (first >= 0xd9 && first <= 0xdb)
-        return unpack_text (self, (size_t)1 << (first - 0xd9), 0, ret);
-    if (first >= 0xca && first <= 0xcb)
-        return unpack_real (self, first == 0xca ? 4 : 8, ret);
-    return first >= 0xcc && first <= 0xd3 && unpack_integer (self, first, ret);
 }
 
 // Read an array of at least `least` items, all texts or numbers. Returns their number, 0 = the
 // value is not valid.
 static size_t unpack_items (struct span value, size_t least, struct packed_item items[ITEMS_MAX])
 {
-    struct packed packed = {value.data, value.data + value.size};
-    if (!value.size || (value.data[0] & 0xf0) != 0x90)
+    size_t count = value.size ? value.data[0] & 0x0f : 0, at = 1;
+    if (count < least || count > ITEMS_MAX || (value.data[0] & 0xf0) != 0x90)
         return 0;
-    size_t count = *packed.at++ & 0x0f;
-    if (count < least || count > ITEMS_MAX)
-        return 0;
-    for (size_t i = 0; i < count; i++)
-        if (!unpack_item (&packed, &items[i]))
-            return 0;
-    return packed.at == packed.end ? count : 0;
+    msgpack_unpacked item;
+    msgpack_unpacked_init (&item);
+    bool valid = true;
+    for (size_t i = 0; valid && i < count; i++)
+        valid = at < value.size && !begins_container (value.data[at]) &&
+                msgpack_unpack_next (&item, (const char *)value.data, value.size, &at) ==
+                    MSGPACK_UNPACK_SUCCESS &&
+                read_item (&item.data, &items[i]);
+    msgpack_unpacked_destroy (&item);
+    return valid && at == value.size ? count : 0;
 }
 
 static bool read_exec_id (const struct packed_item *item, uint64_t *ret)
