@@ -168,6 +168,12 @@ static uint64_t group_hash (int priority, struct span name)
     return table_hash (name) + (uint64_t)priority;
 }
 
+// Step through all groups, in no order: the one after `group`, the first after NULL.
+static struct ready_group *group_step (const struct ready *self, struct ready_group *group)
+{
+    return (struct ready_group *)table_step (&self->groups, group ? &group->node : NULL);
+}
+
 static struct ready_group *group_find (const struct ready *self, int priority, struct span name)
 {
     struct table_node *node = table_find (&self->groups, group_hash (priority, name));
@@ -290,16 +296,12 @@ bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct re
                     const struct ready_group **ret_group)
 {
     remove_emptied_group (self);
-    for (size_t i = 0; i < self->level_count; i++) {
-        struct ready_group *group = self->levels[i].turn;
-        do {
-            if (group_take_id (group, id, until_us, ret)) {
-                *ret_group = group;
-                note_plan_taken (self, group);
-                return true;
-            }
-            group = group->next;
-        } while (group != self->levels[i].turn);
+    for (struct ready_group *group = NULL; (group = group_step (self, group));) {
+        if (!group_take_id (group, id, until_us, ret))
+            continue;
+        *ret_group = group;
+        note_plan_taken (self, group);
+        return true;
     }
     return false;
 }
@@ -348,33 +350,19 @@ int64_t ready_count_before (const struct ready *self, int priority, struct span 
                             int64_t due_us, uint64_t id)
 {
     const struct ready_plan plan = {due_us, id};
-    int64_t before = 0;
-    for (size_t i = 0; i < self->level_count && self->levels[i].priority >= priority; i++) {
-        const struct ready_group *group = self->levels[i].turn;
-        do {
-            if (self->levels[i].priority > priority)
-                before += (int64_t)group_count (group);
-            else if (span_is (name, group->name))
-                before += group_count_before (group, plan);
-            group = group->next;
-        } while (group != self->levels[i].turn);
-    }
+    const struct ready_group *own = group_find (self, priority, name);
+    int64_t before = own ? group_count_before (own, plan) : 0;
+    for (struct ready_group *group = NULL; (group = group_step (self, group));)
+        before += group->priority > priority ? (int64_t)group_count (group) : 0;
     return before;
 }
 
 int64_t ready_oldest_us (const struct ready *self)
 {
     int64_t oldest_us = INT64_MAX;
-    for (size_t i = 0; i < self->level_count; i++) {
-        const struct ready_group *group = self->levels[i].turn;
-        do {
-            if (group->first < group->end && group->line[group->first].due_us < oldest_us)
-                oldest_us = group->line[group->first].due_us;
-            if (group->heaped && group->heap[0].due_us < oldest_us)
-                oldest_us = group->heap[0].due_us;
-            group = group->next;
-        } while (group != self->levels[i].turn);
-    }
+    for (struct ready_group *group = NULL; (group = group_step (self, group));)
+        if (group_count (group) && group_first (group).due_us < oldest_us)
+            oldest_us = group_first (group).due_us;
     return oldest_us;
 }
 
@@ -405,13 +393,8 @@ static size_t copy_every_nth (const struct ready_plan *plans, size_t first, size
 size_t ready_count_below (const struct ready *self, int priority)
 {
     size_t count = 0;
-    for (size_t i = 0; i < self->level_count; i++) {
-        const struct ready_group *group = self->levels[i].turn;
-        do {
-            count += self->levels[i].priority <= priority ? group_count (group) : 0;
-            group = group->next;
-        } while (group != self->levels[i].turn);
-    }
+    for (struct ready_group *group = NULL; (group = group_step (self, group));)
+        count += group->priority <= priority ? group_count (group) : 0;
     return count;
 }
 
@@ -420,17 +403,12 @@ bool ready_median (const struct ready *self, int priority, struct ready_plan *re
     enum { SAMPLES = 1024 };
     size_t step = ready_count_below (self, priority) / SAMPLES + 1, passed = 0, count = 0;
     struct ready_plan *samples = memory_new ((SAMPLES + 1) * sizeof *samples);
-    for (size_t i = 0; i < self->level_count; i++) {
-        const struct ready_group *group = self->levels[i].turn;
-        do {
-            if (self->levels[i].priority <= priority) {
-                count += copy_every_nth (group->line, group->first, group->end, step, &passed,
-                                         samples + count);
-                count +=
-                    copy_every_nth (group->heap, 0, group->heaped, step, &passed, samples + count);
-            }
-            group = group->next;
-        } while (group != self->levels[i].turn);
+    for (struct ready_group *group = NULL; (group = group_step (self, group));) {
+        if (group->priority > priority)
+            continue;
+        count +=
+            copy_every_nth (group->line, group->first, group->end, step, &passed, samples + count);
+        count += copy_every_nth (group->heap, 0, group->heaped, step, &passed, samples + count);
     }
     qsort (samples, count, sizeof *samples, compare_as_redis);
     if (count)
@@ -463,29 +441,21 @@ size_t ready_remove (struct ready *self, int priority, ready_remove_fn *removes,
 {
     size_t before = self->count;
     remove_emptied_group (self);
-    for (size_t i = self->level_count; i-- > 0 && self->levels[i].priority <= priority;) {
-        struct ready_group *group = self->levels[i].turn;
-        for (bool more_groups = true; more_groups;) {
-            struct ready_group *next = group->next;
-            size_t count = group_count (group);
-            more_groups = next != self->levels[i].turn;
-            group_remove_plans (self, group, removes, owner);
-            self->count -= count - group_count (group);
-            if (group_count (group) == 0)
-                group_remove (self, group);
-            group = next;
-        }
+    for (struct ready_group *group = group_step (self, NULL), *next; group; group = next) {
+        next = group_step (self, group);
+        if (group->priority > priority)
+            continue;
+        self->count -= group_count (group);
+        group_remove_plans (self, group, removes, owner);
+        self->count += group_count (group);
+        if (group_count (group) == 0)
+            group_remove (self, group);
     }
     return before - self->count;
 }
 
 void ready_update_limits (struct ready *self, const struct limit_table *limits)
 {
-    for (size_t i = 0; i < self->level_count; i++) {
-        struct ready_group *group = self->levels[i].turn;
-        do {
-            set_group_limit (group, limits);
-            group = group->next;
-        } while (group != self->levels[i].turn);
-    }
+    for (struct ready_group *group = NULL; (group = group_step (self, group));)
+        set_group_limit (group, limits);
 }
