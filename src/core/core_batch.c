@@ -182,10 +182,9 @@ static void emit_plan_commands (struct core *self, struct open_plan *plan, unsig
         return;
     if (writes & WRITE_HEAD) {
         size_t size = open_running_head (plan, head);
-        const struct span words[] = {span_text ("SETRANGE"), member_of (self, plan),
-                                     span_text ("0"),
-                                     rows_copy (self->gathering, span_of (head, size))};
-        rows_add_command (self->gathering, words, sizeof words / sizeof *words);
+        rows_add_command (self->gathering,
+                          WORDS (TEXT ("SETRANGE"), member_of (self, plan), TEXT ("0"),
+                                 rows_copy (self->gathering, span_of (head, size))));
     }
     if (writes & WRITE_TEAM)
         pull_write_team (self, plan);
@@ -205,7 +204,7 @@ static void emit_plan_rows (struct core *self, struct open_plan *plan, unsigned 
         if (writes & WRITE_MESSAGE && plan->message) {
             rows_add (rows, COLUMN_SET, member, span_of (plan->message, plan->message_size));
             if (!plan->lent)
-                rows_own_block (rows, plan->message);
+                commands_free_later (&rows->commands, plan->message);
             plan->lent = true;
         }
         if (writes & WRITE_LISTED)
@@ -236,10 +235,9 @@ static void emit_used_rates (struct core *self)
             continue;
         state->unwritten = false;
         int size = snprintf (used, sizeof used, "%.0f", state->used_us);
-        const struct span words[] = {span_text ("HSET"), span_text (KEY_TOKENS),
-                                     rows_copy (rows, span_text (state->name)),
-                                     rows_copy (rows, span_of (used, (size_t)size))};
-        rows_add_command (rows, words, sizeof words / sizeof *words);
+        rows_add_command (rows, WORDS (TEXT ("HSET"), TEXT (KEY_TOKENS),
+                                       rows_copy (rows, TEXT (state->name)),
+                                       rows_copy (rows, span_of (used, (size_t)size))));
     }
 }
 

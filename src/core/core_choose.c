@@ -331,7 +331,8 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
     plan->changed_in_run = false;
     if (plan->lent)
         plan->message = memory_copy (plan->message, plan->message_size);
-    rows_own_block (self->gathering, plan->message); // they own the message of before the run now
+    commands_free_later (&self->gathering->commands,
+                         plan->message); // they own the message of before the run now
     plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);
     // A plan without a target to send to is of a flow. Its message is not changed yet: it says what

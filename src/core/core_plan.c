@@ -231,13 +231,11 @@ void open_set_waiting (struct core *self, const struct open_plan *plan, bool wai
         return;
     int size = snprintf (key, sizeof key, KEY_WAIT "%s", plan->target->name);
     struct span name = rows_copy (rows, span_of (key, (size_t)size));
-    const struct span add[] = {span_text ("ZADD"), name, rows_number (rows, now_us),
-                               member_of (self, plan)};
-    const struct span remove[] = {span_text ("ZREM"), name, add[3]};
+    struct span member = member_of (self, plan);
     if (waits)
-        rows_add_command (rows, add, 4);
+        rows_add_command (rows, WORDS (TEXT ("ZADD"), name, rows_number (rows, now_us), member));
     else
-        rows_add_command (rows, remove, 3);
+        rows_add_command (rows, WORDS (TEXT ("ZREM"), name, member));
     plan->target->has_waiting = plan->target->has_waiting || waits;
     plan->target->waits += waits;
 }

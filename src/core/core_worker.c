@@ -205,12 +205,8 @@ void reports_write (struct core *self)
     }
     rows_add_command (rows, words, at);
     // Keep the last 100,000, and those for one day.
-    rows_add_command (rows,
-                      (const struct span[]){span_text ("ZREMRANGEBYRANK"), key, span_text ("0"),
-                                            span_text ("-100001")},
-                      4);
-    rows_add_command (rows, (const struct span[]){span_text ("EXPIRE"), key, span_text ("86400")},
-                      3);
+    rows_add_command (rows, WORDS (TEXT ("ZREMRANGEBYRANK"), key, TEXT ("0"), TEXT ("-100001")));
+    rows_add_command (rows, WORDS (TEXT ("EXPIRE"), key, TEXT ("86400")));
     free (words);
     self->reports_in_flight = self->reports;
     self->reports = NULL;

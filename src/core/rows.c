@@ -29,7 +29,7 @@ const struct column_form column_forms[COLUMNS] = {
 
 bool rows_empty (const struct rows *self)
 {
-    size_t count = self->command_count + self->outcome_count + self->counts.count;
+    size_t count = self->commands.commands + self->outcome_count + self->counts.count;
     for (int i = 0; i < COLUMNS; i++)
         count += self->columns[i].count;
     return count == 0;
@@ -60,12 +60,6 @@ struct span rows_number (struct rows *self, int64_t number)
     return rows_copy (self, span_of (digits, size));
 }
 
-void rows_own_block (struct rows *self, void *block)
-{
-    self->kept = memory_grow (self->kept, self->kept_count, &self->kept_room, sizeof *self->kept);
-    self->kept[self->kept_count++] = block;
-}
-
 // One chunk of the default size is kept for the next rows.
 void rows_clear (struct rows *self)
 {
@@ -80,12 +74,10 @@ void rows_clear (struct rows *self)
     if (stays)
         *stays = (struct rows_chunk){.size = stays->size};
     self->chunks = stays;
-    for (size_t i = 0; i < self->kept_count; i++)
-        free (self->kept[i]);
+    commands_clear (&self->commands);
     for (int i = 0; i < COLUMNS; i++)
         self->columns[i].count = 0;
-    self->kept_count = self->counts.count = self->words.count = self->command_count =
-        self->outcome_count = 0;
+    self->counts.count = self->outcome_count = 0;
     self->size = 0;
     self->kinds = 0;
 }
@@ -96,11 +88,9 @@ void rows_free (struct rows *self)
     for (int i = 0; i < COLUMNS; i++)
         free (self->columns[i].at);
     free (self->counts.at);
-    free (self->words.at);
-    free (self->commands);
+    commands_free (&self->commands);
     free (self->outcomes);
     free (self->chunks);
-    free (self->kept);
     *self = (struct rows){0};
 }
 
@@ -128,11 +118,9 @@ void rows_add_count (struct rows *self, struct span field, struct span change)
 
 void rows_add_command (struct rows *self, const struct span *words, size_t count)
 {
-    self->commands = memory_grow (self->commands, self->command_count, &self->command_room,
-                                  sizeof *self->commands);
-    self->commands[self->command_count++] = count;
+    commands_add (&self->commands, words, count);
     for (size_t i = 0; i < count; i++)
-        row_list_add (self, &self->words, words[i]);
+        self->size += words[i].size;
 }
 
 // How many leading words this command shares with the last one, if it can be merged into it; else
@@ -144,12 +132,13 @@ static size_t mergeable_words (const struct rows *self, const struct span *words
         const char *command;
         size_t words;
     } forms[] = {{"HSET", 2}, {"HDEL", 2}, {"RPUSH", 2}, {"DEL", 1}};
-    size_t size = self->command_count ? self->commands[self->command_count - 1] : 0, common = 0;
+    const struct commands *commands = &self->commands;
+    size_t size = commands->commands ? commands->sizes[commands->commands - 1] : 0, common = 0;
     for (size_t i = 0; size && i < sizeof forms / sizeof *forms; i++)
         if (span_is (words[0], forms[i].command))
             common = forms[i].words;
     for (size_t i = 0; i < common; i++)
-        if (!span_equal (self->words.at[self->words.count - size + i], words[i]))
+        if (!span_equal (commands->words[commands->count - size + i], words[i]))
             return 0;
     return size + count <= WORDS_MAX ? common : 0;
 }
@@ -158,10 +147,11 @@ void rows_merge_command (struct rows *self, const struct span *words, size_t cou
 {
     size_t common = mergeable_words (self, words, count);
     if (!common)
-        rows_add_command (self, NULL, 0);
-    self->commands[self->command_count - 1] += count - common;
-    for (size_t i = common; i < count; i++)
-        row_list_add (self, &self->words, rows_copy (self, words[i]));
+        commands_begin (&self->commands);
+    for (size_t i = common; i < count; i++) {
+        commands_add_word (&self->commands, rows_copy (self, words[i]));
+        self->size += words[i].size;
+    }
 }
 
 void rows_add_outcome (struct rows *self, const struct outcome_row *outcome)

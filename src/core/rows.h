@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "commands.h"
 #include "span.h"
 
 enum row_column {
@@ -56,15 +57,11 @@ struct rows {
     unsigned kinds;
     struct row_list columns[COLUMNS];
     struct row_list counts; // fields of plan:count, and the change of each
-    struct row_list words;  // names and arguments of all commands, one after the other
-    size_t *commands;       // how many words each command has
-    size_t command_count, command_room;
+    struct commands commands;
     struct outcome_row *outcomes;
     size_t outcome_count, outcome_room;
     size_t size;               // bytes of all rows, approximately
     struct rows_chunk *chunks; // memory of copied texts
-    void **kept;               // blocks that are freed with the rows
-    size_t kept_count, kept_room;
 };
 
 // Whether there are no rows. A zeroed struct rows is empty, and needs no rows_free.
@@ -79,9 +76,6 @@ struct span rows_copy (struct rows *self, struct span text);
 
 // A number as text that lives as long as the rows.
 struct span rows_number (struct rows *self, int64_t number);
-
-// Free this block from malloc together with the rows.
-void rows_own_block (struct rows *self, void *block);
 
 // Add a row; only columns of width 2 use `second`. The texts must live as long as the rows.
 void rows_add (struct rows *self, enum row_column column, struct span first, struct span second);

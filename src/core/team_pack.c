@@ -262,7 +262,7 @@ static void write_team_fields (struct team *self, struct span key, struct rows *
 void team_write (struct team *self, struct span key, struct rows *rows)
 {
     if (self->cleared)
-        rows_add_command (rows, (const struct span[]){span_text ("DEL"), key}, 2);
+        rows_add_command (rows, WORDS (TEXT ("DEL"), key));
     self->kept = self->kept && !self->cleared;
     self->cleared = false;
     if (self->removed_count && self->kept) {

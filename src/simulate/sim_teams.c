@@ -26,13 +26,13 @@ static json_t *copy_value (struct span value)
 
 void sim_teams_write (struct sim_station *self, const struct rows *rows)
 {
-    const struct span *word = rows->words.at;
-    for (size_t i = 0; i < rows->command_count; word += rows->commands[i++]) {
+    const struct span *word = rows->commands.words;
+    for (size_t i = 0; i < rows->commands.commands; word += rows->commands.sizes[i++]) {
         struct sim_plan *plan = plan_of_team_key (self, word[1]);
         bool sets = span_is (word[0], "HSET");
         if (plan && span_is (word[0], "DEL"))
             json_object_clear (plan->team);
-        for (size_t k = 2; plan && k < rows->commands[i]; k += 1U + sets) {
+        for (size_t k = 2; plan && k < rows->commands.sizes[i]; k += 1U + sets) {
             const char *name = (const char *)word[k].data;
             json_object_deln (plan->team, name, word[k].size);
             if (sets)

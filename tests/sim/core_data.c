@@ -242,14 +242,14 @@ bool core_data_apply (struct core_data *self, const struct rows *rows, const cha
     for (size_t i = 0; i + 1 < rows->counts.count; i += 2)
         if (!apply_count (self, rows->counts.at[i], rows->counts.at[i + 1]))
             return false;
-    const struct span *word = rows->words.at;
+    const struct span *word = rows->commands.words;
     *ret_why = "rows of a team that is none";
-    for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
+    for (size_t i = 0; i < rows->commands.commands; word += rows->commands.sizes[i++])
         if (key_is_team (word[1])) {
-            if (!apply_team (self, word, rows->commands[i]))
+            if (!apply_team (self, word, rows->commands.sizes[i]))
                 return false;
         } else if (span_is (word[1], "plan:meta"))
-            for (size_t k = 2; k + 1 < rows->commands[i]; k += 2)
+            for (size_t k = 2; k + 1 < rows->commands.sizes[i]; k += 2)
                 apply_number (self, word[k], word[k + 1]);
     return apply_outcomes (self, rows, ret_why);
 }

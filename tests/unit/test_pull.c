@@ -308,8 +308,8 @@ static void a_retry_is_for_other_workers (void **state)
 static size_t count_rows (const struct rows *rows, const char *command, const char *key)
 {
     size_t found = 0;
-    const struct span *word = rows->words.at;
-    for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
+    const struct span *word = rows->commands.words;
+    for (size_t i = 0; i < rows->commands.commands; word += rows->commands.sizes[i++])
         found += span_is (word[0], command) && span_is (word[1], key);
     for (int column = 0; column < COLUMNS; column++)
         for (size_t i = 0; i < rows->columns[column].count; i += column_forms[column].width)

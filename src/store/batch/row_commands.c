@@ -136,9 +136,7 @@ void commands_of_rows (struct commands *self, const struct rows *rows, int64_t o
     for (int column = 0; column < COLUMNS; column++)
         if (rows->columns[column].count)
             add_column_rows (self, column, &rows->columns[column]);
-    const struct span *word = rows->words.at;
-    for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
-        commands_add (self, word, rows->commands[i]);
+    commands_add_all (self, &rows->commands);
     for (size_t i = 0; i < rows->counts.count; i += 2)
         ADD (self, TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows->counts.at[i], rows->counts.at[i + 1]);
     if (rows->outcome_count)

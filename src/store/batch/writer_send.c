@@ -34,13 +34,6 @@ static void send_look (struct writer *self)
     send_collected (self);
 }
 
-static void copy_commands (struct commands *to, const struct commands *from)
-{
-    const struct span *word = from->words;
-    for (size_t i = 0; i < from->commands; word += from->sizes[i++])
-        commands_add (to, word, from->sizes[i]);
-}
-
 // Add the batch as a script. Redis rejects MULTI while its memory is full, but lets this script
 // write; the script itself checks that token and batch are unchanged, in place of WATCH.
 static void add_script_call (struct writer *self, const struct commands *owner)
@@ -74,8 +67,8 @@ static void send_transaction (struct writer *self, struct commands *owner, int64
         add_script_call (self, owner);
     } else {
         ADD (&self->sent, TEXT ("MULTI"));
-        copy_commands (&self->sent, &self->rows);
-        copy_commands (&self->sent, owner);
+        commands_add_all (&self->sent, &self->rows);
+        commands_add_all (&self->sent, owner);
         self->exec_at = self->sent.commands;
         ADD (&self->sent, TEXT ("EXEC"));
     }

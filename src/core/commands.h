@@ -29,13 +29,16 @@ void commands_add (struct commands *self, const struct span *words, size_t count
 void commands_begin (struct commands *self);
 void commands_add_word (struct commands *self, struct span word);
 
+// Add all commands of `from`, whose words are borrowed.
+void commands_add_all (struct commands *self, const struct commands *from);
+
 // A copy of the text that is freed with the commands.
 struct span commands_copy (struct commands *self, struct span text);
 
 // The number as a text that is freed with the commands.
 struct span commands_number (struct commands *self, int64_t value);
 
-// Free this block with the commands.
+// Free this block from malloc with the commands.
 void commands_free_later (struct commands *self, void *block);
 
 // Remove all commands, but keep the memory of the lists.

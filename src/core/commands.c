@@ -28,6 +28,13 @@ void commands_add (struct commands *self, const struct span *words, size_t count
         commands_add_word (self, words[i]);
 }
 
+void commands_add_all (struct commands *self, const struct commands *from)
+{
+    const struct span *word = from->words;
+    for (size_t i = 0; i < from->commands; word += from->sizes[i++])
+        commands_add (self, word, from->sizes[i]);
+}
+
 void commands_free_later (struct commands *self, void *block)
 {
     self->blocks =
