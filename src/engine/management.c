@@ -15,12 +15,14 @@ enum {
     CLOSED = IN (PLAN_CLOSE)
 };
 
-// Take the plan out of the queue. A manual run that was sent continues, and the plan returns to
-// `state` after it, even if the lease has expired and the answer is late; one that was not sent is
-// dropped.
-static void stop_plan (struct plan *plan, const struct manage_request *request,
-                       enum plan_state state)
+// Pause or close the plan: it leaves the queue. A manual run that was sent continues, and the plan
+// returns to that state after it, even if the lease has expired and the answer is late; one that
+// was not sent is dropped.
+static int stop_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
+                      struct reason *reason)
 {
+    enum plan_state state = request->command == MANAGE_PAUSE ? PLAN_PAUSE : PLAN_CLOSE;
+    (void)reason;
     bool sent = request->running || plan->state == PLAN_EXECUTE || !plan_is_queued (plan);
     plan_note_stop (plan, plan_state_name (state), request->who, request->now);
     plan->held = 0;
@@ -32,22 +34,6 @@ static void stop_plan (struct plan *plan, const struct manage_request *request,
     if (request->running)
         plan->exec_time =
             request->now; // there is no queue entry for the lease: it starts at exec_time
-}
-
-static int pause_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
-                       struct reason *reason)
-{
-    (void)reason;
-    stop_plan (plan, request, PLAN_PAUSE);
-    *ret = REQUEUE_OUT;
-    return 0;
-}
-
-static int close_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
-                       struct reason *reason)
-{
-    (void)reason;
-    stop_plan (plan, request, PLAN_CLOSE);
     *ret = REQUEUE_OUT;
     return 0;
 }
@@ -252,10 +238,10 @@ static const struct plan_command {
     int (*run) (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                 struct reason *reason);
 } commands[MANAGE_COMMANDS] = {
-    [MANAGE_PAUSE] = {"pause", OPEN, pause_plan},
+    [MANAGE_PAUSE] = {"pause", OPEN, stop_plan},
     [MANAGE_RESET] = {"reset", STOPPED, reset_plan},
     [MANAGE_AT_ONCE] = {"redeliver", STOPPED | IN (PLAN_RETRY), reset_plan},
-    [MANAGE_CLOSE] = {"close", OPEN | STOPPED | CLOSED, close_plan},
+    [MANAGE_CLOSE] = {"close", OPEN | STOPPED | CLOSED, stop_plan},
     [MANAGE_SKIP] = {"skip", OPEN | STOPPED, skip_plan},
     [MANAGE_RUN] = {"run", OPEN | STOPPED, run_plan},
     [MANAGE_UPDATE] = {"update", OPEN | STOPPED, update_plan},
