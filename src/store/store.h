@@ -125,13 +125,6 @@ int64_t store_mono_us (const struct store *self, int64_t redis_us);
 
 // -- submit
 
-struct store_submitted {
-    enum store_result result;
-    const char *error; // STORE_ERROR, STORE_FULL
-};
-
-typedef void store_submitted_fn (void *owner, const struct store_submitted *answer);
-
 struct store_submission {
     struct plan *plan;  // the store takes a reference
     bool made_here;     // the station has just generated the id: Redis has no data under it
@@ -141,7 +134,7 @@ struct store_submission {
 
 // Store a new plan, queued unless its state keeps it out of the queue. Everything is copied.
 void store_submit (struct store *self, const struct store_submission *submission,
-                   store_submitted_fn *reply, void *owner);
+                   store_done_fn *reply, void *owner);
 
 // -- claim
 

@@ -16,14 +16,14 @@ struct plan_submit {
     char caller[CALLER_FIELD_MAX];
     char *missed;
     size_t missed_size;
-    store_submitted_fn *reply;
+    store_done_fn *reply;
     void *owner;
 };
 
 static void answer_submit (void *owner, enum store_result result, const char *error)
 {
     struct plan_submit *self = owner;
-    self->reply (self->owner, &(struct store_submitted){.result = result, .error = error});
+    self->reply (self->owner, result, error);
     plan_destroy (&self->plan);
     free (self->missed);
     free (self);
@@ -143,7 +143,7 @@ static void resubmit (void *owner, bool serves)
 }
 
 void store_submit (struct store *self, const struct store_submission *submission,
-                   store_submitted_fn *reply, void *owner)
+                   store_done_fn *reply, void *owner)
 {
     struct plan_submit *submitting = memory_new (sizeof *submitting);
     *submitting = (struct plan_submit){.store = self,

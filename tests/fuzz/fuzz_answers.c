@@ -82,10 +82,10 @@ static void on_done (void *owner, enum store_result result, const char *error)
     answered (owner, result, error);
 }
 
-static void on_submitted (void *owner, const struct store_submitted *answer)
+static void on_submitted (void *owner, enum store_result result, const char *error)
 {
-    answered (owner, answer->result, answer->error);
-    HOLDS (answer->result != STORE_FULL || *answer->error);
+    answered (owner, result, error);
+    HOLDS (result != STORE_FULL || *error);
 }
 
 static void on_claimed (void *owner, const struct store_claim *answer)

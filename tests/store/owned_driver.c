@@ -39,11 +39,12 @@ static void go_on (struct driver *self);
 
 // -- submissions
 
-static void on_submitted (void *owner, const struct store_submitted *answer)
+static void on_submitted (void *owner, enum store_result result, const char *error)
 {
     struct driver *self = owner;
-    self->accepted += answer->result == STORE_DONE;
-    self->refused += answer->result != STORE_DONE;
+    (void)error;
+    self->accepted += result == STORE_DONE;
+    self->refused += result != STORE_DONE;
     if (self->accepted + self->refused == self->plans)
         self->accepted_us = clock_mono_us ();
     go_on (self);
@@ -54,14 +55,14 @@ struct submitter {
     uint64_t id;
 };
 
-static void on_told (void *owner, const struct store_submitted *answer)
+static void on_told (void *owner, enum store_result result, const char *error)
 {
     struct submitter *submitter = owner;
-    if (answer->result == STORE_DONE) {
+    if (result == STORE_DONE) {
         printf ("accepted %016" PRIx64 "\n", submitter->id);
         fflush (stdout);
     }
-    on_submitted (submitter->driver, answer);
+    on_submitted (submitter->driver, result, error);
     free (submitter);
 }
 

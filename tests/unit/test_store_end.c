@@ -33,11 +33,6 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     on_done (owner, answer->result, answer->error);
 }
 
-static void on_submitted (void *owner, const struct store_submitted *answer)
-{
-    on_done (owner, answer->result, answer->error);
-}
-
 static void on_claimed (void *owner, const struct store_claim *answer)
 {
     on_done (owner, answer->result, answer->error);
@@ -157,7 +152,7 @@ static void a_repair_that_is_refused_refuses_no_submission (void **state)
     plan->id = 1;
     plan->state = PLAN_QUEUE;
     plan->station = span_text ("jobs");
-    store_submit (store, &(struct store_submission){.plan = plan, .made_here = true}, on_submitted,
+    store_submit (store, &(struct store_submission){.plan = plan, .made_here = true}, on_done,
                   &caller);
     plan_destroy (&plan);
     answer_all ();

@@ -132,19 +132,19 @@ static void on_existing_plan (void *owner, const struct store_loaded *answer)
     plan_restore_end (self);
 }
 
-static void on_plan_stored (void *owner, const struct store_submitted *answer)
+static void on_plan_stored (void *owner, enum store_result result, const char *error)
 {
     struct plan_restore *self = owner;
     struct station *station = self->station;
-    if (answer->result == STORE_HELD) {
+    if (result == STORE_HELD) {
         reads_load (station, self->peer, self->plan->id, on_existing_plan, self);
         return;
     }
-    if (answer->result == STORE_DONE)
+    if (result == STORE_DONE)
         manage_reply (station, self->peer, self->plan->id, "{\"restored\":1}");
     else
-        reply_refuse_store (station, self->peer, answer->result, answer->error);
-    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
+        reply_refuse_store (station, self->peer, result, error);
+    if (result == STORE_DONE || result == STORE_UNSURE)
         publish_added (station, self->plan);
     plan_restore_end (self);
 }

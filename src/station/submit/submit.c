@@ -115,7 +115,7 @@ static void reply_id_in_use (struct submission *submission, struct span message)
     plan_destroy (&stored);
 }
 
-static void on_submitted (void *owner, const struct store_submitted *answer);
+static void on_submitted (void *owner, enum store_result result, const char *error);
 
 // Write the plan, with its first missed occurrences. The submission may have ended afterwards.
 static void write_submission (struct submission *submission)
@@ -146,12 +146,12 @@ static bool try_another_id (struct submission *submission)
 }
 
 // Note for `health` that Redis is up but accepts no plans, or that its replicas are away.
-static void note_write_failure (struct station *self, const struct store_submitted *answer)
+static void note_write_failure (struct station *self, enum store_result result, const char *error)
 {
     self->refusing_us = clock_mono_us ();
-    if (answer->result == STORE_ERROR)
-        reason_set (&self->refusing, "Redis: %s", answer->error);
-    else if (answer->result == STORE_UNSURE)
+    if (result == STORE_ERROR)
+        reason_set (&self->refusing, "Redis: %s", error);
+    else if (result == STORE_UNSURE)
         reason_set (&self->refusing, "replicas: fewer than %" PRId64 " of Redis answer in time",
                     self->settings->replicas);
 }
@@ -194,33 +194,33 @@ static void count_stored (const struct submission *submission)
     histogram_add (&self->submissions, &bounds_submit, clock_mono_us () - submission->received_us);
 }
 
-static void on_submitted (void *owner, const struct store_submitted *answer)
+static void on_submitted (void *owner, enum store_result result, const char *error)
 {
     struct submission *submission = owner;
     struct station *self = submission->station;
-    if (answer->result == STORE_DONE)
+    if (result == STORE_DONE)
         self->refusing.text[0] = '\0';
     else
-        note_write_failure (self, answer);
-    if (answer->result == STORE_HELD) {
+        note_write_failure (self, result, error);
+    if (result == STORE_HELD) {
         if (!try_another_id (submission))
             reads_load (self, submission->peer, submission->plan->id, on_id_holder, submission);
         link_flush (store_link (self->store));
         station_resume (self);
         return;
     }
-    if (answer->result == STORE_DONE) {
+    if (result == STORE_DONE) {
         FAILPOINT ("store_done");
         count_stored (submission);
         submission->next = submission_next (submission->plan);
         submission_accept (submission, NULL);
         FAILPOINT ("ack_queued");
-    } else if (answer->result == STORE_UNSURE) {
+    } else if (result == STORE_UNSURE) {
         reply_unreplicated (submission);
     } else {
-        reply_refuse_store (self, submission->peer, answer->result, answer->error);
+        reply_refuse_store (self, submission->peer, result, error);
     }
-    if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
+    if (result == STORE_DONE || result == STORE_UNSURE)
         publish_added (self, submission->plan);
     submission_end (submission);
 }
