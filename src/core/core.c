@@ -29,6 +29,7 @@ struct core_target *core_target_for (struct core *self, struct span name)
     target->name_size = name.size;
     target->limit = limits_find_for (&self->limits, 's', target->name);
     target->has_waiting = true; // until a check clears it
+    target->slots.free_slots = INT64_MAX;
     table_add (&self->targets, &target->node, table_hash (name));
     target->next_target = self->first_target;
     self->first_target = target;

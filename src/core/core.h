@@ -228,9 +228,9 @@ struct core_wish {
     int64_t limit;    // most plans
     int64_t ahead_us; // plans that are due within this time are taken too
     int64_t lease_us;
-    const struct core_slots *targets; // all other targets take any number
+    const struct core_slots *targets; // all other targets take any number; read by core_choose
     size_t target_count;
-    bool writes; // set the state in the messages to running at once
+    bool writes; // core_begin_run: set the state in the messages to running at once
 };
 
 // A plan that was chosen.
@@ -240,7 +240,8 @@ struct core_choice {
     bool needs_read; // its message and its score must be read
 };
 
-// Whether a target that takes plans now has some that are due, or will be within `ahead_us`.
+// Whether a target that takes plans, by the wish of the last core_choose, has some that are due, or
+// will be within `ahead_us`.
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us);
 
 // Choose the plans that run next, at most `max`. They are open, and stay chosen until

@@ -14,40 +14,42 @@ enum {
 // -- choosing
 
 // Note for each target what `wish` says of it; targets that it does not name take any number.
-static void set_free_slots (struct core *self, const struct core_wish *wish)
+static void note_slots (struct core *self, const struct core_wish *wish)
+{
+    for (struct core_target *target = self->first_target; target; target = target->next_target)
+        target->slots = (struct core_slots){.free_slots = INT64_MAX};
+    for (size_t i = 0; i < wish->target_count; i++) {
+        struct core_target *target = core_target_for (self, wish->targets[i].target);
+        target->slots = wish->targets[i];
+        target->slots.target = core_target_name (target);
+    }
+}
+
+// Begin to count the slots that choices take.
+static void reset_free_slots (struct core *self)
 {
     for (struct core_target *target = self->first_target; target; target = target->next_target) {
-        target->slots = NULL;
         target->taken = 0;
-        target->free_slots = INT64_MAX;
-        target->ready.unlimited = false;
+        target->free_slots = target->slots.free_slots;
+        target->ready.unlimited = target->slots.pull;
         target->ready.floor = 0;
-    }
-    for (size_t i = 0; i < wish->target_count; i++) {
-        const struct core_slots *slots = &wish->targets[i];
-        struct core_target *target = core_target_for (self, slots->target);
-        target->slots = slots;
-        target->free_slots = slots->free_slots;
-        target->ready.unlimited = slots->pull;
     }
 }
 
 // Whether a target has ready plans that may run; of one whose workers fetch plans: be offered.
 static bool has_ready (const struct core *self, const struct core_target *target)
 {
-    bool pull = target->slots && target->slots->pull;
     return target->exempt.count ||
            (target->ready.count &&
-            (!pull || offers_lowest_priority (self, target) <= MAX_PRIORITY));
+            (!target->slots.pull || offers_lowest_priority (self, target) <= MAX_PRIORITY));
 }
 
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us)
 {
     core_advance (self, now_us, wish->ahead_us);
-    set_free_slots (self, wish);
+    reset_free_slots (self);
     for (struct core_target *target = self->first_target; target; target = target->next_target)
-        if (has_ready (self, target) &&
-            (target->free_slots > 0 || (target->slots && target->slots->probe)))
+        if (has_ready (self, target) && (target->free_slots > 0 || target->slots.probe))
             return true;
     return false;
 }
@@ -77,7 +79,7 @@ static bool choose_plan (struct core *self, struct core_target *target, int64_t 
 {
     const struct ready_group *group;
     struct ready_plan ready;
-    bool pull = target->slots && target->slots->pull, waits = false;
+    bool pull = target->slots.pull, waits = false;
     while (has_ready (self, target)) {
         target->ready.floor = pull ? offers_lowest_priority (self, target) : 0;
         bool found = false;
@@ -91,8 +93,8 @@ static bool choose_plan (struct core *self, struct core_target *target, int64_t 
             }
             found = found || ready_take (&target->ready, until_us, now_us, &ready, &group,
                                          &self->rate_wake_us, &waits);
-        } else if (target->slots && target->slots->probe) {
-            found = ready_take_id (&target->ready, target->slots->probe, until_us, &ready, &group);
+        } else if (target->slots.probe) {
+            found = ready_take_id (&target->ready, target->slots.probe, until_us, &ready, &group);
         }
         self->limit_waits = self->limit_waits || waits;
         if (!found)
@@ -145,7 +147,8 @@ size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now
     self->rate_wake_us = self->ready_us = INT64_MAX;
     self->limit_waits = false;
     core_advance (self, now_us, wish->ahead_us);
-    set_free_slots (self, wish);
+    note_slots (self, wish);
+    reset_free_slots (self);
     size_t count = choose_shares (self, now_us, now_us, out, 0, limit);
     if (wish->ahead_us)
         count = choose_shares (self, now_us + wish->ahead_us, now_us, out, count, limit);
@@ -337,7 +340,7 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
     ret->message = span_of (plan->message, plan->message_size);
     // A plan without a target to send to is of a flow. Its message is not changed yet: it says what
     // the claim is for, and whether the plan was paused.
-    ret->written = wish->writes && plan->target->slots;
+    ret->written = wish->writes && plan->target->slots.target.size;
     open_queue (self, plan, now_us + wish->lease_us);
     open_mark_written (self, plan,
                        WRITE_RUN | (ret->written && open_has_head (plan) ? WRITE_HEAD : 0U));

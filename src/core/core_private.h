@@ -56,7 +56,7 @@ struct core_target {
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
     // The members below are set for each claim.
-    const struct core_slots *slots; // NULL = it takes any number
+    struct core_slots slots; // `target` empty: the claim does not name it
     int64_t free_slots, taken;
     struct core_target *next_target;
 };

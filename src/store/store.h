@@ -39,7 +39,6 @@ struct store_bounds {
         plans_caller; // plans in all, per target, per caller; 0 = no limit
 };
 
-enum { STORE_TARGETS_MAX = 256 };
 enum { STORE_SCHEMA = 2, STORE_SCHEMA_FORMER = 1 }; // versions of the key layout, kept in plan:meta
 
 // State of the store. Plans may be read and written only while it serves.
@@ -167,21 +166,9 @@ struct store_claim {
 
 typedef void store_claim_fn (void *owner, const struct store_claim *answer);
 
-// A target with its free slots.
-struct claim_target {
-    const char *name;
-    int64_t free_slots;
-    bool pull;          // workers fetch its plans: limits apply when they fetch, not at the claim
-    uint64_t probe;     // id of a plan that is taken when due even if no slot is free; 0 = none
-    struct limit limit; // the target's limit in the settings
-};
-
 struct claim_wish {
-    int64_t limit;                      // number of plans to take at most
-    int64_t first_lease_s;              // lease of a run until its first heartbeat
-    int64_t ahead_us;                   // plans that become due within this time are taken, too
-    const struct claim_target *targets; // a target that is not listed has no limit here
-    size_t target_count;                // at most STORE_TARGETS_MAX
+    struct core_wish core;      // the store sets `writes`
+    const struct limit *limits; // the limits of `core.targets` in the settings
     // Called with the claim's owner: whether workers fetch the plans of this target, so that a run
     // whose lease expires was not offered yet, and is not recorded as lost. NULL = they never do.
     bool (*is_pull) (void *owner, struct span target);

@@ -23,9 +23,7 @@ struct claim_call {
     store_claim_fn *reply;
     bool (*is_pull) (void *owner, struct span target);
     void *owner;
-    struct core_wish wish;
-    struct core_slots targets[STORE_TARGETS_MAX];
-    char names[STORE_TARGETS_MAX][STATION_NAME_MAX + 1];
+    struct core_wish wish; // without the targets
     struct core_choice choices[CHOICES_MAX];
     size_t count;
     struct plan_reads reads; // those of the choices that the core does not have in memory
@@ -271,33 +269,13 @@ static void prefetch_plans (struct store *self)
 
 // -- a claim
 
-// Copy the wish for the core, and pass it the targets' limits of the settings.
-static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
-{
-    self->wish = (struct core_wish){.limit = wish->limit,
-                                    .ahead_us = wish->ahead_us,
-                                    .lease_us = wish->first_lease_s * 1000000,
-                                    .targets = self->targets,
-                                    .target_count = wish->target_count};
-    for (size_t i = 0; i < wish->target_count; i++) {
-        const struct claim_target *target = &wish->targets[i];
-        memcpy (self->names[i], target->name, strlen (target->name) + 1);
-        self->targets[i] =
-            (struct core_slots){.target = span_text (self->names[i]),
-                                .free_slots = target->free_slots > 0 ? target->free_slots : 0,
-                                .pull = target->pull,
-                                .probe = target->probe};
-        configure_target_limit (self->store, target->name, &target->limit);
-    }
-}
-
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
     struct claim_call *call = self->spare_claim;
     self->spare_claim = NULL;
     call = call ? call : memory_resize (NULL, sizeof *call);
-    memset (call, 0, offsetof (struct claim_call, targets));
+    memset (call, 0, offsetof (struct claim_call, choices));
     call->count = call->reads.count = call->reads.answered = 0;
     call->answer = (struct store_claim){.error = ""};
     call->store = self;
@@ -310,9 +288,12 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
         writer_wait_flush (self->writer, &call->waiter);
         return;
     }
-    copy_wish (call, wish);
+    for (size_t i = 0; i < wish->core.target_count; i++)
+        configure_target_limit (self, wish->core.targets[i].target, &wish->limits[i]);
+    call->wish = wish->core;
     call->count =
         core_choose (self->core, &call->wish, store_now_us (self), call->choices, CHOICES_MAX);
+    call->wish.targets = NULL;
     call->wish.writes = call->count <= WRITES_MAX;
     for (size_t i = 0; i < call->count; i++)
         if (call->choices[i].needs_read)

@@ -125,7 +125,7 @@ void store_queue_update (struct store *self);
 void store_claim_detach (struct store *self);
 
 // Pass the limit of a target in the settings to the core.
-void configure_target_limit (struct store *self, const char *target, const struct limit *limit);
+void configure_target_limit (struct store *self, struct span target, const struct limit *limit);
 
 // Pass the limits that were read from Redis to the core.
 void store_pass_limits (struct store *self, const redisReply *reply);

@@ -14,8 +14,7 @@ struct pull_call {
     enum pull_op { OP_OFFER, OP_TAKE, OP_ALIVE, OP_REPORT, OP_TEAM } pull_op;
     store_pulled_fn *reply;
     void *owner;
-    char target[STATION_NAME_MAX + 1], name[STATION_NAME_MAX + 1];
-    char *texts[2];
+    struct frames *texts; // those of the arguments below
     struct core_offer offer;
     struct core_worker worker;
     struct core_heartbeat heartbeat;
@@ -42,8 +41,7 @@ static void end_pull (struct pull_call *self, enum store_result result, const ch
     answer->result = result;
     answer->error = error;
     self->reply (self->owner, answer);
-    free (self->texts[0]);
-    free (self->texts[1]);
+    free (self->texts);
     free (self->message);
     free (self->members);
     free (self->jobs);
@@ -182,13 +180,6 @@ static void read_pull_plan (struct pull_call *self)
 
 // -- the store's calls
 
-static struct span copy_name (char out[STATION_NAME_MAX + 1], struct span name)
-{
-    size_t size = name.size < STATION_NAME_MAX ? name.size : STATION_NAME_MAX;
-    out[span_put (out, 0, span_of (name.data, size))] = '\0';
-    return span_of (out, size);
-}
-
 static struct pull_call *pull_call_new (struct store *self, enum pull_op pull_op,
                                         store_pulled_fn *reply, void *owner)
 {
@@ -205,7 +196,8 @@ void store_offer (struct store *self, const struct core_offer *offer, store_pull
 {
     struct pull_call *call = pull_call_new (self, OP_OFFER, reply, owner);
     call->offer = *offer;
-    call->offer.target = copy_name (call->target, offer->target);
+    call->texts = frames_copy (&offer->target, 1);
+    call->offer.target = call->texts->at[0];
     defer_pull (call);
 }
 
@@ -213,57 +205,54 @@ void store_take_jobs (struct store *self, const struct core_pull_take *take,
                       const struct limit *limit, store_pulled_fn *reply, void *owner)
 {
     struct pull_call *call = pull_call_new (self, OP_TAKE, reply, owner);
+    call->texts = frames_copy (WORDS (take->target, take->worker));
     call->members = frames_copy (take->members, take->member_count);
     call->take = *take;
-    call->take.target = copy_name (call->target, take->target);
-    call->take.worker = copy_name (call->name, take->worker);
+    call->take.target = call->texts->at[0];
+    call->take.worker = call->texts->at[1];
     call->take.members = call->members->at;
-    configure_target_limit (self, call->target, limit);
+    configure_target_limit (self, take->target, limit);
     call->jobs = memory_new ((size_t)(take->limit > 0 ? take->limit : 1) * sizeof *call->jobs);
     defer_pull (call);
 }
 
-// A call with the arguments of a worker.
-static struct pull_call *worker_call_new (struct store *self, enum pull_op pull_op,
-                                          const struct core_worker *worker, store_pulled_fn *reply,
-                                          void *owner)
+// Keep the arguments of a worker, and the texts of what it sends: texts->at[2] and [3].
+static void copy_worker (struct pull_call *self, const struct core_worker *worker,
+                         struct span first, struct span second)
 {
-    struct pull_call *call = pull_call_new (self, pull_op, reply, owner);
-    call->worker = *worker;
-    call->worker.target = copy_name (call->target, worker->target);
-    call->worker.worker = copy_name (call->name, worker->worker);
-    return call;
-}
-
-static struct span copy_call_text (struct pull_call *self, int at, struct span text)
-{
-    self->texts[at] = memory_copy (text.data, text.size);
-    return span_of (self->texts[at], text.size);
+    self->texts = frames_copy (WORDS (worker->target, worker->worker, first, second));
+    self->worker = *worker;
+    self->worker.target = self->texts->at[0];
+    self->worker.worker = self->texts->at[1];
 }
 
 void store_report_worker (struct store *self, const struct core_worker *worker,
                           const struct core_heartbeat *heartbeat, store_pulled_fn *reply,
                           void *owner)
 {
-    struct pull_call *call = worker_call_new (self, OP_ALIVE, worker, reply, owner);
+    struct pull_call *call = pull_call_new (self, OP_ALIVE, reply, owner);
+    copy_worker (call, worker, heartbeat->progress, (struct span){0});
     call->heartbeat = *heartbeat;
-    call->heartbeat.progress = copy_call_text (call, 0, heartbeat->progress);
+    call->heartbeat.progress = call->texts->at[2];
     defer_pull (call);
 }
 
 void store_report (struct store *self, const struct core_worker *worker,
                    const struct core_report *report, store_pulled_fn *reply, void *owner)
 {
-    struct pull_call *call = worker_call_new (self, OP_REPORT, worker, reply, owner);
+    struct pull_call *call = pull_call_new (self, OP_REPORT, reply, owner);
+    copy_worker (call, worker, report->reason, report->result);
     call->report = *report;
-    call->report.reason = copy_call_text (call, 0, report->reason);
-    call->report.result = copy_call_text (call, 1, report->result);
+    call->report.reason = call->texts->at[2];
+    call->report.result = call->texts->at[3];
     defer_pull (call);
 }
 
 void store_team (struct store *self, uint64_t plan_id, const char *station, store_pulled_fn *reply,
                  void *owner)
 {
+    struct pull_call *call = pull_call_new (self, OP_TEAM, reply, owner);
     const struct core_worker worker = {.id = plan_id, .target = span_text (station)};
-    defer_pull (worker_call_new (self, OP_TEAM, &worker, reply, owner));
+    copy_worker (call, &worker, (struct span){0}, (struct span){0});
+    defer_pull (call);
 }

@@ -63,18 +63,10 @@ void copy_text (char *out, size_t room, struct span text)
     snprintf (out, room, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
 }
 
-void id_write_digits (uint64_t id, char out[IDENT_SIZE])
+void configure_target_limit (struct store *self, struct span target, const struct limit *limit)
 {
-    for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
-        out[i] = "0123456789abcdef"[id >> 60];
-    out[IDENT_SIZE - 1] = '\0';
-}
-
-void configure_target_limit (struct store *self, const char *target, const struct limit *limit)
-{
-    char name[LIMIT_NAME_MAX + 1];
-    int size = snprintf (name, sizeof name, "s:%s", target);
-    core_configure_limit (self->core, span_of (name, (size_t)size), limit);
+    char name[LIMIT_NAME_MAX + 1] = "s:";
+    core_configure_limit (self->core, span_of (name, span_put (name, 2, target)), limit);
 }
 
 // The field is "c:", a letter for the form of the name (t = text, b = base64), and the name as

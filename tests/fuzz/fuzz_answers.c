@@ -198,18 +198,20 @@ static void submit (uint8_t knob)
 
 static void claim (uint8_t knob)
 {
-    const struct claim_target targets[] = {
-        {.name = "jobs", .free_slots = knob % 4, .probe = knob & 32 ? 1 : 0},
-        {.name = "a.b", .free_slots = 9, .limit = {.concurrency = knob & 64 ? 1 : 0}}};
+    const struct core_slots targets[] = {
+        {.target = span_text ("jobs"), .free_slots = knob % 4, .probe = knob & 32 ? 1 : 0},
+        {.target = span_text ("a.b"), .free_slots = 9}};
+    const struct limit limits[] = {{0}, {.concurrency = knob & 64 ? 1 : 0}};
     if (world.claiming)
         return;
     world.claiming = true;
     store_claim (world.store,
-                 &(struct claim_wish){.limit = 10,
-                                      .first_lease_s = 6,
-                                      .ahead_us = knob & 16 ? 10000 : 0,
-                                      .targets = targets,
-                                      .target_count = knob & 128 ? 2 : 0},
+                 &(struct claim_wish){.core = {.limit = 10,
+                                               .lease_us = 6000000,
+                                               .ahead_us = knob & 16 ? 10000 : 0,
+                                               .targets = targets,
+                                               .target_count = knob & 128 ? 2 : 0},
+                                      .limits = limits},
                  on_claimed, asker_new ());
 }
 

@@ -167,13 +167,17 @@ static void on_claimed (void *owner, const struct store_claim *claim)
 
 static void claim (struct driver *self)
 {
-    const struct claim_target target = {.name = "jobs", .free_slots = SLOTS - self->in_flight};
+    const struct core_slots target = {.target = span_text ("jobs"),
+                                      .free_slots = SLOTS - self->in_flight};
     if (self->claiming || target.free_slots < SLOTS / 3)
         return;
     self->claiming = true;
     store_claim (self->store,
-                 &(struct claim_wish){
-                     .limit = SLOTS / 2, .first_lease_s = 6, .targets = &target, .target_count = 1},
+                 &(struct claim_wish){.core = {.limit = SLOTS / 2,
+                                               .lease_us = 6000000,
+                                               .targets = &target,
+                                               .target_count = 1},
+                                      .limits = &(struct limit){0}},
                  on_claimed, self);
 }
 

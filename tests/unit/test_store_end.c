@@ -102,8 +102,8 @@ static void who_waits_is_answered_when_the_store_ends (void **state)
         store_kinds (store, KIND_PUT, span_text ("k"), "{}", on_named, &callers[4]);
         store_call_when_settled (store, on_done, &callers[5]);
         store_load (store, 1, LINK_REPEAT, on_loaded, &callers[6]);
-        store_claim (store, &(struct claim_wish){.limit = 9, .first_lease_s = 6}, on_claimed,
-                     &callers[7]);
+        store_claim (store, &(struct claim_wish){.core = {.limit = 9, .lease_us = 6000000}},
+                     on_claimed, &callers[7]);
         store_downgrade (store, on_done, &callers[8]);
         if (turns > 0)
             turn ();

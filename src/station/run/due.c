@@ -98,12 +98,11 @@ static bool has_many_slots (struct station *self, const struct target *target, i
     return target_response (target)->unresponsive ? slots > 0 : slots * SLOTS_PART >= most;
 }
 
-_Static_assert((int)TARGETS_MAX <= (int)STORE_TARGETS_MAX, "a claim asks for all targets");
-
-// Read the free slots of each target, which bound the claim: so a target without free slots delays
-// no other target, however many of its plans are due. Returns whether a claim could take any plan;
-// true without targets, as plans of unknown targets are claimed, too.
-static bool read_free_slots (struct station *self, struct claim_target out[TARGETS_MAX])
+// Read the free slots and the limit of each target, which bound the claim: so a target without free
+// slots delays no other target, however many of its plans are due. Returns whether a claim could
+// take any plan; true without targets, as plans of unknown targets are claimed, too.
+static bool read_free_slots (struct station *self, struct core_slots out[TARGETS_MAX],
+                             struct limit limits[TARGETS_MAX])
 {
     int64_t now_us = clock_mono_us ();
     bool any = self->target_count == 0;
@@ -113,11 +112,11 @@ static bool read_free_slots (struct station *self, struct claim_target out[TARGE
         bool away = !target_connection (target), pull = target_type (target) == TARGET_PULL;
         if (away && slots > 0)
             target_load (target)->pause_us = now_us + AWAY_PAUSE_US;
-        out[i] = (struct claim_target){.name = target_name (target),
-                                       .free_slots = slots,
-                                       .pull = pull,
-                                       .probe = away ? 0 : unresponsive_probe (self, target),
-                                       .limit = target_settings (target)->limit};
+        out[i] = (struct core_slots){.target = span_text (target_name (target)),
+                                     .free_slots = slots,
+                                     .pull = pull,
+                                     .probe = away ? 0 : unresponsive_probe (self, target)};
+        limits[i] = target_settings (target)->limit;
         any = any || slots > 0 || out[i].probe;
     }
     return any;
@@ -213,9 +212,12 @@ static void on_claimed (void *owner, const struct store_claim *claim)
 
 static void claim_plans (struct station *self)
 {
-    struct claim_target targets[TARGETS_MAX];
-    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
-                              .targets = targets,
+    struct core_slots targets[TARGETS_MAX];
+    struct limit limits[TARGETS_MAX];
+    struct claim_wish wish = {.core = {.lease_us = first_lease_s (self->settings) * 1000000,
+                                       .targets = targets,
+                                       .target_count = self->target_count},
+                              .limits = limits,
                               .is_pull = fire_is_pull};
     self->claim_us = clock_mono_us () + LOOK_US;
     // Before the targets are loaded, plans of added targets would find none.
@@ -224,18 +226,17 @@ static void claim_plans (struct station *self)
         return;
     int64_t slots =
         self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->prefetched.count);
-    wish.limit = slots < BATCH ? slots : BATCH;
-    if (wish.limit <= 0 || store_busy (self->store)) {
+    wish.core.limit = slots < BATCH ? slots : BATCH;
+    if (wish.core.limit <= 0 || store_busy (self->store)) {
         // The next answer or timeout frees slots; look again soon.
         self->claim_us = clock_mono_us () + LOOK_US / 100;
         return;
     }
-    wish.target_count = self->target_count;
-    if (!read_free_slots (self, targets)) {
+    if (!read_free_slots (self, targets, limits)) {
         self->claim_us = clock_mono_us () + LOOK_US / 20; // or when a target connects or answers
         return;
     }
-    wish.ahead_us = prefetch_reach_us (self);
+    wish.core.ahead_us = prefetch_reach_us (self);
     self->claiming = true;
     store_claim (self->store, &wish, on_claimed, self);
 }
