@@ -3,49 +3,37 @@
 #include <stdlib.h>
 
 #include "core_private.h"
-#include "decimal.h"
-#include "ident.h"
 #include "memory.h"
 #include "redis_keys.h"
 
-enum { KEY_MAX = 10 + STATION_NAME_MAX + 1 + IDENT_SIZE, CALLERS_MAX = 10000 };
+enum { CALLERS_MAX = 10000 };
 
 // -- texts
 
+struct span key_of (struct core *self, const char *start, const struct open_plan *plan)
+{
+    char key[PLAN_KEY_SIZE];
+    size_t size = plan_key_make (key, start, core_target_name (plan->target), plan->id);
+    return rows_copy (self->gathering, span_of (key, size));
+}
+
 struct span member_of (struct core *self, const struct open_plan *plan)
 {
-    char member[KEY_MAX], id[IDENT_SIZE];
-    size_t size = span_put (member, 0, span_text (KEY_MESSAGE));
-    size = span_put (member, size, core_target_name (plan->target));
-    member[size++] = ':';
-    size = span_put (member, size, span_text (ident_text (plan->id, id)));
-    return rows_copy (self->gathering, span_of (member, size));
+    return key_of (self, KEY_MESSAGE, plan);
 }
 
 // The plan's member of plan:ids.
 static struct span index_entry (struct core *self, const struct open_plan *plan)
 {
-    char entry[KEY_MAX];
-    uint64_t id = plan->id;
-    for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
-        entry[i] = "0123456789abcdef"[id >> 60];
-    entry[IDENT_SIZE - 1] = ':';
-    size_t size = span_put (entry, IDENT_SIZE, core_target_name (plan->target));
+    char entry[PLAN_KEY_SIZE];
+    size_t size = index_entry_make (entry, core_target_name (plan->target), plan->id);
     return rows_copy (self->gathering, span_of (entry, size));
 }
 
-// A score in seconds: an integer if possible, else with six decimals.
 static struct span score_text (struct core *self, int64_t score_us)
 {
-    char text[DECIMAL_SIZE + 8];
-    size_t size = decimal_text (score_us / 1000000, text);
-    int64_t rest = score_us % 1000000;
-    if (rest > 0) {
-        text[size++] = '.';
-        for (int64_t unit = 100000; unit; unit /= 10)
-            text[size++] = (char)('0' + rest / unit % 10);
-    }
-    return rows_copy (self->gathering, span_of (text, size));
+    char text[SCORE_SIZE];
+    return rows_copy (self->gathering, span_of (text, score_make (text, score_us)));
 }
 
 // The plan's value in plan:run.

@@ -94,15 +94,8 @@ static size_t count_offered_from (const struct offer_list *list, int priority)
 {
     // The least order of a lower priority: see offer_order.
     int64_t behind = (int64_t)(MAX_PRIORITY - priority + 1) * 2 * ((int64_t)1 << SINCE_BITS);
-    size_t first = list->first, end = list->end;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (list->at[middle]->pull->order < behind)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first - list->first;
+    struct open_plan none = {0};
+    return offer_index (list, &(struct pull_record){.plan = &none, .order = behind}) - list->first;
 }
 
 // The offers are limited, in number and memory: other plans wait as ready ones, which need less
@@ -188,13 +181,8 @@ void pull_drop_record (struct core *self, struct open_plan *plan)
 
 void pull_write_team (struct core *self, struct open_plan *plan)
 {
-    char key[16 + STATION_NAME_MAX + IDENT_SIZE], id[IDENT_SIZE];
-    if (!plan->pull)
-        return;
-    int size =
-        snprintf (key, sizeof key, KEY_TEAM "%s:%s", plan->target->name, ident_text (plan->id, id));
-    struct span copy = rows_copy (self->gathering, span_of (key, (size_t)size));
-    team_write (plan->pull->team, copy, self->gathering);
+    if (plan->pull)
+        team_write (plan->pull->team, key_of (self, KEY_TEAM, plan), self->gathering);
 }
 
 // -- workers at work

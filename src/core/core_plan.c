@@ -20,14 +20,10 @@ static void set_flight (struct core *self, struct open_plan *plan, enum flight f
 // are commands as well, and must come first.
 static void delete_keys (struct core *self, const struct open_plan *plan, const char *const *starts)
 {
-    struct span member = member_of (self, plan), words[4] = {span_text ("DEL")};
-    size_t count = 1, start = sizeof KEY_MESSAGE - 1;
-    for (; starts[count - 1]; count++) {
-        char key[16 + STATION_NAME_MAX + 20];
-        int size = snprintf (key, sizeof key, "%s%.*s", starts[count - 1],
-                             (int)(member.size - start), (const char *)member.data + start);
-        words[count] = rows_copy (self->gathering, span_of (key, (size_t)size));
-    }
+    struct span words[4] = {span_text ("DEL")};
+    size_t count = 1;
+    for (; starts[count - 1]; count++)
+        words[count] = key_of (self, starts[count - 1], plan);
     rows_add_command (self->gathering, words, count);
 }
 

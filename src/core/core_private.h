@@ -304,6 +304,9 @@ struct limit_state *group_limit (const struct core *self, const struct open_plan
 // plan:count).
 void core_change_plan_count (struct core *self, char kind, struct span name, int64_t change);
 
+// The key of a plan that begins with the prefix `start`; in the open batch.
+struct span key_of (struct core *self, const char *start, const struct open_plan *plan);
+
 // The plan's member of plan:time:set, which is also the key of its message; in the open batch.
 struct span member_of (struct core *self, const struct open_plan *plan);
 

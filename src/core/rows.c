@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "decimal.h"
 #include "memory.h"
 #include "redis_keys.h"
 
@@ -26,6 +25,50 @@ const struct column_form column_forms[COLUMNS] = {
     [COLUMN_CLASS] = {"HSET", KEY_CLASS, 2},
     [COLUMN_UNCLASS] = {"HDEL", KEY_CLASS, 1},
 };
+
+// -- texts that name a plan
+
+size_t plan_key_make (char out[PLAN_KEY_SIZE], const char *start, struct span target, uint64_t id)
+{
+    char digits[IDENT_SIZE];
+    size_t size = span_put (out, 0, span_text (start));
+    size = span_put (out, size, target);
+    out[size++] = ':';
+    size = span_put (out, size, span_text (ident_text (id, digits)));
+    out[size] = '\0';
+    return size;
+}
+
+void id_write_digits (uint64_t id, char out[IDENT_SIZE])
+{
+    for (int i = 0; i < IDENT_SIZE - 1; i++, id <<= 4)
+        out[i] = "0123456789abcdef"[id >> 60];
+    out[IDENT_SIZE - 1] = '\0';
+}
+
+size_t index_entry_make (char out[PLAN_KEY_SIZE], struct span target, uint64_t id)
+{
+    id_write_digits (id, out);
+    out[IDENT_SIZE - 1] = ':';
+    size_t size = span_put (out, IDENT_SIZE, target);
+    out[size] = '\0';
+    return size;
+}
+
+size_t score_make (char out[SCORE_SIZE], int64_t score_us)
+{
+    size_t size = decimal_text (score_us / 1000000, out);
+    int64_t rest = score_us % 1000000;
+    if (rest > 0) {
+        out[size++] = '.';
+        for (int64_t unit = 100000; unit; unit /= 10)
+            out[size++] = (char)('0' + rest / unit % 10);
+    }
+    out[size] = '\0';
+    return size;
+}
+
+// -- rows
 
 bool rows_empty (const struct rows *self)
 {

@@ -10,7 +10,32 @@
 #include <stdint.h>
 
 #include "commands.h"
+#include "decimal.h"
+#include "ident.h"
 #include "span.h"
+#include "station_name.h"
+
+// -- texts in Redis that name a plan
+
+// Room for a key or member that names a plan.
+enum { PLAN_KEY_SIZE = 16 + STATION_NAME_MAX + 1 + IDENT_SIZE };
+
+// Write the key of a plan that begins with the prefix `start`, such as KEY_MESSAGE, and a NUL.
+// Returns its size. A message key is also the plan's member of plan:time:set.
+size_t plan_key_make (char out[PLAN_KEY_SIZE], const char *start, struct span target, uint64_t id);
+
+// Write an id as 16 hex digits, in which form ids sort as text.
+void id_write_digits (uint64_t id, char out[IDENT_SIZE]);
+
+// Write the plan's member of plan:ids, and a NUL. Returns its size.
+size_t index_entry_make (char out[PLAN_KEY_SIZE], struct span target, uint64_t id);
+
+// Write a score of the queue in seconds, an integer or with six decimals, and a NUL. Returns its
+// size.
+enum { SCORE_SIZE = DECIMAL_SIZE + 8 };
+size_t score_make (char out[SCORE_SIZE], int64_t score_us);
+
+// -- rows
 
 enum row_column {
     COLUMN_SET,   // messages: key, value

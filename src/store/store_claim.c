@@ -29,7 +29,7 @@ struct claim_call {
     struct plan_reads reads; // those of the choices that the core does not have in memory
     struct store_claim answer;
     struct store_claimed taken[CHOICES_MAX];
-    char first_broken[MEMBER_MAX + 2];
+    char first_broken[PLAN_KEY_SIZE];
 };
 
 // Answer the claim, and keep its memory for the next one.
@@ -171,7 +171,7 @@ static void send_plan_reads (struct store *self, struct plan_reads *reads, link_
 {
     size_t count = reads->count;
     bool wants_runs = core_wants_runs (self->core);
-    char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, count * sizeof *members);
+    char (*members)[PLAN_KEY_SIZE] = memory_resize (NULL, count * sizeof *members);
     struct span *words = memory_resize (NULL, (count + 2) * sizeof *words);
     reads->left = (size_t)2 + wants_runs;
     for (size_t i = 0; i < count; i++) {

@@ -27,7 +27,7 @@ struct commit_call {
     void (*then) (void *owner);
     struct frames *texts; // texts of `commit`
     struct span uncalled; // the record if a limit rejects `called`
-    char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
+    char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[PLAN_KEY_SIZE];
     char *votes;
 };
 

@@ -232,7 +232,7 @@ static void read_running_page (struct list_call *self)
                                  answer_no_running, self);
         return;
     }
-    char (*members)[MEMBER_MAX + 2] = memory_new (most * sizeof *members);
+    char (*members)[PLAN_KEY_SIZE] = memory_new (most * sizeof *members);
     struct span *keys = memory_new (most * sizeof *keys);
     for (size_t i = 0; i < self->id_count; i++) {
         struct core_view view;

@@ -146,11 +146,7 @@ void store_call_when_serving (struct store *self, enum waiter_kind kind,
 #define SCHEMA_TEXT "2"
 _Static_assert(STORE_SCHEMA == 2, "SCHEMA_TEXT is its text");
 
-enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
-
-// Make the key of a plan that begins with the prefix `start`, such as KEY_MESSAGE.
-void plan_key_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
-                    uint64_t plan_id);
+enum { CALLER_FIELD_MAX = 2 + 40 + 1 };
 
 // Make the name of a caller's field in plan:count.
 void caller_field_make (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
@@ -159,7 +155,7 @@ void caller_field_make (struct store *self, struct span caller, char out[CALLER_
 bool index_entry_parse (struct span entry, uint64_t *ret_id, struct span *ret_target);
 
 // Numbers as words of commands, valid until the block ends: an integer, the same or "" for 0, and a
-// time as a queue score, which is in seconds with a fraction.
+// time as a queue score (score_make).
 #define NUMBER(value)          number_word (value, (char[NUMBER_SIZE]){0})
 #define NUMBER_OR_EMPTY(value) ((value) ? NUMBER (value) : TEXT (""))
 #define SCORE(us)              score_word (us, (char[NUMBER_SIZE]){0})
@@ -170,15 +166,12 @@ struct span score_word (int64_t us, char out[NUMBER_SIZE]);
 // The key of a plan, as plan_key_make writes it, as a word of a command; valid until the block
 // ends.
 #define PLAN_KEY(start, station, plan_id)                                                          \
-    plan_key_word ((char[MEMBER_MAX + 2]){0}, start, station, plan_id)
-struct span plan_key_word (char out[MEMBER_MAX + 2], const char *start, struct span station,
+    plan_key_word ((char[PLAN_KEY_SIZE]){0}, start, station, plan_id)
+struct span plan_key_word (char out[PLAN_KEY_SIZE], const char *start, struct span station,
                            uint64_t plan_id);
 
 // Copy a text as a C string; a longer one is cut.
 void copy_text (char *out, size_t room, struct span text);
-
-// Write an id as 16 hex digits, in which form ids sort as text.
-void id_write_digits (uint64_t id, char out[IDENT_SIZE]);
 
 // The message to store for a plan; valid until the next call of this group.
 struct span write_plan_message (struct store *self, const struct plan *plan);

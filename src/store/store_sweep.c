@@ -114,12 +114,10 @@ static void on_sweep_members (void *owner, const redisReply *reply)
 // Send all commands at once, so that the answers are consistent.
 static void read_swept_plans (struct queue_sweep *self)
 {
-    char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
+    char (*members)[PLAN_KEY_SIZE] = memory_resize (NULL, (self->count + 1) * sizeof *members);
     struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_INDEX)};
     for (size_t i = 0; i < self->count; i++) {
-        char id[IDENT_SIZE];
-        id_write_digits (self->plans[i].id, id);
-        snprintf (members[i], sizeof members[i], "%s:%s", id, self->plans[i].target);
+        index_entry_make (members[i], span_text (self->plans[i].target), self->plans[i].id);
         words[2 + i] = span_text (members[i]);
     }
     store_get (self->store, words, 2 + self->count, on_sweep_members, self);

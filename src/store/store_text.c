@@ -1,22 +1,10 @@
 // Names and texts in the form in which Redis stores them.
 #include <ctype.h>
 #include <czmq.h>
-#include <inttypes.h>
 
 #include "decimal.h"
 #include "plan_json.h"
 #include "store_private.h"
-
-void plan_key_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
-                    uint64_t plan_id)
-{
-    char id[IDENT_SIZE];
-    size_t size = span_put (out, 0, span_text (start));
-    size = span_put (out, size, station);
-    out[size++] = ':';
-    size = span_put (out, size, span_text (ident_text (plan_id, id)));
-    out[size] = '\0';
-}
 
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id)
 {
@@ -47,15 +35,13 @@ struct span number_word (int64_t value, char out[NUMBER_SIZE])
 
 struct span score_word (int64_t us, char out[NUMBER_SIZE])
 {
-    snprintf (out, NUMBER_SIZE, "%" PRId64 ".%06" PRId64, us / 1000000, us % 1000000);
-    return span_text (out);
+    return span_of (out, score_make (out, us));
 }
 
-struct span plan_key_word (char out[MEMBER_MAX + 2], const char *start, struct span station,
+struct span plan_key_word (char out[PLAN_KEY_SIZE], const char *start, struct span station,
                            uint64_t plan_id)
 {
-    plan_key_make (out, start, station, plan_id);
-    return span_text (out);
+    return span_of (out, plan_key_make (out, start, station, plan_id));
 }
 
 void copy_text (char *out, size_t room, struct span text)

@@ -139,7 +139,7 @@ static void check_key (struct span key)
     if (!message_key_parse (key, &station, &id))
         return;
     HOLDS (station_name_valid (station) && id > 0 && id <= INT64_MAX);
-    char member[MEMBER_MAX + 2];
+    char member[PLAN_KEY_SIZE];
     plan_key_make (member, KEY_MESSAGE, station, id);
     snprintf (text, sizeof text, "plan:msg:%.*s:%s", (int)station.size, (const char *)station.data,
               ident_text (id, hex));

@@ -35,7 +35,7 @@ static void keys_of_messages_are_taken_apart (void **state)
         uint8_t *bytes = exact_bytes (row->key);
         struct span target;
         uint64_t id;
-        char member[MEMBER_MAX + 2];
+        char member[PLAN_KEY_SIZE];
         bool good = message_key_parse (span_of (bytes, row->key.size), &target, &id);
         CHECK_INT (row->name, good, row->target != NULL);
         if (good) {
