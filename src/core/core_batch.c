@@ -81,7 +81,7 @@ struct span class_group (struct span class, int *ret_priority)
     for (; at < class.size && at < 3 && class.data[at] >= '0' && class.data[at] <= '9'; at++)
         priority = 10 * priority + class.data[at] - '0';
     *ret_priority = priority <= UINT8_MAX ? priority : UINT8_MAX;
-    bool named = at < class.size && class.data[at] == ':';
+    bool named = at < class.size && class.data[at] == ':' && class.size - at - 1 <= POLICY_NAME_MAX;
     return named ? span_of (class.data + at + 1, class.size - at - 1) : (struct span){0};
 }
 

@@ -310,7 +310,8 @@ struct span key_of (struct core *self, const char *start, const struct open_plan
 // The plan's member of plan:time:set, which is also the key of its message; in the open batch.
 struct span member_of (struct core *self, const struct open_plan *plan);
 
-// Parse "PRIORITY:GROUP". Returns the group, which borrows from `class`.
+// Parse "PRIORITY:GROUP". Returns the group, which borrows from `class`; one that is too long,
+// which no station writes, counts as none.
 struct span class_group (struct span class, int *ret_priority);
 
 // The tally of this name; NULL: there is none.

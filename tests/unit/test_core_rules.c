@@ -301,6 +301,24 @@ static void what_is_more_than_memory_holds_is_read_again (void **state)
     }
 }
 
+// An operator may write any group into plan:class.
+static void a_group_that_is_too_long_is_none (void **state)
+{
+    (void)state;
+    char class[128] = "5:";
+    const struct limit limit = {.concurrency = 1};
+    const struct core_wish wish = {.limit = 1, .lease_us = LEASE_US};
+    memset (class + 2, 'x', 100);
+    now_us = 1700000000ll * SECOND;
+    core = core_new (&(struct core_bounds){0});
+    core_set_limit (core, text ("g:a"), &limit);
+    const struct core_member member = {text ("jobs"), 1, now_us - SECOND, text (class)};
+    core_load_page (core, &member, 1, 1, now_us);
+    assert_true (core_has_due (core, &wish, now_us));
+    assert_int_equal (core_before (core, text ("jobs"), 5, text (""), now_us, 2), 1);
+    core_destroy (&core);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +332,7 @@ int main (void)
         cmocka_unit_test (limits_count_runs_from_before_and_of_all_targets),
         cmocka_unit_test (the_run_of_a_flow_counts_for_its_target_only),
         cmocka_unit_test (a_limit_of_the_settings_holds_until_another_is_set),
+        cmocka_unit_test (a_group_that_is_too_long_is_none),
     };
     return cmocka_run_group_tests_name ("rules of the core", tests, NULL, NULL);
 }
