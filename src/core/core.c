@@ -164,10 +164,7 @@ void core_reset (struct core *self)
     reports_free (&self->reports_in_flight);
     self->unread_count = 0;
     team_destroy (&self->shown);
-    for (size_t i = 0; i < self->window.count; i++)
-        free (self->window.plans[i].class);
-    self->window.count = 0;
-    self->cursor = (struct core_cursor){.score_us = INT64_MIN};
+    window_restart (self);
     self->ahead_until_us = 0;
     self->reading = self->tokens_changed = false;
     self->rate_wake_us = self->ready_us = INT64_MAX;

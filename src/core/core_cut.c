@@ -67,10 +67,9 @@ static void cut_target (struct core *self, struct core_target *target)
     int priority = priority_to_cut (&target->ready);
     if (!ready_median (&target->ready, priority, &middle))
         return;
-    struct core_cursor at = {.score_us = middle.due_us, .id = middle.id};
-    memcpy (at.target, target->name, sizeof at.target);
+    // If a former cut is earlier, the plans after it stay cut off.
     if (!target->cut || cursor_covers (&target->cut_at, target, middle.id, middle.due_us))
-        target->cut_at = at; // else the plans after the former cut, which is earlier, stay cut off
+        target->cut_at = cursor_at (target, middle.id, middle.due_us);
     if (!target->cut || priority > target->cut_priority)
         target->cut_priority = priority;
     self->cuts += !target->cut;
@@ -82,13 +81,6 @@ static void cut_target (struct core *self, struct core_target *target)
     target->kept = target->ready.count;
     if (self->reading && self->page_target == target)
         self->rereads++; // the page in flight continues the former cut
-}
-
-// For a cut that frees memory but drops no plan.
-static bool cut_nothing (void *owner, struct ready_plan ready)
-{
-    (void)owner, (void)ready;
-    return false;
 }
 
 // Whether most of the memory was used by plans that were taken since.
@@ -115,7 +107,7 @@ void core_bound_ready_memory (struct core *self)
         return;
     size_t before = largest->ready.bytes;
     if (is_mostly_unused (&largest->ready))
-        ready_remove (&largest->ready, MAX_PRIORITY, cut_nothing, NULL);
+        ready_remove (&largest->ready, MAX_PRIORITY, NULL, NULL);
     else if (largest->ready.count > 1)
         cut_target (self, largest);
     size_t freed = before - largest->ready.bytes;
@@ -163,8 +155,7 @@ void cut_load_page (struct core *self, struct core_target *target,
             break;
         if (cursor_covers (&target->cut_at, its_target, member->id, member->score_us))
             continue;
-        target->cut_at = (struct core_cursor){.score_us = member->score_us, .id = member->id};
-        memcpy (target->cut_at.target, its_target->name, sizeof its_target->name);
+        target->cut_at = cursor_at (its_target, member->id, member->score_us);
         if (has_cut_priority (target, member) && core_load_member (self, member)) {
             cut_uncount (target);
             found++;

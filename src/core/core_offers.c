@@ -278,18 +278,18 @@ void pull_note_unread (struct core *self, struct open_plan *plan)
 {
     self->unread =
         memory_grow (self->unread, self->unread_count, &self->unread_room, sizeof *self->unread);
-    self->unread[self->unread_count++] = (struct unread_team){plan->target, plan->id};
+    self->unread[self->unread_count++] =
+        (struct core_team_name){core_target_name (plan->target), plan->id};
 }
 
 size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t max)
 {
     size_t count = 0;
     while (count < max && self->unread_count) {
-        const struct unread_team *unread = &self->unread[--self->unread_count];
-        struct span name = core_target_name (unread->target);
-        const struct open_plan *plan = open_find (self, name, unread->id);
+        struct core_team_name name = self->unread[--self->unread_count];
+        const struct open_plan *plan = open_find (self, name.target, name.id);
         if (plan && !plan->team_known && plan->flight == FLIGHT_OFFERED)
-            out[count++] = (struct core_team_name){name, unread->id};
+            out[count++] = name;
     }
     return count;
 }

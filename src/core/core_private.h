@@ -153,12 +153,6 @@ struct kept_report {
     char name[];
 };
 
-// A run that was loaded as offered, and whose team is not loaded yet.
-struct unread_team {
-    struct core_target *target;
-    uint64_t id;
-};
-
 // The number of plans of a caller, or the change of a field of plan:count.
 struct plan_tally {
     struct table_node node;
@@ -208,7 +202,7 @@ struct core {
     struct heap busy;                      // pull_record.busy of plans with workers at work
     struct kept_report *reports;           // to be written with the open batch
     struct kept_report *reports_in_flight; // written with the batch in flight
-    struct unread_team *unread;
+    struct core_team_name *unread;         // runs loaded as offered, whose teams are not loaded yet
     size_t unread_count, unread_room;
     struct team *shown; // the team that core_pull_team returned
 };
@@ -325,6 +319,9 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
 // Add a plan to the window, which takes ownership of its class.
 void window_push (struct core *self, struct window_plan plan);
 
+// Empty the window, to read the queue again from its start.
+void window_restart (struct core *self);
+
 // Change the class of a plan, if it is in the window.
 void window_set_class (struct core *self, const struct open_plan *plan);
 
@@ -359,6 +356,9 @@ void cut_load_page (struct core *self, struct core_target *target,
 
 // Forget the cut of a target, and the number of its plans that are in Redis only.
 void cut_clear (struct core *self, struct core_target *target);
+
+// The cursor at this member of the queue.
+struct core_cursor cursor_at (const struct core_target *target, uint64_t id, int64_t score_us);
 
 // Whether a member of the queue is not after the cursor.
 bool cursor_covers (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,

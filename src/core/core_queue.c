@@ -63,6 +63,14 @@ static struct window_plan window_pop (struct window *window)
 
 // -- the cursor
 
+void window_restart (struct core *self)
+{
+    for (size_t i = 0; i < self->window.count; i++)
+        free (self->window.plans[i].class);
+    self->window.count = 0;
+    self->cursor = (struct core_cursor){.score_us = INT64_MIN};
+}
+
 // Compare two members as Redis orders members of the same score: by their bytes.
 static int compare_members (const char *target, uint64_t id, const char *other, uint64_t other_id)
 {
@@ -72,6 +80,13 @@ static int compare_members (const char *target, uint64_t id, const char *other, 
     if (*target || *other) // the shorter name is followed by a colon
         return (*target ? *target : ':') - (*other ? *other : ':');
     return strcmp (ident_text (id, digits), ident_text (other_id, other_digits));
+}
+
+struct core_cursor cursor_at (const struct core_target *target, uint64_t id, int64_t score_us)
+{
+    struct core_cursor cursor = {.score_us = score_us, .id = id};
+    memcpy (cursor.target, target->name, sizeof cursor.target);
+    return cursor;
 }
 
 bool cursor_covers (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
@@ -125,10 +140,7 @@ void core_reread (struct core *self)
         ready_free (&target->exempt);
         cut_clear (self, target);
     }
-    for (size_t i = 0; i < self->window.count; i++)
-        free (self->window.plans[i].class);
-    self->window.count = 0;
-    self->cursor = (struct core_cursor){.score_us = INT64_MIN};
+    window_restart (self);
     self->stale = 0;
     self->rereads++;
     drop_prefetched (self);
@@ -172,10 +184,11 @@ bool core_load_member (struct core *self, const struct core_member *member)
     }
     if (plan && plan->placed)
         plan->score_us = member->score_us;
-    char *class = plan && plan->listed_in ? open_class (plan) : NULL;
-    if (member->class.size && (!plan || !plan->listed_in)) {
+    char *class = NULL;
+    if (plan && plan->listed_in)
+        class = open_class (plan);
+    else if (member->class.size)
         class = memory_copy (member->class.data, member->class.size);
-    }
     window_push (self, (struct window_plan){member->score_us, member->id, target, class});
     return true;
 }
@@ -197,8 +210,7 @@ void core_load_page (struct core *self, const struct core_member *members, size_
         if (core_cursor_covers (self, target, member->id, member->score_us))
             continue;
         core_load_member (self, member);
-        *cursor = (struct core_cursor){.score_us = member->score_us, .id = member->id};
-        memcpy (cursor->target, target->name, sizeof cursor->target);
+        *cursor = cursor_at (target, member->id, member->score_us);
     }
     if (all < CORE_PAGE && cursor->score_us < now_us + AHEAD_US)
         *cursor = (struct core_cursor){.score_us = now_us + AHEAD_US, .all = true};

@@ -423,7 +423,7 @@ static void group_remove_plans (struct ready *self, struct ready_group *group,
 {
     size_t kept = 0, heaped = group->heaped;
     for (size_t i = group->first; i < group->end; i++)
-        if (!removes (owner, group->line[i]))
+        if (!removes || !removes (owner, group->line[i]))
             group->line[kept++] = group->line[i];
     group->first = 0;
     group->end = kept;
@@ -431,7 +431,7 @@ static void group_remove_plans (struct ready *self, struct ready_group *group,
     group->heaped = 0;
     for (size_t i = 0; i < heaped; i++) { // a push never writes beyond `i`
         struct ready_plan plan = group->heap[i];
-        if (!removes (owner, plan))
+        if (!removes || !removes (owner, plan))
             group_heap_push (self, group, plan);
     }
     resize_plans (self, &group->heap, &group->heap_room, group->heaped);

@@ -87,8 +87,8 @@ int64_t ready_oldest_us (const struct ready *self);
 // Redis orders members. False: there are none.
 bool ready_median (const struct ready *self, int priority, struct ready_plan *ret);
 
-// Remove the plans of this priority and below for which `removes` returns true, and free the memory
-// that is not used. Returns how many were removed.
+// Remove the plans of this priority and below for which `removes` returns true (NULL: none), and
+// free the memory that is not used. Returns how many were removed.
 typedef bool ready_remove_fn (void *owner, struct ready_plan plan);
 size_t ready_remove (struct ready *self, int priority, ready_remove_fn *removes, void *owner);
 
