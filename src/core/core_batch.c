@@ -280,6 +280,13 @@ bool core_batch_is_urgent (const struct core *self)
     return self->gathering->kinds != 0;
 }
 
+// Add a change of a field of plan:count, the number of plans of a target or a caller.
+static void add_count (struct rows *rows, struct span field, int64_t change)
+{
+    rows_add_command (rows, WORDS (TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows_copy (rows, field),
+                                   rows_number (rows, change)));
+}
+
 const struct rows *core_close_batch (struct core *self)
 {
     struct rows *rows = self->gathering;
@@ -296,8 +303,7 @@ const struct rows *core_close_batch (struct core *self)
         struct plan_tally *tally = (struct plan_tally *)node;
         next = table_step (&self->counts, node);
         if (tally->plans)
-            rows_add_count (rows, rows_copy (rows, span_text (tally->name)),
-                            rows_number (rows, tally->plans));
+            add_count (rows, span_text (tally->name), tally->plans);
         free (tally);
     }
     table_free (&self->counts);
@@ -370,9 +376,9 @@ static void uncount_plan (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
     struct span target = core_target_name (plan->target);
-    rows_add_count (rows, rows_copy (rows, target_field (target, field)), span_text ("-1"));
+    add_count (rows, target_field (target, field), -1);
     if (plan->caller)
-        rows_add_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
+        add_count (rows, span_text (plan->caller), -1);
 }
 
 // Drop the missed occurrences of plans whose submission is dropped.

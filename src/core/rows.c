@@ -72,7 +72,7 @@ size_t score_make (char out[SCORE_SIZE], int64_t score_us)
 
 bool rows_empty (const struct rows *self)
 {
-    size_t count = self->commands.commands + self->outcome_count + self->counts.count;
+    size_t count = self->commands.commands + self->outcome_count;
     for (int i = 0; i < COLUMNS; i++)
         count += self->columns[i].count;
     return count == 0;
@@ -120,7 +120,7 @@ void rows_clear (struct rows *self)
     commands_clear (&self->commands);
     for (int i = 0; i < COLUMNS; i++)
         self->columns[i].count = 0;
-    self->counts.count = self->outcome_count = 0;
+    self->outcome_count = 0;
     self->size = 0;
     self->kinds = 0;
 }
@@ -130,7 +130,6 @@ void rows_free (struct rows *self)
     rows_clear (self);
     for (int i = 0; i < COLUMNS; i++)
         free (self->columns[i].at);
-    free (self->counts.at);
     commands_free (&self->commands);
     free (self->outcomes);
     free (self->chunks);
@@ -151,12 +150,6 @@ void rows_add (struct rows *self, enum row_column column, struct span first, str
     row_list_add (self, &self->columns[column], first);
     if (column_forms[column].width == 2)
         row_list_add (self, &self->columns[column], second);
-}
-
-void rows_add_count (struct rows *self, struct span field, struct span change)
-{
-    row_list_add (self, &self->counts, field);
-    row_list_add (self, &self->counts, change);
 }
 
 void rows_add_command (struct rows *self, const struct span *words, size_t count)

@@ -81,7 +81,6 @@ enum { ROWS_SUBMISSION = 1, ROWS_CLAIM = 2, ROWS_RESULT = 4 };
 struct rows {
     unsigned kinds;
     struct row_list columns[COLUMNS];
-    struct row_list counts; // fields of plan:count, and the change of each
     struct commands commands;
     struct outcome_row *outcomes;
     size_t outcome_count, outcome_room;
@@ -104,10 +103,6 @@ struct span rows_number (struct rows *self, int64_t number);
 
 // Add a row; only columns of width 2 use `second`. The texts must live as long as the rows.
 void rows_add (struct rows *self, enum row_column column, struct span first, struct span second);
-
-// Add a change of a field of plan:count, the number of plans of a target or a caller. Both texts
-// must live as long as the rows.
-void rows_add_count (struct rows *self, struct span field, struct span change);
 
 // Add a command: its name and arguments. They must live as long as the rows.
 void rows_add_command (struct rows *self, const struct span *words, size_t count);

@@ -265,17 +265,12 @@ void team_write (struct team *self, struct span key, struct rows *rows)
         rows_add_command (rows, WORDS (TEXT ("DEL"), key));
     self->kept = self->kept && !self->cleared;
     self->cleared = false;
-    if (self->removed_count && self->kept) {
-        struct span *words = memory_new ((2 + self->removed_count) * sizeof *words);
-        words[0] = span_text ("HDEL");
-        words[1] = key;
-        for (size_t i = 0; i < self->removed_count; i++)
-            words[2 + i] = worker_field (rows, self->removed[i]);
-        rows_add_command (rows, words, 2 + self->removed_count);
-        free (words);
-    }
-    for (size_t i = 0; i < self->removed_count; i++)
+    for (size_t i = 0; i < self->removed_count; i++) {
+        if (self->kept)
+            rows_merge_command (rows,
+                                WORDS (TEXT ("HDEL"), key, worker_field (rows, self->removed[i])));
         free (self->removed[i]);
+    }
     self->removed_count = 0;
     write_team_fields (self, key, rows);
 }

@@ -238,15 +238,14 @@ bool core_data_apply (struct core_data *self, const struct rows *rows, const cha
             if (!apply_row (self, (enum row_column)column, &list->at[i], ret_why))
                 return false;
     }
-    *ret_why = "more names are counted than there are";
-    for (size_t i = 0; i + 1 < rows->counts.count; i += 2)
-        if (!apply_count (self, rows->counts.at[i], rows->counts.at[i + 1]))
-            return false;
     const struct span *word = rows->commands.words;
-    *ret_why = "rows of a team that is none";
+    *ret_why = "rows of a team that is none, or more names are counted than there are";
     for (size_t i = 0; i < rows->commands.commands; word += rows->commands.sizes[i++])
         if (key_is_team (word[1])) {
             if (!apply_team (self, word, rows->commands.sizes[i]))
+                return false;
+        } else if (span_is (word[1], "plan:count")) {
+            if (!apply_count (self, word[2], word[3]))
                 return false;
         } else if (span_is (word[1], "plan:meta"))
             for (size_t k = 2; k + 1 < rows->commands.sizes[i]; k += 2)

@@ -137,8 +137,6 @@ void commands_of_rows (struct commands *self, const struct rows *rows, int64_t o
         if (rows->columns[column].count)
             add_column_rows (self, column, &rows->columns[column]);
     commands_add_all (self, &rows->commands);
-    for (size_t i = 0; i < rows->counts.count; i += 2)
-        ADD (self, TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows->counts.at[i], rows->counts.at[i + 1]);
     if (rows->outcome_count)
         add_outcomes (self, rows, outcomes);
 }
