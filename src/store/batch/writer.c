@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "link.h"
 #include "memory.h"
 
 enum {
@@ -128,13 +129,9 @@ static void read_exec_reply (struct writer *self, const redisReply *reply)
                  span_is (words[1], KEY_COUNT))
             core_add_command (self->core, WORDS (TEXT ("HDEL"), words[1], words[2]));
     }
-    const redisReply *time = reply->element[reply->elements - 1]; // Redis' clock
-    bool is_time = time->type == REDIS_REPLY_ARRAY && time->elements == 2 &&
-                   time->element[0]->str && time->element[1]->str;
-    int64_t seconds = is_time ? strtoll (time->element[0]->str, NULL, 10) : 0;
-    int64_t us = is_time ? strtoll (time->element[1]->str, NULL, 10) : 0;
-    if (seconds > 0 && seconds < INT64_MAX / 1000000 && us >= 0 && us < 1000000)
-        self->io.time (self->io.owner, self->asked_us, seconds * 1000000 + us);
+    int64_t redis_us = link_time_us (reply->element[reply->elements - 1]);
+    if (redis_us)
+        self->io.time (self->io.owner, self->asked_us, redis_us);
 }
 
 // The batch in flight was applied: repair failed rows first, else release its waiters.

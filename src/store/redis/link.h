@@ -8,6 +8,7 @@
 #pragma once
 
 #include <hiredis/hiredis.h>
+#include <stdlib.h>
 
 #include "address.h"
 #include "reactor.h"
@@ -33,6 +34,18 @@ const char *link_state_name (enum link_state state);
 static inline bool link_is_wrong_type (const redisReply *reply)
 {
     return reply && reply->type == REDIS_REPLY_ERROR && strncmp (reply->str, "WRONGTYPE", 9) == 0;
+}
+
+// Redis' clock in an answer to TIME, Unix time in microseconds; 0: it is no valid time.
+static inline int64_t link_time_us (const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        !reply->element[0]->str || !reply->element[1]->str)
+        return 0;
+    int64_t seconds = strtoll (reply->element[0]->str, NULL, 10);
+    int64_t us = strtoll (reply->element[1]->str, NULL, 10);
+    bool valid = seconds > 0 && seconds < INT64_MAX / 1000000 && us >= 0 && us < 1000000;
+    return valid ? seconds * 1000000 + us : 0;
 }
 
 enum link_repeat { LINK_ONCE, LINK_REPEAT };

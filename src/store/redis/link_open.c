@@ -91,14 +91,11 @@ static void on_info_read (redisAsyncContext *context, void *data, void *arg)
 static void on_time_read (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
-    const redisReply *reply = data;
+    int64_t redis_us = link_time_us (data);
     (void)context;
-    self->facts.clock_known = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                              reply->element[0]->str && reply->element[1]->str;
-    if (!self->facts.clock_known)
+    self->facts.clock_known = redis_us != 0;
+    if (!redis_us)
         return;
-    int64_t redis_us = strtoll (reply->element[0]->str, NULL, 10) * 1000000 +
-                       strtoll (reply->element[1]->str, NULL, 10);
     int64_t half_us = (clock_mono_us () - self->time_asked_us) / 2;
     self->facts.clock_ahead_ms = (redis_us + half_us - clock_wall_us ()) / 1000;
     self->io.time (self->io.owner, self->time_asked_us, redis_us);
