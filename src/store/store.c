@@ -243,8 +243,7 @@ static void flush_turn (void *owner)
     if (self->flushing)
         return;
     self->flushing = true;
-    writer_redis_answered (self->writer, link_received_us (self->link));
-    writer_flush (self->writer, clock_boot_us (), clock_mono_us ());
+    writer_flush (self->writer, clock_boot_us (), clock_mono_us (), link_received_us (self->link));
     if (store_is_serving (self)) {
         run_deferred_calls (self, WAITER_SURE, true);
         store_queue_update (self);

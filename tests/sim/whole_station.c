@@ -188,12 +188,12 @@ void station_turn (struct station *station)
     station->turning = true;
     if (wire_is_silent (station))
         station_closed (station);
-    writer_flush (station->writer, station_boot (station), station_mono (station));
+    writer_flush (station->writer, station_boot (station), station_mono (station), 0);
     if (station->state == SERVING) {
         queue_turn (station);
         claim_turn (station);
     }
-    writer_flush (station->writer, station_boot (station), station_mono (station));
+    writer_flush (station->writer, station_boot (station), station_mono (station), 0);
     station->turning = false;
     arm (station);
 }

@@ -271,15 +271,10 @@ void writer_hand_over (struct writer *self, int64_t boot_us)
 
 // -- turns
 
-void writer_redis_answered (struct writer *self, int64_t mono_us)
-{
-    self->answered_us = mono_us;
-}
-
-void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
+void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us, int64_t answered_us)
 {
     // Answers come in order: while any arrive, the answer to the batch will follow.
-    int64_t late_us = mono_us - self->answered_us < NO_ANSWER_US ? 0 : mono_us - CLIENT_WAITS_US;
+    int64_t late_us = mono_us - answered_us < NO_ANSWER_US ? 0 : mono_us - CLIENT_WAITS_US;
     if (self->in_flight.first && self->in_flight.first->since_us < late_us)
         end_waits (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     if (self->gathering.first && self->gathering.first->since_us < late_us)

@@ -103,12 +103,10 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
 // Release the database once no batch is in flight, so that a standby can take over.
 void writer_hand_over (struct writer *self, int64_t boot_us);
 
-// Note when Redis last sent an answer: while it answers, waiters of clients are not timed out.
-void writer_redis_answered (struct writer *self, int64_t mono_us);
-
 // Call at the end of a turn, and at the time of owner_next_us: sends what the owner's protocol
-// requires, and the collected batch if none is in flight.
-void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us);
+// requires, and the collected batch if none is in flight. `answered_us` is when Redis last sent an
+// answer (monotonic): while it answers, waiters of clients are not timed out.
+void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us, int64_t answered_us);
 
 // Release the memory for batches if none is in use.
 void writer_trim (struct writer *self);

@@ -32,7 +32,6 @@ struct writer {
     // the answers to the commands that were sent last
     size_t awaited, answered;   // how many are still to come, and have come
     size_t exec_at;             // index of the batch's answer; SIZE_MAX = no batch was sent
-    int64_t answered_us;        // when Redis last answered anything (writer_redis_answered)
     enum owner_refusal refused; // the first refusal among these answers
     char refusal[REFUSAL_SIZE]; // text of the last refusal; "" = there was none
     bool stays_refused;         // no batch was applied since that refusal
