@@ -84,37 +84,16 @@ static void on_stored_message (void *owner, const redisReply *reply)
     }
 }
 
-// Set the plan's new place in the queue.
-static void set_queue_place (struct store *self, const struct store_change *change,
-                             struct core_change *ret)
-{
-    int64_t now_us = store_now_us (self);
-    switch (change->queue) {
-    case REQUEUE_KEEP:
-        ret->place = CORE_KEEP;
-        break;
-    case REQUEUE_TIME:
-        ret->place = CORE_AT;
-        ret->due_us = plan_due_time (change->plan) * 1000000;
-        break;
-    case REQUEUE_NOW:
-        ret->place = CORE_AT;
-        ret->due_us = now_us;
-        break;
-    case REQUEUE_LEASE:
-        ret->place = CORE_AT_LEASE;
-        ret->due_us = now_us + change->lease_s * 1000000;
-        break;
-    case REQUEUE_OUT:
-        ret->place = CORE_OUT;
-        break;
-    }
-}
-
 void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
                    void *owner)
 {
+    static const int places[] = {[REQUEUE_KEEP] = CORE_KEEP,
+                                 [REQUEUE_TIME] = CORE_AT,
+                                 [REQUEUE_NOW] = CORE_AT,
+                                 [REQUEUE_LEASE] = CORE_AT_LEASE,
+                                 [REQUEUE_OUT] = CORE_OUT};
     const struct plan *plan = change->plan;
+    int64_t lease_us = change->queue == REQUEUE_LEASE ? change->lease_s * 1000000 : 0;
     struct change_call *change_call = memory_new (sizeof *change_call);
     change_call->store = self;
     change_call->first = change->first;
@@ -124,20 +103,22 @@ void store_change (struct store *self, const struct store_change *change, store_
         frames_copy (WORDS (change->key_station, write_plan_message (self, plan), change->missed,
                             plan->policy ? span_text (plan->policy->group) : (struct span){0}));
     const struct span *texts = change_call->texts->at;
-    change_call->change =
-        (struct core_change){.target = texts[0],
-                             .id = plan->id,
-                             .message = texts[1],
-                             .revision = plan->revision,
-                             .was_revision = change->revision,
-                             .exec_id = change->exec_id,
-                             .resets_team = change->resets_team,
-                             .priority = plan->policy ? (int)plan->policy->priority : 0,
-                             .group = texts[3],
-                             .missed = texts[2]};
+    change_call->change = (struct core_change){
+        .target = texts[0],
+        .id = plan->id,
+        .message = texts[1],
+        .revision = plan->revision,
+        .was_revision = change->revision,
+        .exec_id = change->exec_id,
+        .place = places[change->queue],
+        .due_us = change->queue == REQUEUE_TIME ? plan_due_time (plan) * 1000000
+                                                : store_now_us (self) + lease_us,
+        .resets_team = change->resets_team,
+        .priority = plan->policy ? (int)plan->policy->priority : 0,
+        .group = texts[3],
+        .missed = texts[2]};
     caller_field_make (self, plan->caller, change_call->caller);
     change_call->change.caller = span_text (change_call->caller);
-    set_queue_place (self, change, &change_call->change);
     store_get (self, WORDS (TEXT ("GET"), PLAN_KEY (KEY_MESSAGE, change->key_station, plan->id)),
                on_stored_message, change_call);
 }
