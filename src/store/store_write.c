@@ -14,12 +14,15 @@ enum store_result store_result_of_wait (enum written how)
     return results[how];
 }
 
-// A caller that waits until a decision is written; freed when it is released.
+// A caller that waits until a decision is written, or for the end of the turn; freed when it is
+// released.
 struct written_caller {
     struct waiter waiter;
     struct store *store;
     store_done_fn *reply;
     void *owner;
+    enum store_result result; // these two: of store_reply_at_turn_end
+    char error[];
 };
 
 static void on_replicated (void *owner, bool enough)
@@ -41,20 +44,22 @@ static void on_batch_written (struct waiter *waiter, enum written how, const cha
 }
 
 static struct written_caller *written_caller_new (struct store *self, enum waiter_kind kind,
-                                                  store_done_fn *reply, void *owner)
+                                                  store_done_fn *reply, void *owner,
+                                                  const char *error)
 {
-    struct written_caller *ask = memory_new (sizeof *ask);
+    struct written_caller *ask = memory_new (sizeof *ask + strlen (error) + 1);
     *ask = (struct written_caller){.waiter = {.kind = kind, .release = on_batch_written},
                                    .store = self,
                                    .reply = reply,
                                    .owner = owner};
+    memcpy (ask->error, error, strlen (error) + 1);
     return ask;
 }
 
 void store_reply_when_written (struct store *self, enum waiter_kind kind, store_done_fn *reply,
                                void *owner)
 {
-    struct written_caller *ask = written_caller_new (self, kind, reply, owner);
+    struct written_caller *ask = written_caller_new (self, kind, reply, owner, "");
     writer_wait_batch (self->writer, &ask->waiter, clock_mono_us ());
 }
 
@@ -74,37 +79,26 @@ static void wait_after_turn (struct waiter *waiter, enum written how, const char
 
 void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner)
 {
-    struct written_caller *ask = written_caller_new (self, WAITER_SURE, reply, owner);
+    struct written_caller *ask = written_caller_new (self, WAITER_SURE, reply, owner, "");
     ask->waiter.release = wait_after_turn;
     writer_wait_flush (self->writer, &ask->waiter);
 }
 
-struct deferred_reply {
-    struct waiter waiter;
-    store_done_fn *reply;
-    void *owner;
-    enum store_result result;
-    char error[];
-};
-
-static void send_deferred_reply (struct waiter *waiter, enum written how, const char *error)
+static void reply_after_turn (struct waiter *waiter, enum written how, const char *error)
 {
-    struct deferred_reply *deferred = (struct deferred_reply *)waiter; // it is the first member
+    struct written_caller *ask = (struct written_caller *)waiter;
     (void)how, (void)error;
-    deferred->reply (deferred->owner, deferred->result, deferred->error);
-    free (deferred);
+    ask->reply (ask->owner, ask->result, ask->error);
+    free (ask);
 }
 
 void store_reply_at_turn_end (struct store *self, enum store_result result, const char *error,
                               store_done_fn *reply, void *owner)
 {
-    struct deferred_reply *deferred = memory_new (sizeof *deferred + strlen (error) + 1);
-    *deferred = (struct deferred_reply){.waiter = {.release = send_deferred_reply},
-                                        .reply = reply,
-                                        .owner = owner,
-                                        .result = result};
-    memcpy (deferred->error, error, strlen (error) + 1);
-    writer_wait_flush (self->writer, &deferred->waiter);
+    struct written_caller *ask = written_caller_new (self, WAITER_SURE, reply, owner, error);
+    ask->waiter.release = reply_after_turn;
+    ask->result = result;
+    writer_wait_flush (self->writer, &ask->waiter);
 }
 
 void store_put (struct store *self, const struct span *words, size_t count)
