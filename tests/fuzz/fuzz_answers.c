@@ -198,7 +198,7 @@ static void submit (uint8_t knob)
 
 static void claim (uint8_t knob)
 {
-    const struct core_slots targets[] = {
+    const struct core_slots slots[] = {
         {.target = span_text ("jobs"), .free_slots = knob % 4, .probe = knob & 32 ? 1 : 0},
         {.target = span_text ("a.b"), .free_slots = 9}};
     const struct limit limits[] = {{0}, {.concurrency = knob & 64 ? 1 : 0}};
@@ -209,7 +209,7 @@ static void claim (uint8_t knob)
                  &(struct claim_wish){.core = {.limit = 10,
                                                .lease_us = 6000000,
                                                .ahead_us = knob & 16 ? 10000 : 0,
-                                               .targets = targets,
+                                               .targets = slots,
                                                .target_count = knob & 128 ? 2 : 0},
                                       .limits = limits},
                  on_claimed, asker_new ());

@@ -10,18 +10,20 @@
 #include "plan_step.h"
 #include "utf8.h"
 
-// Allocate `room` bytes at first; msgpack_sbuffer itself would allocate 8 KiB for a small record.
-static void start_pack_buffer (msgpack_sbuffer *buffer, size_t room)
-{
-    *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};
-}
-
 // Write all bytes. Aborts when memory is exhausted, the only possible failure.
 static int write_bytes (void *buffer, const char *bytes, size_t size)
 {
     if (msgpack_sbuffer_write (buffer, bytes, size))
         abort ();
     return 0;
+}
+
+// Begin to pack into a buffer of `room` bytes; msgpack_sbuffer itself would allocate 8 KiB for a
+// small record.
+static void start_packing (msgpack_packer *out, msgpack_sbuffer *buffer, size_t room)
+{
+    *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};
+    msgpack_packer_init (out, buffer, write_bytes);
 }
 
 // The name of a field in packed form: the byte before it contains its size.
@@ -94,9 +96,9 @@ char *store_record (const struct outcome_record *record, size_t *ret_size)
     const struct missed *missed = &record->missed;
     msgpack_sbuffer buffer;
     msgpack_packer out;
-    start_pack_buffer (&buffer, ROOM + record->title.size + record->key.size + record->worker.size +
-                                    record->reason.size);
-    msgpack_packer_init (&out, &buffer, write_bytes);
+    start_packing (&out, &buffer,
+                   ROOM + record->title.size + record->key.size + record->worker.size +
+                       record->reason.size);
     size_t fields = (size_t)FIELDS + (record->key.size > 0) + (record->trace.size > 0) +
                     (record->callback > 0) + (record->flow_run > 0) + (record->step.size > 0) +
                     record->undo;
@@ -145,8 +147,7 @@ char *outcomes_pack (const struct outcome_row *rows, size_t count, size_t *ret_s
     size_t room = HEAD;
     for (size_t i = 0; i < count; i++)
         room += EACH + rows[i].station.size + rows[i].record.size;
-    start_pack_buffer (&buffer, room);
-    msgpack_packer_init (&out, &buffer, write_bytes);
+    start_packing (&out, &buffer, room);
     msgpack_pack_array (&out, count);
     for (size_t i = 0; i < count; i++)
         pack_outcome (&out, &rows[i]);

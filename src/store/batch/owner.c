@@ -296,16 +296,15 @@ static struct owner_step step_release (struct owner *self, int64_t now_us)
 }
 
 // Forget the ownership but keep the token as `stored`: the next look finds it, and takes over.
-static struct owner_step prepare_retake (struct owner *self)
+static void prepare_retake (struct owner *self)
 {
-    if (self->token[0]) {
-        memcpy (self->stored, self->token, sizeof self->stored);
-        self->token[0] = '\0';
-        self->batch = self->acked = 0;
-        self->handover = false;
-        self->lost_ownership = true;
-    }
-    return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
+    if (!self->token[0])
+        return;
+    memcpy (self->stored, self->token, sizeof self->stored);
+    self->token[0] = '\0';
+    self->batch = self->acked = 0;
+    self->handover = false;
+    self->lost_ownership = true;
 }
 
 // -- events
@@ -361,16 +360,17 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
         self->link = LOOK_REJECTED;
         return step_wait_until (self, OWNER_UNCHANGED, boot_us + OWNER_RETRY_US);
     case OWNER_BATCH:
-        if (!owner_may_send_batch (self))
-            return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
-        return step_send_batch (self, OWNER_UNCHANGED, boot_us);
+        if (owner_may_send_batch (self))
+            return step_send_batch (self, OWNER_UNCHANGED, boot_us);
+        break;
     case OWNER_HANDOVER:
         self->handover = self->token[0] != '\0';
         if (self->handover && self->link == WATCHED && !self->batch)
             return step_release (self, boot_us);
-        return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
+        break;
     case OWNER_RETAKE:
-        return prepare_retake (self);
+        prepare_retake (self);
+        break;
     case OWNER_TICK:
         return on_owner_tick (self, boot_us);
     }

@@ -6,7 +6,7 @@
 #include "replicas.h"
 #include "sentinel.h"
 
-enum { BACKOFF_FIRST_US = 20000, REFUSAL_SIZE = 128 };
+enum { BACKOFF_FIRST_US = 20000 };
 
 // One call, kept with its text on the wire until it is answered.
 struct call {

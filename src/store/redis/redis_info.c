@@ -1,5 +1,6 @@
 #include "redis_info.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MAJOR_MIN = 7 }; // Redis 7 has the script flags ("#!lua flags=") that the scripts use
@@ -26,10 +27,7 @@ static struct span info_value (struct span info, const char *name)
 static void copy_info_value (struct span info, const char *name, char *out, size_t room)
 {
     struct span value = info_value (info, name);
-    size_t size = value.size < room ? value.size : room - 1;
-    if (size)
-        memcpy (out, value.data, size);
-    out[size] = '\0';
+    snprintf (out, room, "%.*s", (int)value.size, value.size ? (const char *)value.data : "");
 }
 
 static int64_t info_number (struct span info, const char *name)
