@@ -26,9 +26,9 @@ struct nearest {
 struct nearest nearest_to (const char *word);
 
 // Compare with one known word, and keep it if it is the nearest so far; the first of equally near
-// words wins. A word is near if at most one letter in three differs (is changed, missing, extra or
-// swapped with its neighbour), or if it begins with the unknown word and that has at least three
-// letters.
+// words wins. A word is near if at most a third of its letters, rounded up, differ (are changed,
+// missing, extra or swapped with their neighbours), or if it begins with the unknown word and that
+// has at least three letters.
 void nearest_try (struct nearest *self, const char *known);
 
 // Call nearest_try with each word of a list separated by spaces.

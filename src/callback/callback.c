@@ -34,12 +34,12 @@ bool callback_read_ids (const json_t *taken, struct callback *ret)
 }
 
 // The decoded frames of the job, the description first, in one allocation.
-struct laid_out {
+struct job_frames {
     struct span at[MESSAGE_FRAMES_MAX];
     uint8_t *bytes;
 };
 
-static bool decode_frames (const json_t *frames, struct laid_out *ret)
+static bool decode_frames (const json_t *frames, struct job_frames *ret)
 {
     size_t i, size, used = 0, room = 1;
     const json_t *frame;
@@ -137,17 +137,17 @@ int callback_read (const json_t *taken, struct callback *self, struct reason *re
 {
     const json_t *frames = json_object_get (taken, "frames");
     size_t count = json_array_size (frames);
-    struct laid_out laid_out = {0};
+    struct job_frames job_frames = {0};
     struct desc desc;
     int rc = -1;
     if (!read_plan_fields (self, json_object_get (taken, "plan")))
         reason_set (reason, "ext: names no run");
-    else if (count < 1 || count >= MESSAGE_FRAMES_MAX || !decode_frames (frames, &laid_out) ||
-             desc_parse (laid_out.at[0], count - 1, &desc, reason))
+    else if (count < 1 || count >= MESSAGE_FRAMES_MAX || !decode_frames (frames, &job_frames) ||
+             desc_parse (job_frames.at[0], count - 1, &desc, reason))
         reason_set (reason, "the frames cannot be read");
     else
-        rc = read_request_frames (self, &desc, laid_out.at + 1, reason);
-    free (laid_out.bytes);
+        rc = read_request_frames (self, &desc, job_frames.at + 1, reason);
+    free (job_frames.bytes);
     return rc;
 }
 

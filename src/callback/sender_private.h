@@ -33,7 +33,7 @@ struct sender {
     char name[SETTING_TEXT_MAX]; // the name under which the station knows this sender
     bool joined, taking, ready;
     int64_t take_us, interfaces_us;
-    int64_t stop_us; // monotonic; when a stop waits no longer; 0 = not stopping
+    int64_t stop_us; // monotonic; when a stop ends at the latest; 0 = not stopping
     struct delivery jobs[CALLBACKS_MAX];
 };
 

@@ -168,7 +168,7 @@ int zplan_client_process (struct zplan_client *client)
     while (count < MESSAGES_A_TURN && receive_any (client))
         count++;
     packet_clear (&client->packet);
-    request_expire (client, count < MESSAGES_A_TURN);
+    request_expire_all (client, count < MESSAGES_A_TURN);
     update_readiness (client);
     return ZPLAN_OK;
 }
@@ -307,7 +307,7 @@ static void await_answer (struct zplan_client *self, struct awaited_reply *waiti
         client_update_connections (self);
         bool taken = !waiting->done && receive_any (self);
         if (!waiting->done)
-            request_expire (self, !taken);
+            request_expire_all (self, !taken);
         if (waiting->done || taken)
             continue;
         update_readiness (self);

@@ -115,7 +115,7 @@ void request_finish_all (struct zplan_client *self, int error);
 void request_abandon (struct zplan_client *self, struct client_request *request);
 
 // End the requests that timed out. `all_read`: no message is left to be read.
-void request_expire (struct zplan_client *self, bool all_read);
+void request_expire_all (struct zplan_client *self, bool all_read);
 
 // Keep the message with the request. False: there is no memory, or too much is kept.
 bool request_copy (struct zplan_client *self, struct client_request *request,

@@ -105,8 +105,8 @@ static void number_event (struct zplan_events *self, struct zplan_event *event)
     if (!event->seq)
         return;
     if (self->last && self->codes == ZPLAN_EVENTS_ALL) {
-        bool anew = strcmp (epoch, self->epoch) != 0 || event->seq <= self->last;
-        event->missed = anew ? ZPLAN_EVENTS_UNKNOWN : event->seq - self->last - 1;
+        bool restarted = strcmp (epoch, self->epoch) != 0 || event->seq <= self->last;
+        event->missed = restarted ? ZPLAN_EVENTS_UNKNOWN : event->seq - self->last - 1;
     }
     self->last = event->seq;
     memcpy (self->epoch, epoch, sizeof self->epoch);

@@ -117,10 +117,10 @@ static struct client_request *find_expired_request (struct zplan_client *self, i
     return request;
 }
 
-// Callbacks may send new requests, which do not expire at `now_us`. While messages are unread, the
-// answers may be among them, as after a long pause of the program: then nothing expires, for at
-// most LATE_TURNS_MAX turns.
-void request_expire (struct zplan_client *self, bool all_read)
+// End all requests whose time is over. Callbacks may send new ones, which do not expire yet. While
+// messages are unread, the answers may be among them, as after a long pause of the program: then
+// nothing expires, for at most LATE_TURNS_MAX turns.
+void request_expire_all (struct zplan_client *self, bool all_read)
 {
     int64_t now_us = clock_mono_us ();
     if (self->deadline_us < now_us && !all_read && ++self->late_turns <= LATE_TURNS_MAX)

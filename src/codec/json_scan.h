@@ -31,7 +31,7 @@ static inline bool json_scan_is_next (const struct json_scan *self, uint8_t byte
 }
 
 // Skip white space, and consume this byte, a structural character, if it is next. Inline, like
-// json_scan_name: each plan has about twenty of them.
+// json_scan_name: a plan takes about twenty calls of each.
 static inline bool json_scan_take (struct json_scan *self, uint8_t byte)
 {
     if (!json_scan_is_next (self, byte))

@@ -21,7 +21,8 @@ struct core_bounds {
     int64_t outcomes;                           // most outcomes in the history
     int64_t ready_bytes; // memory for due plans that wait for their turn; 0 =
                          // CORE_READY_BYTES
-    int64_t offers;      // most offers of a target of one priority and above; 0 = CORE_OFFERS
+    int64_t offers;      // a plan is not offered while its target has so many offers of this or a
+                         // higher priority; 0 = CORE_OFFERS
 };
 
 // Create a core; `bounds` is copied.
@@ -220,7 +221,7 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans);
 struct core_slots {
     struct span target;
     int64_t free_slots; // how many plans it takes now
-    bool pull;          // workers fetch its plans: limits apply then, not now
+    bool pull;          // workers fetch its plans: limits apply when they do, not now
     uint64_t probe;     // a plan that it takes even without free slots; 0 = none
 };
 
@@ -387,7 +388,7 @@ struct core_removal {
 void core_remove (struct core *self, const struct core_removal *removal, int64_t now_us);
 
 // Make a plan with the run of a flow due at this time. False: it has no such run.
-bool core_flow_due (struct core *self, struct span target, uint64_t id, int64_t due_us);
+bool core_set_flow_due (struct core *self, struct span target, uint64_t id, int64_t due_us);
 
 // The target that this plan waits for has connected: a plan that is queued for later is due now.
 // `member` is as read from Redis, with score -1 if it is not queued.

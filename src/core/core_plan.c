@@ -421,7 +421,7 @@ void core_remove (struct core *self, const struct core_removal *removal, int64_t
     delete_plan (self, plan, true, true, removal->caller, now_us);
 }
 
-bool core_flow_due (struct core *self, struct span target, uint64_t id, int64_t due_us)
+bool core_set_flow_due (struct core *self, struct span target, uint64_t id, int64_t due_us)
 {
     struct open_plan *plan = open_find (self, target, id);
     bool has = plan && !plan->gone && plan->flight == FLIGHT_FLOW;

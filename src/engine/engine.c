@@ -147,7 +147,7 @@ bool engine_ends_lost (const struct plan *plan, const struct due *due)
 }
 
 // End the vote of the lost run as timed out.
-static struct decision end_lost_poll (struct plan *plan, const struct due *due)
+static struct decision end_lost_vote (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
     struct decision decision =
@@ -212,7 +212,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         return engine_revoke (plan);
     if (loss == LOSS_POLL) {
         reason_set (reason, "vote: its deadline has passed");
-        return end_lost_poll (plan, due);
+        return end_lost_vote (plan, due);
     }
     if (due->lost) {
         reason_set (reason, "no result within the lease");

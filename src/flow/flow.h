@@ -1,5 +1,5 @@
-// The definition of a flow: steps that wait for each other. A definition is JSON, is validated as a
-// whole, and is immutable. Pure. Fields and rules: proto/flows.md.
+// The definition of a flow: steps, each of which may wait for others. A definition is JSON, is
+// validated as a whole, and is immutable. Pure. Fields and rules: proto/flows.md.
 #pragma once
 
 #include "flow_template.h"

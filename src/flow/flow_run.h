@@ -217,10 +217,11 @@ struct flow_effects {
     size_t count, room, placed;
     uint32_t *changed; // indices of steps that changed
     size_t changed_count, changed_room;
-    bool more, dropped, run_changed; // call again with FLOW_CHECK; the event was ignored; fields of
-                                     // the run have changed
-    bool parked;                     // an undo has failed permanently: run.undos[run.undo_at]
-    struct reason rejected;
+    bool more;               // call again with FLOW_CHECK
+    bool dropped;            // the event was ignored
+    bool run_changed;        // fields of the run have changed
+    bool parked;             // an undo has failed permanently: run.undos[run.undo_at]
+    struct reason rejected;  // why the event was rejected; empty: it was not
     size_t decisions, steps; // decisions and expression steps used by this call
 };
 

@@ -16,7 +16,7 @@ struct sim_call;
 
 // A timer on the virtual clock. Timers of equal times ring in the order in which they were set.
 struct sim_timer {
-    struct heap_node node; // first
+    struct heap_node node; // must be the first member
     void (*ring) (void *owner);
     void *owner;
 };
@@ -32,7 +32,7 @@ struct sim_result {
 };
 
 struct sim_plan {
-    struct table_node node; // first
+    struct table_node node; // must be the first member
     struct sim_station *station;
     struct sim_call *call; // the call that submitted it, as sim_call.c knows it
     const char *target;    // borrowed
@@ -55,7 +55,7 @@ struct sim_plan {
 
 // A worker that fetches plans of a target.
 struct sim_worker {
-    struct sim_timer timer; // first
+    struct sim_timer timer; // must be the first member
     struct sim_station *station;
     struct sim_team *team;
     char name[64 + 1];

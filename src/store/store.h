@@ -264,7 +264,7 @@ uint64_t store_exec_id (const struct store *self, uint64_t plan_id);
 bool store_is_submitting (const struct store *self, uint64_t plan_id);
 
 // Wake the run of a flow plan at `due_us`: the plan is claimed, and its run continues.
-void store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);
+void store_set_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);
 
 // Write to a key that holds no plan (proto/redis.md), with a command of at most 16 words. The
 // command joins the batch of this turn.

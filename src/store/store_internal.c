@@ -53,9 +53,9 @@ bool store_is_submitting (const struct store *self, uint64_t plan_id)
     return core_view (self->core, plan_id, &view) && !view.gone && !view.settled;
 }
 
-void store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
+void store_set_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
 {
-    core_flow_due (self->core, station, plan_id, due_us);
+    core_set_flow_due (self->core, station, plan_id, due_us);
     store_report_next_due (self);
 }
 

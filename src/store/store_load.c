@@ -74,7 +74,7 @@ static bool answer_is_unusable (struct store_loading *loading, const char *key,
 static void load_meta (struct store_loading *self, const redisReply *reply)
 {
     struct store *store = self->store;
-    char data[sizeof store->data];
+    char data[sizeof store->data_id];
     if (!reply_is_array (reply, 6))
         return;
     self->numbers.exec_id = (uint64_t)reply_counter (reply->element[0]);
@@ -83,8 +83,8 @@ static void load_meta (struct store_loading *self, const redisReply *reply)
     copy_text (self->numbers.epoch, sizeof self->numbers.epoch, reply_text (reply->element[2]));
     copy_text (self->schema, sizeof self->schema, reply_text (reply->element[3]));
     copy_text (data, sizeof data, reply_text (reply->element[4]));
-    store->lost_all = store->lost_all || (*store->data && strcmp (data, store->data) != 0);
-    memcpy (store->data, data, sizeof data);
+    store->lost_all = store->lost_all || (*store->data_id && strcmp (data, store->data_id) != 0);
+    memcpy (store->data_id, data, sizeof data);
     self->numbers.plan_id = (uint64_t)reply_counter (reply->element[5]);
 }
 
@@ -147,10 +147,10 @@ static void load_class_key (struct store_loading *self, const redisReply *reply)
     if (numbers->seq != self->history_seq)
         numbers->sub = 0;
     core_load_numbers (store->core, numbers);
-    if (*store->data)
+    if (*store->data_id)
         return;
-    snprintf (store->data, sizeof store->data, "%" PRIx64, (uint64_t)store_now_us (store));
-    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("store"), TEXT (store->data),
+    snprintf (store->data_id, sizeof store->data_id, "%" PRIx64, (uint64_t)store_now_us (store));
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("store"), TEXT (store->data_id),
                              TEXT ("schema"), TEXT (SCHEMA_TEXT)));
 }
 

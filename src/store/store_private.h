@@ -37,7 +37,7 @@ struct store {
     int64_t output_written;   // bytes of output written since plan:output was trimmed
     struct json_text text;    // buffer for writing plans
     char wrong_key[96];       // a key of a wrong type that was replaced; "" = none
-    char data[32];            // identity of the data (`store` in plan:meta); "" = not known yet
+    char data_id[32];         // identity of the data (`store` in plan:meta); "" = not known yet
     bool lost_tail, lost_all; // losses to be reported by store_enter_presence
 
     bool alone;                     // the database is private
@@ -204,7 +204,8 @@ void store_add_failure (struct store *self, struct span station, uint64_t plan_i
 
 // -- outputs
 
-// Count an output of `size` bytes that is being written, and trim the outputs after a while.
+// Count an output that is being written; trim the outputs when an eighth of output_bytes was
+// written.
 void store_count_output (struct store *self, size_t size);
 
 // Delete the oldest outputs: above output_bytes, and those that are too old.

@@ -11,7 +11,7 @@ struct limit_use {
     bool set; // set in Redis; otherwise it comes from the settings
     struct limit limit;
     int64_t busy;    // runs that it counts now
-    int64_t used_us; // the rate allows no start before this time, by Redis' clock
+    int64_t used_us; // its rate is used up until this time (limit_next_us), by Redis' clock
 };
 
 // A plan's place in the queue.

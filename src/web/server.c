@@ -235,7 +235,7 @@ void server_wake (struct server *self)
     task_set (&self->task, self->reactor);
 }
 
-static void log_library (void *cls, const char *format, va_list list)
+static void log_mhd_message (void *cls, const char *format, va_list list)
 {
     char text[REASON_MAX];
     (void)cls;
@@ -275,7 +275,7 @@ static struct MHD_Daemon *start_library (struct server *self)
         {MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon (
         flags | (self->tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, self,
-        MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_EXTERNAL_LOGGER, log_mhd_message, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, self, MHD_OPTION_NOTIFY_COMPLETED, on_completed,

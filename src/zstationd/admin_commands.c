@@ -18,7 +18,7 @@ static void answer_with_json (struct target_server *station, const struct target
     struct message answer;
     message_start (&answer, ZERO_STATUS_OK_ID);
     message_add (&answer, ZERO_FRAME_JSON, span_text (text));
-    answer_reply (station, request, &answer);
+    answer_request_with (station, request, &answer);
     free (text);
     json_decref (value);
 }

@@ -64,8 +64,8 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
     message_add (answer, ZERO_FRAME_STATUS, span_text (text));
 }
 
-void answer_reply (struct target_server *station, const struct target_request *request,
-                   struct message *answer)
+void answer_request_with (struct target_server *station, const struct target_request *request,
+                          struct message *answer)
 {
     echo_ids (answer, &request->message, DESC_FRAMES_MAX);
     set_envelope (answer, &request->message);
@@ -78,7 +78,7 @@ void answer_request (struct target_server *station, const struct target_request 
     char text[STATUS_TEXT_MAX];
     struct message answer;
     answer_start (&answer, status, reason, text);
-    answer_reply (station, request, &answer);
+    answer_request_with (station, request, &answer);
 }
 
 // Set the LOCAL_ID of the answer to a resent run: that of the latest delivery, not the one that the

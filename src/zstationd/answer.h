@@ -17,8 +17,8 @@ void answer_request (struct target_server *station, const struct target_request 
 
 // Answer a request as answer_request, with an answer that answer_start began; it is completed in
 // place.
-void answer_reply (struct target_server *station, const struct target_request *request,
-                   struct message *answer);
+void answer_request_with (struct target_server *station, const struct target_request *request,
+                          struct message *answer);
 
 // Send an answer to a job back: on the job's connection; if that is gone and the job is a plan's,
 // to zpland's request socket. Later answers are then sent there too, so the answers of one job keep

@@ -14,9 +14,8 @@ static struct span command_of (const struct job *job)
     return message_frame (&job->message, ZERO_FRAME_COMMAND, NULL);
 }
 
-// Called when a worker takes no more jobs: answer queued jobs that only it would have taken, which
-// would wait forever, as failed. While the queue is being served this is postponed to the end of
-// it.
+// A worker takes no more jobs: fail the queued jobs that no other worker takes, which would wait
+// forever. While the queue is being served, serve_queue does this at its end.
 static void fail_stranded (struct target_server *station, const char *reason)
 {
     if (workers_serving (&station->workers) && !station->workers.limited)

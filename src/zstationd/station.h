@@ -79,8 +79,7 @@ struct target_server {
     void *publish;                   // XPUB; pub only
     struct subscribers *subscribers; // subscriptions at `publish`, which are limited
     struct workers workers;          // api and vote
-    bool serving; // api: true while the queue is being served; then stranded jobs are failed at the
-                  // end of it
+    bool serving; // api: the queue is being served; stranded jobs are failed when that has ended
     bool has_stranded;      // queued jobs may have lost the last worker that takes them
     struct job_queue queue; // api only: jobs that wait for a worker; empty while one is ready
     struct table runs;      // api only: jobs of plans' runs, by mailbox

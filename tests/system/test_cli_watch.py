@@ -330,7 +330,7 @@ def test_watch_without_a_history_goes_on_and_says_so(station):
     assert [line["title"] for line in lines_of(process, 2)] == ["a", "c"]
     assert errors_of(process).splitlines() == [
         f"zplan: no answer from {station.endpoint} within 300 ms",
-        "zplan: until that is answered, what does not come cannot be asked for",
+        "zplan: until the history answers, missed results cannot be requested",
         "zplan: results between 1 and 3 are missed"]
 
 

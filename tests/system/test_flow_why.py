@@ -27,7 +27,7 @@ def test_a_step_waits_for_a_source(rig, flows):
     wait_until(lambda: not any("answered yet" in words for words in texts(rig, first.ident)), "RUNING has come")
     reason, = texts(rig, f"{run}/load")
     assert reason.startswith("load waits for extract: running since 20") and reason.endswith("(target jobs)")
-    assert texts(rig, f"{run}/report") == ["report waits for load: waits itself"]
+    assert texts(rig, f"{run}/report") == ["report waits for load: waits for other steps"]
     own = why(rig, f"{run}/extract")
     assert (own["run"], own["flow"], own["step"], own["running"]) == (run, "etl", "extract", True)
     assert [reason["why"].split(" since ")[0] for reason in own["reasons"]] == ["a run is in progress"]

@@ -198,7 +198,7 @@ static void the_run_of_a_flow_counts_for_its_target_only (void **state)
     now_us += 9 * SECOND;
     assert_string_equal (take (NULL), "");
     assert_true (core_waits_for_limit (core));
-    assert_true (core_flow_due (core, text ("jobs"), 1, now_us)); // a look is not held back
+    assert_true (core_set_flow_due (core, text ("jobs"), 1, now_us)); // a look is not held back
     assert_string_equal (take (&looked), "1");
     assert_int_equal (looked.exec_id, first.exec_id);
     assert_string_equal (take (NULL), "");

@@ -312,7 +312,7 @@ static const struct {
     {"begun, not in flight", OF_NODES, "18", "\x04", "step b: begun, and nothing"},
     {"running call", OF_NODES, "16", "\x02", "step b: in flight, and is no call"},
     {"new without a join", OF_NODES, "48", "\x01", "step d: begun, and nothing of it"},
-    {"to begin anew", OF_NODES, "50", "\x40", "step d: to begin anew"},
+    {"to be reset", OF_NODES, "50", "\x40", "step d: to be reset"},
     {"ready too soon", OF_NODES, "51", "\x01", "step d: ready, and has started"},
     {"ended too late", OF_NODES, "31", "\xff", "step b: ended after the last end"},
     {"a person's skip", OF_NODES, "48", "\x05\0\x02\0", NULL},

@@ -12,7 +12,7 @@ static void uses (void **state)
     assert_null (key_memory_find (keys, 5, 100));
     key_memory_put (keys, &(struct key_use){5, 50, 500}, 100);
     assert_int_equal (key_memory_find (keys, 5, 100)->plan_id, 500);
-    assert_int_equal (key_memory_find (keys, 5, 99 + DAY)->body, 50);
+    assert_int_equal (key_memory_find (keys, 5, 99 + DAY)->body_hash, 50);
     assert_null (key_memory_find (keys, 5, 100 + DAY));
     key_memory_put (keys, &(struct key_use){5, 51, 501}, 100 + DAY);
     assert_int_equal (key_memory_find (keys, 5, 100 + DAY)->plan_id, 501);

@@ -160,7 +160,7 @@ static bool add_to_batch (struct moving *self, const json_t *run, const struct o
     if (!known && !add_line (self, run))
         return false;
     self->known += known;
-    json_array_append_new (self->entries, json_string (outcome_name (key, name)));
+    json_array_append_new (self->entries, json_string (outcome_entry_name (key, name)));
     bool full = json_array_size (self->entries) == BATCH_MAX || self->size > BATCH_SIZE;
     return !full || move_batch (self);
 }

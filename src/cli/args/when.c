@@ -1,4 +1,4 @@
-// Combines the options of a plan's times: one kind of time, and the options that apply to it.
+// Combines the options that say when a plan runs: one sets the kind of time, others adjust it.
 #include "when_kinds.h"
 
 #include "instant.h"

@@ -61,7 +61,7 @@ bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b
     return a->seq < b->seq || (a->seq == b->seq && a->sub < b->sub);
 }
 
-const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SIZE])
+const char *outcome_entry_name (const struct outcome_key *self, char out[ENTRY_NAME_SIZE])
 {
     int size = snprintf (out, ENTRY_NAME_SIZE, "%" PRIu64 "-%" PRIu64, self->seq, self->sub);
     if (self->ended_ms)

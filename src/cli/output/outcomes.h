@@ -31,7 +31,7 @@ int outcome_key_compare (const void *a, const void *b);
 bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b);
 
 // Write the entry in the form that `forget` accepts: with its time, if it has one. Returns `out`.
-const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SIZE]);
+const char *outcome_entry_name (const struct outcome_key *self, char out[ENTRY_NAME_SIZE]);
 
 // -- how it ended
 

@@ -136,7 +136,7 @@ static void position_write (struct event_watch *self, const char *epoch, int64_t
     self->ended = true;
 }
 
-static void print_result (struct event_watch *self, const struct zplan_result *result)
+static void handle_result (struct event_watch *self, const struct zplan_result *result)
 {
     struct reason reason;
     struct span text = result->from_history ? span_of (result->run, result->run_size)
@@ -155,7 +155,7 @@ static void print_result (struct event_watch *self, const struct zplan_result *r
     json_decref (object);
     if (done && self->wanted->place && result->seq && *result->epoch)
         position_write (self, result->epoch, result->seq);
-    // End after the last one, or if it cannot be written, which main reports.
+    // End after the last wanted result, or if stdout cannot be written, which main reports.
     if (wanted && (fflush (stdout) || --self->left == 0))
         self->ended = true;
 }
@@ -172,7 +172,7 @@ static void report_no_answer (struct event_watch *self, const struct zplan_notic
         self->ended = true;
         return;
     }
-    complain (NULL, span_text ("until that is answered, what does not come cannot be asked for"));
+    complain (NULL, span_text ("until the history answers, missed results cannot be requested"));
 }
 
 static void handle_notice (void *context, const struct zplan_notice *notice)
@@ -211,7 +211,7 @@ static void receive_results (struct event_watch *self)
         if (zplan_subscriber_recv (self->subscriber, 0, &result) != ZPLAN_OK)
             break;
         if (!self->ended)
-            print_result (self, &result);
+            handle_result (self, &result);
     }
 }
 
@@ -301,8 +301,8 @@ static int open_socket (struct event_watch *self)
                   : call_refuse_endpoint (cli, "--publish", cli->publish);
 }
 
-// Begin the watch: without --since with results from now on, even if the history does not answer.
-// With --since it requires that answer.
+// Begin the watch. Without --since it starts with results from now on, even if the history does not
+// answer; with --since it needs the history.
 static int begin_watch (struct event_watch *self)
 {
     const struct cli *cli = self->cli;

@@ -156,8 +156,8 @@ static bool report_idle_target (const struct cli *cli, struct zplan_client *clie
     if (fault->known && !plans)
         return true;
     snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
-              name, fault->is, time_line_text (begin), plans,
-              more && plans ? " or more" : "", plans == 1 ? "" : "s", plans == 1 ? "s" : "");
+              name, fault->is, time_line_text (begin), plans, more && plans ? " or more" : "",
+              plans == 1 ? "" : "s", plans == 1 ? "s" : "");
     add_finding (health, plans ? FOUND_PROBLEM : FOUND_WARNING, fault->advice, text);
     return true;
 }

@@ -35,7 +35,7 @@ static const char *node_fault (const struct flow *flow, const struct flow_run *r
     if (ready && node->state != FLOW_NEW && !(node->state == FLOW_RUNNING && items))
         return "ready, and has started";
     if (node->flags & FLOW_RESETTING && !placed)
-        return "to begin anew, and nothing of it is in flight";
+        return "to be reset, and nothing of it is in flight";
     if (!decided && (node->flags & FLOW_JOINED || node->state != FLOW_NONE) && !ready && !placed &&
         !waits)
         return "begun, and nothing of it is in flight";

@@ -6,7 +6,7 @@
 #include "json.h"
 #include "policy_private.h"
 
-// The TEXT fields: objects with names of a client's own, which are stored as strings.
+// The TEXT fields: objects that are stored as strings.
 static const char *const texts[] = {
 #define PLAIN(name)
 #define TEXT(name)               #name,

@@ -126,7 +126,7 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
                        : submit_check_flow (VOTE_NONE, after, reason)))
         rc = ZPLAN_EARGUMENT;
     if (!rc && !is_same_field (before, after, "on_failure"))
-        rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, after, reason);
+        rc = check_on_failure (self->inquiry.station, self->inquiry.peer->user, after, reason);
     if (!rc && !is_same_field (before, after, "callback"))
         rc = callback_check_target (self->inquiry.station, after, reason);
     if (rc || !ret->messages)

@@ -11,10 +11,9 @@
 #include "memory.h"
 #include "redis_keys.h"
 
-enum {
-    FOLLOW_UPS_MAX = 16
-}; // flow_step calls in a turn after the first; later ones wait for the flow plan, which becomes
-   // due at once
+// flow_step calls in a turn after the first. A later FLOW_CHECK waits for the flow plan, which
+// becomes due at once; ends of calls never wait.
+enum { FOLLOW_UPS_MAX = 16 };
 
 // Events that the effects of an event cause at once, mostly ends of calls.
 struct follow_ups {
@@ -63,11 +62,11 @@ static void apply_effect (struct flow_live *live, const struct flow_effect *effe
             // If this owner fails before the cancel, the next owner does it: at the claim of this
             // flow plan or, if that was removed, of the sub-flow's plan.
             int64_t due_us = store_now_us (live->station->store) + CANCEL_US;
-            flow_live_due (live, due_us);
+            flow_live_set_due (live, due_us);
             const struct flow_step *step = &live->flow->steps[effect->step];
             if (step->call.is_flow && !effect->undo)
-                store_flow_due (live->station->store, span_text (flow_call_target (step, false)),
-                                id, due_us);
+                store_set_flow_due (live->station->store,
+                                    span_text (flow_call_target (step, false)), id, due_us);
         }
         break;
     }
@@ -82,7 +81,7 @@ static void record_end (struct flow_live *live)
     live->ended_ms = live->updated_ms;
     flow_redis_put (self, "ZADD " KEY_FLOW_ENDED " %" PRId64 " %s", live->ended_ms / 1000,
                     live->name);
-    flow_live_due (live, store_now_us (self->store));
+    flow_live_set_due (live, store_now_us (self->store));
 }
 
 // Record that a command has reopened an ended run, so that the sweep does not remove it.
@@ -107,7 +106,7 @@ static bool apply_event (struct flow_live *live, const struct flow_event *event,
     int64_t now_ms = store_now_us (live->station->store) / 1000;
     bool had_ended = live->run->phase == FLOW_ENDED;
     live->run->zone = flow_live_zone (live);
-    live->never_retried = live->never_retried && never_repeats_call (event->kind);
+    live->calls_are_first = live->calls_are_first && never_repeats_call (event->kind);
     flow_step (live->flow, live->run, event, now_ms, &effects);
     bool more = effects.more, event_accepted = !effects.rejected.text[0];
     if (!event_accepted)
@@ -164,7 +163,7 @@ bool flow_live_apply (struct flow_live *live, const struct flow_event *event, st
         free ((char *)(uintptr_t)follow_ups.at[i].text);
     free (follow_ups.at);
     if (has_check)
-        flow_live_due (live, store_now_us (live->station->store));
+        flow_live_set_due (live, store_now_us (live->station->store));
     flow_events_publish (live);
     return event_accepted;
 }

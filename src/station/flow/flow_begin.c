@@ -51,13 +51,13 @@ static void use_batch_time (struct flow_live *live, const struct plan *plan,
         live->run->fire = local;
 }
 
-void flow_live_time (struct flow_live *live, const struct plan *plan)
+void flow_live_start_timeout (struct flow_live *live, const struct plan *plan)
 {
     int64_t timeout_s =
         plan->policy && plan->policy->timeout_s ? plan->policy->timeout_s : live->flow->timeout_s;
     int64_t now_us = store_now_us (live->station->store);
     live->timeout_ms = timeout_s ? now_us / 1000 + timeout_s * 1000 : 0;
-    flow_live_due (live, flow_live_next_us (live));
+    flow_live_set_due (live, flow_live_next_us (live));
 }
 
 struct flow_live *flow_live_begin (struct station *self, const struct flow_begin *begin)
@@ -103,9 +103,9 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->run->continues_on_error =
         flow_defaults_continue (json_object_get (live->inherit, "defaults"));
     live->began_ms = now_us / 1000;
-    flow_live_time (live, plan);
+    flow_live_start_timeout (live, plan);
     live->unwritten = true;
-    live->never_retried =
+    live->calls_are_first =
         begin->exec_id == begin->run; // false: a retry of the flow plan restarts the run
     if (former)
         flow_live_forget (former);

@@ -66,12 +66,12 @@ struct flow_book {
     struct task answer; // answers the callers in `ready`
     bool loading;       // the names are being read
     bool load_again;    // when `loading` ends, read the names once more: they may have changed
-    void (*then) (struct station *self);
-    char claimed[FLOW_NAME_MAX + 1];   // the flow that a pending put creates; "": none
-    char removing[FLOW_NAME_MAX + 1];  // the flow that a pending command removes; "": none
-    struct flow_change *first, **last; // queued changes; only the first can be in progress
-    bool changing;                     // the first change has begun
-    struct task change;                // begins the first change
+    void (*then) (struct station *self); // called once the names are read; NULL: nobody waits
+    char claimed[FLOW_NAME_MAX + 1];     // the flow that a pending put creates; "": none
+    char removing[FLOW_NAME_MAX + 1];    // the flow that a pending command removes; "": none
+    struct flow_change *first, **last;   // queued changes; only the first can be in progress
+    bool changing;                       // the first change has begun
+    struct task change;                  // begins the first change
 };
 
 // Copy the names that a definition may refer to now, for flow_parser_ask.

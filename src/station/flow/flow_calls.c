@@ -202,7 +202,7 @@ static struct plan_step plan_step_of_effect (const struct flow_live *live,
 // former plan.
 static void store_call_plan (const struct flow_live *live, const struct plan *plan)
 {
-    bool first = live->never_retried && live->run->phase != FLOW_UNDOING;
+    bool first = live->calls_are_first && live->run->phase != FLOW_UNDOING;
     store_submit_internal (live->station->store, plan, first ? STORE_ID_FIRST : STORE_ID_AGAIN);
 }
 
@@ -270,8 +270,9 @@ void flow_live_reopen (struct flow_live *live)
     struct reason reason;
     uint64_t exec_id = store_exec_id (live->station->store, live->plan_id);
     if (exec_id && (!live->exec_id || exec_id == live->exec_id)) {
-        flow_live_due (live,
-                       flow_live_next_us (live)); // the run's own flow plan is still in progress
+        flow_live_set_due (
+            live,
+            flow_live_next_us (live)); // the run's own flow plan is still in progress
         return;
     }
     json_t *fields = plan_frame_once (live->flow_name);
@@ -401,7 +402,7 @@ static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item
     uint64_t id = flow_call_id (live, step, item);
     uint64_t exec_id = store_exec_id (self->store, id);
     if (stopping) // check once more later, until the call has ended
-        flow_live_due (live, store_now_us (self->store) + CANCEL_US);
+        flow_live_set_due (live, store_now_us (self->store) + CANCEL_US);
     if (exec_id) {
         if (stopping)
             flow_queue_cancel (live, id, exec_id);

@@ -225,9 +225,9 @@ void flow_runs_load (struct station *self, uint64_t run, flow_loaded_fn *call, v
 
 // -- times of the next check
 
-void flow_live_due (struct flow_live *live, int64_t due_us)
+void flow_live_set_due (struct flow_live *live, int64_t due_us)
 {
-    store_flow_due (live->station->store, span_text (live->flow_name), live->plan_id, due_us);
+    store_set_flow_due (live->station->store, span_text (live->flow_name), live->plan_id, due_us);
 }
 
 int64_t flow_live_next_us (const struct flow_live *live)

@@ -40,7 +40,8 @@ struct flow_live {
     struct flow_live *older, *newer; // list of runs by last use
     const char *shown;               // the state that Redis has for lists; NULL = unknown
     bool unwritten;                  // no row of the run is in Redis
-    bool never_retried; // since it began in this process: no plan id of a call was used twice
+    bool calls_are_first; // no plan id of a call was used twice; false: or the run was read, or
+                          // restarted
     struct flow_event_queue *event_queue; // events to publish when this turn is written; NULL: none
 };
 
@@ -103,10 +104,10 @@ const char *flow_live_state (const struct flow_live *live);
 const char *flow_live_step_state (const struct flow_live *live, uint32_t step, int64_t item);
 
 // Start the timeout of the run, which its flow plan or else its definition sets.
-void flow_live_time (struct flow_live *live, const struct plan *plan);
+void flow_live_start_timeout (struct flow_live *live, const struct plan *plan);
 
 // Make the flow plan of the run due at this time: the run is checked when the plan is claimed.
-void flow_live_due (struct flow_live *live, int64_t due_us);
+void flow_live_set_due (struct flow_live *live, int64_t due_us);
 // When to check the run if no event comes: at its timeout, or after FLOW_CHECK_S.
 int64_t flow_live_next_us (const struct flow_live *live);
 

@@ -16,7 +16,7 @@
 
 enum { SECOND_US = 1000000, TRIES = 10, FIRST_WAIT_S = 10 };
 
-int on_failure_check (struct station *self, const char *user, const struct policy *policy,
+int check_on_failure (struct station *self, const char *user, const struct policy *policy,
                       struct reason *reason)
 {
     const char *name = policy ? policy->on_failure.station : NULL;

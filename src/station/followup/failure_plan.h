@@ -8,7 +8,7 @@
 
 // Check the `on_failure` of a policy (may be NULL): its target must be known, and this user must be
 // allowed to touch it. `user` NULL: no permission check. 0, or a negative error with a reason.
-int on_failure_check (struct station *self, const char *user, const struct policy *policy,
+int check_on_failure (struct station *self, const char *user, const struct policy *policy,
                       struct reason *reason);
 
 // A run whose occurrence is exhausted; `plan` is its state after the decision.

@@ -37,8 +37,8 @@ size_t peers_unread_max (const struct station *self);
 size_t peers_unread_total_max (const struct station *self);
 
 // Send a reply. A large one is counted until libzmq has released it. False: the reply is dropped,
-// as the peer is gone, its queue is full, or it has too many unread bytes. The last does not apply
-// to REPLY_READ, which was read from Redis for this peer.
+// as the peer is gone, its queue is full, or it has too many unread bytes. That limit does not
+// apply to a REPLY_READ, which was read from Redis for this peer.
 enum reply_kind { REPLY_MADE, REPLY_READ };
 bool peers_send (struct station *self, struct span identity, const struct message *message,
                  enum reply_kind kind);

@@ -16,7 +16,7 @@ bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret);
         return is_fit (value) && add_member (filter, #name, value);                                \
     }
 
-// Write the member as it stands in the text of a stored plan. False: it does not fit.
+// Write the member as it is in the text of a stored plan. False: it does not fit.
 bool stored_member_text (const char *name, const json_t *value, char *out, size_t room);
 
 // Copy a JSON string into a buffer. False: it is not a string, or too long.

@@ -61,8 +61,8 @@ static int64_t lease_for_cause (const struct station *self, enum cause cause,
     return cause == CAUSE_KEPT ? apply_kept_lease_s (self) : apply_lease_s (self, plan);
 }
 
-// Extend the lease again although a write of it is pending: that may be old when Redis accepts it,
-// if Redis was away.
+// Extend the lease although a write of it is pending, at most once per 1/LEASE_PART of it: while
+// Redis is away, the end of the lease in that write becomes too early.
 static void extend_lease (struct station *self, struct active_run *active, int64_t lease_s)
 {
     int64_t now_us = clock_mono_us ();
@@ -185,7 +185,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
     if (failed)
         plan->first_run = false; // from now on the plan's keys hold the failure
     struct applied applied;
-    applying_write (self, plan, nominal, &applied);
+    applying_prepare (self, plan, nominal, &applied);
     store_commit (
         station->store,
         &(struct store_commit){.plan = plan,

@@ -69,8 +69,8 @@ struct applied {
 
 // Fill in `ret`, and create the plan that this outcome calls, if any; `uncalled` is the history
 // entry used when that plan exceeds a limit. `nominal` is that of the run.
-void applying_write (struct applying *self, const struct plan *plan, int64_t nominal,
-                     struct applied *ret);
+void applying_prepare (struct applying *self, const struct plan *plan, int64_t nominal,
+                       struct applied *ret);
 void applied_clear (struct applied *self);
 
 // The callback that the plan wants for this outcome. NULL: none.

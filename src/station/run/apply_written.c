@@ -202,8 +202,8 @@ struct plan *applying_callback (const struct applying *self, const struct plan *
     return callback;
 }
 
-void applying_write (struct applying *self, const struct plan *plan, int64_t nominal,
-                     struct applied *ret)
+void applying_prepare (struct applying *self, const struct plan *plan, int64_t nominal,
+                       struct applied *ret)
 {
     const struct decision *decision = &self->decision;
     bool outcome = applying_is_outcome (decision),

@@ -159,10 +159,9 @@ static int64_t first_lease_s (const struct station_settings *settings)
     return lease_s < settings->exec_timeout_s ? lease_s : settings->exec_timeout_s;
 }
 
-// Whether the lease of these claimed plans has nearly expired, as when this process was suspended.
-// True: that was logged and counted; the plans must not be sent, and are due again when the lease
-// ends.
-static bool is_stale (struct station *self, int64_t lease_end_us, size_t plans)
+// Whether the lease of these claimed plans has nearly expired, as when this process was suspended;
+// that is logged and counted. Such plans must not be sent, and are due again when the lease ends.
+static bool note_stale_claim (struct station *self, int64_t lease_end_us, size_t plans)
 {
     enum { PART = 8, MARGIN_MAX_US = 1000000 };
     int64_t margin_us = first_lease_s (self->settings) * 1000000 / PART;
@@ -188,7 +187,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
             FAILPOINT ("claim_done");
         for (size_t i = 0; i < claim->count; i++) {
             const struct store_claimed *claimed = &claim->taken[i];
-            if (is_stale (self, claim->lease_end_us, claim->count - i))
+            if (note_stale_claim (self, claim->lease_end_us, claim->count - i))
                 break;
             if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
                 prefetch_keep (self, claimed);
@@ -389,7 +388,7 @@ static void on_timer (void *owner, uint32_t events)
         return;
     self->armed_us = INT64_MAX;
     for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
-        if (!is_stale (self, plan->claimed.lease_end_us, 1))
+        if (!note_stale_claim (self, plan->claimed.lease_end_us, 1))
             fire_run (self, &plan->claimed);
         free (plan);
     }

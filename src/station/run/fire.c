@@ -22,9 +22,9 @@ static bool dispatch_run (struct station *self, struct target *target, const str
     struct plan_texts *texts = &self->texts;
     size_t json_size;
     struct message message;
-    // The deadline is the end of the lease that the run gets when it has reported RUNING. For a
-    // vote with its own deadline it is that deadline, before which it is not resent. The plan's
-    // timeout applies if it is earlier.
+    // The deadline is the end of the lease that the run gets when it has reported RUNING. A vote's
+    // own deadline replaces that: the vote is not sent again before it. The plan's timeout applies
+    // if it is earlier.
     int64_t lease_end_us = at_us + self->settings->exec_timeout_s * 1000000;
     int64_t poll_end_us = engine_poll_end_us (plan), end_us = engine_run_end_us (plan);
     int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;

@@ -58,9 +58,9 @@ static bool is_sub_flow (const struct firing *self)
     return self->of_step && self->step.kind == STEP_FLOW;
 }
 
-// Whether another plan of the run supersedes this one. A command placed it to reopen an ended run
-// (flow_live_reopen); it is removed as soon as the run has another plan, that of its call or of its
-// schedule. So a run has one outcome.
+// Whether another plan of the run supersedes this one, which a command placed to reopen an ended
+// run (flow_live_reopen): this one is removed as soon as the run has another plan, that of its call
+// or of its schedule. So a run has one outcome.
 static bool is_superseded (const struct firing *self, const struct flow_live *live)
 {
     return live->plan_id != self->plan->id && !self->plan->step.size &&
@@ -210,23 +210,23 @@ static void retry_flow_run (void *owner)
     struct reason reason;
     bool undo = is_undo_run (self);
     if (live && is_superseded (self, live)) {
-        store_flow_due (station->store, span_text (self->key_station), self->plan->id,
-                        store_now_us (station->store));
+        store_set_flow_due (station->store, span_text (self->key_station), self->plan->id,
+                            store_now_us (station->store));
         return;
     }
     if (live) {
         if (live->plan_id != self->plan->id)
-            flow_live_due (live, store_now_us (station->store)); // is_superseded
+            flow_live_set_due (live, store_now_us (station->store)); // is_superseded
         bool by_command = !live->exec_id && live->plan_id == self->plan->id;
         live->exec_id = self->exec_id;
-        live->plan_id = self->plan->id; // before flow_live_time
-        flow_live_time (live, self->plan);
+        live->plan_id = self->plan->id; // before flow_live_start_timeout
+        flow_live_start_timeout (live, self->plan);
         flow_live_adopt (live, self->plan->id);
         if (live->run->phase != FLOW_ENDED)
             return;
         // A command has reset the run, or an operator has resolved it.
         if (!undo && (by_command || live->run->outcome == FLOW_WELL)) {
-            flow_live_due (live, store_now_us (station->store));
+            flow_live_set_due (live, store_now_us (station->store));
             return;
         }
         if (undo &&
@@ -379,7 +379,7 @@ static void check_live_run (struct firing *self)
     bool late = live->timeout_ms && now_ms >= live->timeout_ms;
     if (late)
         live->timeout_ms = 0;
-    flow_live_due (live, flow_live_next_us (live));
+    flow_live_set_due (live, flow_live_next_us (live));
     flow_calls_check (live); // first: unfinished work makes the run due at once
     flow_live_apply (
         live, &(struct flow_event){.kind = late ? FLOW_TIMEOUT : FLOW_CHECK, .item = -1}, &reason);

@@ -31,7 +31,7 @@ struct take_queue {
     int64_t free;         // workers that the last offers have room for, at most
     int64_t asking;       // calls of the store in flight for its takes
     bool limited;         // a limit kept plans from being taken since the last probe
-    bool probe_mode;      // probing such a limit: ends with the first take that gets nothing
+    bool probe_mode;      // probing such a limit: ends with the first take that it stops
     int64_t again_us;     // when the rate allows the next start, monotonic; 0 = no rate involved
     char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
     int64_t asked_us;                // when `asker` did, monotonic
@@ -207,7 +207,7 @@ static void arm_rate_timer (struct station *self)
     timer_set (&self->pull->timer, self->reactor, left_us > 0 ? (left_us + 999) / 1000 : 0);
 }
 
-static void retry_limited_take (struct station *self, struct take_queue *queue)
+static void retry_limited_queue (struct station *self, struct take_queue *queue)
 {
     queue->limited = false;
     if (!queue->first)
@@ -225,7 +225,7 @@ static void on_rate (void *owner)
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
         if (queue->again_us && queue->again_us <= now_us) {
             queue->again_us = 0;
-            retry_limited_take (self, queue);
+            retry_limited_queue (self, queue);
         }
     }
     arm_rate_timer (self);
@@ -239,7 +239,7 @@ void pull_retry_limited (struct station *self)
          queue = queue->next) {
         some = some || queue->limited;
         if (queue->limited)
-            retry_limited_take (self, queue);
+            retry_limited_queue (self, queue);
     }
     if (some)
         link_flush (store_link (self->store));

@@ -25,10 +25,11 @@ struct active_run {
     int64_t extended_us; // when its lease was last extended without a status, monotonic; 0 = never
     int64_t leasing_us;  // when the lease now being written was decided, monotonic; 0 = none
     char *progress;      // the worker's last progress text, UTF-8; NULL = none
-    struct ballot *ballot;     // votes of a vote run; NULL = none
-    int64_t end_us;            // when its vote or timeout ends, monotonic; 0 = never
-    struct target *target;     // the target it was sent to; NULL when it was looked up
-    uint64_t connection;       // number of the connection it was sent on, 0 = unknown
+    struct ballot *ballot; // votes of a vote run; NULL = none
+    int64_t end_us;        // when its vote or timeout ends, monotonic; 0 = never
+    struct target
+        *target;         // it was sent to this target; NULL = it was looked up, or that was removed
+    uint64_t connection; // number of the connection it was sent on, 0 = unknown
     struct heap_node deadline; // unanswered: for its status; else: when to drop it from here
 };
 

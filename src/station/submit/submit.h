@@ -25,7 +25,7 @@ struct plan *submit_copy_plan (const struct plan *plan, struct reason *reason);
 bool submit_repeats (const struct plan *plan, const struct plan *stored);
 
 // Check what a policy (may be NULL) calls at the end of runs: `on_failure`, and callbacks, whose
-// target is created if it is missing. `user` as for on_failure_check. 0, or a negative error with a
+// target is created if it is missing. `user` as for check_on_failure. 0, or a negative error with a
 // reason.
 int callback_check (struct station *self, const char *user, const struct policy *policy,
                     struct reason *reason);

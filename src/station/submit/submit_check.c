@@ -103,7 +103,7 @@ int submission_check (struct station *self, const char *user, const struct messa
 int callback_check (struct station *self, const char *user, const struct policy *policy,
                     struct reason *reason)
 {
-    int rc = on_failure_check (self, user, policy, reason);
+    int rc = check_on_failure (self, user, policy, reason);
     return rc ? rc : callback_check_target (self, policy, reason);
 }
 

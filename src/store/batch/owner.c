@@ -17,8 +17,8 @@ enum owner_link_state {
 
 struct owner {
     struct owner_config config;
-    char stored[OWNER_TOKEN_SIZE]; // a token of this station: where it is found, it takes over at
-                                   // once
+    char former[OWNER_TOKEN_SIZE]; // an earlier token of this station: if Redis still has it, the
+                                   // station takes over at once; "" = none
     enum owner_link_state link;
     char token[OWNER_TOKEN_SIZE];  // this station's; empty = standby
     char taking[OWNER_TOKEN_SIZE]; // the token that was sent with a takeover, until it is found
@@ -49,7 +49,7 @@ struct owner *owner_new (const struct owner_config *config)
     struct owner *self = memory_new (sizeof *self);
     self->config = *config;
     if (config->stored)
-        snprintf (self->stored, sizeof self->stored, "%s", config->stored);
+        snprintf (self->former, sizeof self->former, "%s", config->stored);
     self->wake_us = INT64_MIN;
     return self;
 }
@@ -190,7 +190,7 @@ static struct owner_step on_takeover_found (struct owner *self, int64_t batch, i
     if (batch != 0)
         return (struct owner_step){OWNER_WAIT, OWNER_IMPOSSIBLE};
     memcpy (self->token, self->taking, sizeof self->token);
-    self->taking[0] = self->stored[0] = '\0';
+    self->taking[0] = self->former[0] = '\0';
     self->acked = self->batch = 0;
     self->full = self->handover = self->lost_ownership = false;
     self->loss = self->lost;
@@ -208,13 +208,13 @@ static struct owner_step on_look_as_standby (struct owner *self, const struct ow
     struct span token = event->token;
     bool late = now_us - self->asked_us > OWNER_MARGIN_US;
     if (PLANTED (TOKEN_BY_NAME))
-        snprintf (self->stored, sizeof self->stored, "%" PRIu64 ".%016" PRIx64, token_epoch (token),
+        snprintf (self->former, sizeof self->former, "%" PRIu64 ".%016" PRIx64, token_epoch (token),
                   self->config.seed);
     bool same = token_is (token, self->seen) && event->batch == self->seen_batch;
-    bool own = token_is (token, self->stored);
+    bool own = token_is (token, self->former);
     bool vacant = !token.size || owner_is_free (token) || own || self->config.alone;
-    bool anew = self->stored[0] && (own || !token.size);
-    if (self->lost_ownership && !anew) { // report OWNER_STANDBY before a takeover
+    bool retakes = self->former[0] && (own || !token.size);
+    if (self->lost_ownership && !retakes) { // report OWNER_STANDBY before a takeover
         self->lost_ownership = false;
         note_seen_token (self, token, event->batch, now_us);
         return step_wait_until (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
@@ -295,12 +295,12 @@ static struct owner_step step_release (struct owner *self, int64_t now_us)
     return step_then_look (self, OWNER_RELEASE, OWNER_UNCHANGED, now_us);
 }
 
-// Forget the ownership but keep the token as `stored`: the next look finds it, and takes over.
+// Forget the ownership but keep the token as `former`: the next look finds it, and takes over.
 static void prepare_retake (struct owner *self)
 {
     if (!self->token[0])
         return;
-    memcpy (self->stored, self->token, sizeof self->stored);
+    memcpy (self->former, self->token, sizeof self->former);
     self->token[0] = '\0';
     self->batch = self->acked = 0;
     self->handover = false;

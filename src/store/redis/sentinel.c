@@ -13,7 +13,7 @@ enum { ANSWER_MAX_MS = 500 };
 struct probe {
     struct sentinel *sentinel;
     struct connection *connection;
-    bool answered; // it answered, or will not: the connection failed
+    bool done; // it answered, or its connection failed
 };
 
 struct sentinel {
@@ -49,13 +49,13 @@ static void check_probes (struct sentinel *self)
     for (size_t i = 0; i < self->address->sentinel_count; i++) {
         struct probe *probe = &self->probes[i];
         connection_flush (probe->connection);
-        if (!probe->connection->context && !probe->answered) {
-            probe->answered = true;
+        if (!probe->connection->context && !probe->done) {
+            probe->done = true;
             if (probe->connection->trouble.text[0])
                 reason_set (&self->trouble, "%s", probe->connection->trouble.text);
         }
         connection_update_events (probe->connection);
-        all = all && probe->answered;
+        all = all && probe->done;
     }
     self->checking_probes = false;
     if (all)
@@ -87,7 +87,7 @@ static void on_master_reply (redisAsyncContext *context, void *data, void *arg)
     const redisReply *reply = data;
     int64_t epoch, port;
     (void)context;
-    probe->answered = true;
+    probe->done = true;
     if (!reply)
         return;
     if (reply->type != REDIS_REPLY_ARRAY) {
@@ -118,8 +118,8 @@ static void probe_sentinel (struct probe *probe, const struct endpoint *endpoint
 {
     struct address address = {.kind = ADDRESS_TCP, .port = endpoint->port};
     memcpy (address.host, endpoint->host, sizeof endpoint->host);
-    probe->answered = connection_open (probe->connection, &address, &probe->sentinel->trouble) != 0;
-    if (!probe->answered)
+    probe->done = connection_open (probe->connection, &address, &probe->sentinel->trouble) != 0;
+    if (!probe->done)
         connection_send (probe->connection, on_master_reply, probe, "SENTINEL MASTER %s", name);
 }
 

@@ -62,18 +62,18 @@ void api_ask_observer (struct exchange *self, api_fn *then)
 
 void api_on_plan (struct exchange *self, const struct station_answer *answer)
 {
-    exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
+    exchange_answer_json (self, 200, json_names (JSON_PLAN, answer->json));
 }
 
 void api_on_answer (struct exchange *self, const struct station_answer *answer)
 {
-    exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
+    exchange_answer_json (self, 200, json_names (JSON_ANSWER, answer->json));
 }
 
 void api_on_done (struct exchange *self, const struct station_answer *answer)
 {
     (void)answer;
-    exchange_empty (self, 204);
+    exchange_answer_empty (self, 204);
 }
 
 const char *api_read_count (struct exchange *self)
@@ -94,7 +94,7 @@ void api_add_location (struct exchange *self, const char *folder, const char *na
     const char *root = self->server->settings->root;
     char location[SETTING_TEXT_MAX + 64];
     snprintf (location, sizeof location, "%s/v1/%s/%s", root[1] ? root : "", folder, name);
-    exchange_header (self, "Location", location);
+    exchange_add_header (self, "Location", location);
 }
 
 // -- pages
@@ -143,7 +143,7 @@ static void add_next_link (struct exchange *self, const char *cursor)
             return;
     }
     snprintf (link + at, sizeof link - at, ">; rel=\"next\"");
-    exchange_header (self, "Link", link);
+    exchange_add_header (self, "Link", link);
 }
 
 // Append a member of the station's answer, other than the items, to `rest`, which is written after
@@ -215,7 +215,7 @@ static void on_page (struct exchange *self, const struct station_answer *answer)
     if (good) {
         if (paging->cursor[0])
             add_next_link (self, paging->cursor);
-        exchange_bytes (self, 200, "application/json", text, size);
+        exchange_answer_bytes (self, 200, "application/json", text, size);
     } else {
         free (text);
         exchange_problem (self, 503, "no_answer", "the station's answer is no page");

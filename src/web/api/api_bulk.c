@@ -333,7 +333,7 @@ void api_bulk_new (struct exchange *self)
     }
     if (count >= JOBS_MAX) {
         json_decref (filter);
-        exchange_header (self, "Retry-After", "60");
+        exchange_add_header (self, "Retry-After", "60");
         exchange_problem (self, 429, "too_many", "there are 16 jobs already");
         return;
     }
@@ -342,7 +342,7 @@ void api_bulk_new (struct exchange *self)
     snprintf (number, sizeof number, "%" PRId64, job->number);
     api_add_location (self, "bulk", number);
     request_ids_page (job);
-    exchange_json (self, 202, bulk_job_document (job));
+    exchange_answer_json (self, 202, bulk_job_document (job));
 }
 
 void api_bulk (struct exchange *self)
@@ -353,9 +353,9 @@ void api_bulk (struct exchange *self)
             json_array_append_new (items, bulk_job_document (at));
     struct bulk_job *job = self->routed.args[0] ? find_requested_job (self) : NULL;
     if (job)
-        exchange_json (self, 200, bulk_job_document (job));
+        exchange_answer_json (self, 200, bulk_job_document (job));
     else if (!self->routed.args[0])
-        exchange_json (self, 200, json_pack ("{s:O}", "items", items));
+        exchange_answer_json (self, 200, json_pack ("{s:O}", "items", items));
     json_decref (items);
 }
 
@@ -372,7 +372,7 @@ void api_bulk_start (struct exchange *self)
                           job->count);
     } else {
         job->state = BULK_RUNNING;
-        exchange_json (self, 202, bulk_job_document (job));
+        exchange_answer_json (self, 202, bulk_job_document (job));
     }
 }
 
@@ -382,5 +382,5 @@ void api_bulk_delete (struct exchange *self)
     if (!job)
         return;
     bulk_job_remove (job);
-    exchange_empty (self, 204);
+    exchange_answer_empty (self, 204);
 }

@@ -18,7 +18,7 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
     if (name)
         api_ask_page (self, &page, json_pack ("{s:O}", "station", name));
     else
-        exchange_json (self, 200, json_pack ("{s:[]}", "items"));
+        exchange_answer_json (self, 200, json_pack ("{s:[]}", "items"));
 }
 
 void api_callbacks (struct exchange *self)
@@ -35,7 +35,7 @@ void api_redeliver (struct exchange *self)
 static void on_test (struct exchange *self, const struct station_answer *answer)
 {
     api_add_location (self, "callbacks", answer->id);
-    exchange_json (self, 201, json_pack ("{s:s}", "id", answer->id));
+    exchange_answer_json (self, 201, json_pack ("{s:s}", "id", answer->id));
 }
 
 void api_callback_test (struct exchange *self)

@@ -37,7 +37,7 @@ static void on_reread_after_command (struct exchange *self, const struct station
                                                          !plan_state_is (plan, "error") &&
                                                          !plan_state_is (plan, "closed");
     if ((route == &routes[ROUTE_PAUSE] && paused) || (route == &routes[ROUTE_RESUME] && open))
-        exchange_json (self, 200, json_names (JSON_PLAN, plan));
+        exchange_answer_json (self, 200, json_names (JSON_PLAN, plan));
     else if (plan_state_is (plan, "running") || !json_object_size (self->json))
         exchange_problem (self, 409, "wrong_state", "%s", words);
     else
@@ -49,8 +49,8 @@ static void on_reread_after_update (struct exchange *self, const struct station_
     const char *words = self->own;
     int64_t wanted = 0;
     char etag[PLAN_ETAG_SIZE];
-    plan_etag_read (exchange_value (self, "If-Match"), &wanted);
-    exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
+    plan_etag_read (exchange_request_header (self, "If-Match"), &wanted);
+    exchange_add_header (self, "ETag", plan_etag (answer->json, false, etag));
     if (json_integer_value (json_object_get (answer->json, "revision")) != wanted)
         exchange_problem (self, 412, "changed", "the plan has changed: read it and decide again");
     else if (plan_state_is (answer->json, "running"))
@@ -84,7 +84,7 @@ static const char *argument_field (const struct route *route)
 // and was answered. False: go on.
 static bool reject_if_match (struct exchange *self)
 {
-    if (!exchange_value (self, "If-Match"))
+    if (!exchange_request_header (self, "If-Match"))
         return false;
     exchange_problem (self, 400, "no_revision",
                       "If-Match: only PATCH takes it; the check would not be atomic");
@@ -122,15 +122,15 @@ void api_plan_delete (struct exchange *self)
 static void on_updated (struct exchange *self, const struct station_answer *answer)
 {
     char etag[PLAN_ETAG_SIZE];
-    exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
-    exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
+    exchange_add_header (self, "ETag", plan_etag (answer->json, false, etag));
+    exchange_answer_json (self, 200, json_names (JSON_PLAN, answer->json));
 }
 
 void api_plan_patch (struct exchange *self)
 {
     struct reason reason;
     int64_t revision;
-    const char *match = exchange_value (self, "If-Match");
+    const char *match = exchange_request_header (self, "If-Match");
     if (!match || plan_etag_read (match, &revision)) {
         exchange_problem (self, 428, "no_revision",
                           "If-Match: want the ETag of the plan as it was read");

@@ -23,8 +23,9 @@ struct export
     json_t *filter;
     char *asked; // the filter of the page in flight
     char ids[PAGE][IDENT_SIZE];
-    size_t count, next,
-        flying; // count: ids of the page; next: index of the next one; flying: questions in flight
+    size_t count;     // ids of the page
+    size_t next;      // index of the next one
+    size_t in_flight; // questions
     bool last, failed;
     char *pending;
     size_t size, sent;
@@ -44,9 +45,9 @@ static void export_free (struct export *self)
 // been freed, or has failed.
 static bool export_question_ended (struct export *self, const struct station_answer *answer)
 {
-    self->flying--;
+    self->in_flight--;
     if (!self->exchange) {
-        if (!self->flying)
+        if (!self->in_flight)
             export_free (self);
         return false;
     }
@@ -64,7 +65,7 @@ static void export_request (struct export *self, const char *word, const char *a
     const struct exchange *exchange = self->exchange;
     const struct question question = {
         .word = word, .args = {arg}, .repeat = true, .user = exchange->user};
-    self->flying++;
+    self->in_flight++;
     gateway_ask (exchange->gateway, &question, fn, self);
 }
 
@@ -113,10 +114,10 @@ static void on_page (void *owner, const struct station_answer *answer)
 // Send as many questions as the limits allow now.
 static void export_advance (struct export *self)
 {
-    while (self->next < self->count && self->flying < IN_FLIGHT &&
+    while (self->next < self->count && self->in_flight < IN_FLIGHT &&
            self->size - self->sent < PENDING_OUTPUT_MAX && !self->failed)
         export_request (self, "message", self->ids[self->next++], on_plan);
-    if (self->next < self->count || self->flying || self->last || self->failed)
+    if (self->next < self->count || self->in_flight || self->last || self->failed)
         return;
     free (self->asked);
     self->asked = json_write (self->filter);
@@ -141,7 +142,7 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
     }
     if (self->failed || self->exchange->server->ending)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (self->last && !self->flying)
+    if (self->last && !self->in_flight)
         return MHD_CONTENT_READER_END_OF_STREAM;
     exchange_suspend (self->exchange);
     return 0;
@@ -151,7 +152,7 @@ static void on_clear (struct exchange *exchange)
 {
     struct export *self = exchange->own;
     self->exchange = NULL;
-    if (!self->flying)
+    if (!self->in_flight)
         export_free (self);
 }
 
@@ -169,8 +170,8 @@ void api_export (struct exchange *exchange)
     self->exchange = exchange;
     exchange->own = self;
     exchange->clear = on_clear;
-    exchange_header (exchange, "Content-Type", "application/x-ndjson");
-    exchange_header (exchange, "Content-Disposition", "attachment; filename=\"plans.ndjson\"");
+    exchange_add_header (exchange, "Content-Type", "application/x-ndjson");
+    exchange_add_header (exchange, "Content-Disposition", "attachment; filename=\"plans.ndjson\"");
     exchange_response (
         exchange, 200,
         MHD_create_response_from_callback (MHD_SIZE_UNKNOWN, BLOCK, on_bytes, self, NULL));

@@ -36,7 +36,7 @@ static json_t *convert_names (const json_t *wire)
 
 static void answer_with_names (struct exchange *self, const struct station_answer *answer)
 {
-    exchange_json (self, 200, convert_names (answer->json));
+    exchange_answer_json (self, 200, convert_names (answer->json));
 }
 
 // Lists of the station, which are answered as `items`: the subcommand, and the name of the list in
@@ -78,7 +78,7 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
     } else if (next) {
         json_object_set (body, "next", (json_t *)(uintptr_t)next);
     }
-    exchange_json (self, 200, body);
+    exchange_answer_json (self, 200, body);
 }
 
 // -- questions

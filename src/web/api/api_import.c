@@ -107,7 +107,7 @@ static void on_submitted (void *owner, const struct station_answer *answer)
 static int read_import_line (const struct import *self, struct slot *slot, struct span line,
                              struct reason *reason)
 {
-    const char *key = exchange_value (self->exchange, "Idempotency-Key");
+    const char *key = exchange_request_header (self->exchange, "Idempotency-Key");
     const char *user = self->exchange->user;
     json_t *object = json_read_object (line, reason);
     if (!object)
@@ -195,7 +195,7 @@ static void import_advance (void *owner)
                               self->existing, "rejected_count", self->rejected_count, "rejected",
                               self->rejected, "stopped_at",
                               self->rest.size ? json_integer ((json_int_t)self->line) : NULL);
-    exchange_json (self->exchange, 200, body);
+    exchange_answer_json (self->exchange, 200, body);
 }
 
 static void on_clear (struct exchange *exchange)
@@ -210,7 +210,7 @@ void api_import (struct exchange *exchange)
 {
     struct reason reason;
     bool hold, dry_run;
-    const char *key = exchange_value (exchange, "Idempotency-Key");
+    const char *key = exchange_request_header (exchange, "Idempotency-Key");
     char ignored[17];
     if (query_flag (&exchange->target, "hold", &hold, &reason) ||
         query_flag (&exchange->target, "dry_run", &dry_run, &reason) ||

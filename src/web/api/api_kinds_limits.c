@@ -23,9 +23,9 @@ static void on_kinds (struct exchange *self, const struct station_answer *answer
 {
     json_t *items = items_with_names (json_object_get (answer->json, "kinds"), "spec");
     if (self->routed.args[0])
-        exchange_json (self, 200, json_incref (json_array_get (items, 0)));
+        exchange_answer_json (self, 200, json_incref (json_array_get (items, 0)));
     else
-        exchange_json (self, 200, json_pack ("{s:O}", "items", items));
+        exchange_answer_json (self, 200, json_pack ("{s:O}", "items", items));
     json_decref (items);
 }
 
@@ -55,7 +55,7 @@ void api_kind_put (struct exchange *self)
 static void on_limits (struct exchange *self, const struct station_answer *answer)
 {
     json_t *limits = json_object_get (answer->json, "limits");
-    exchange_json (self, 200, json_pack ("{s:o}", "items", items_with_names (limits, NULL)));
+    exchange_answer_json (self, 200, json_pack ("{s:o}", "items", items_with_names (limits, NULL)));
 }
 
 void api_limits (struct exchange *self)
@@ -67,7 +67,7 @@ static void on_limit_put (struct exchange *self, const struct station_answer *an
 {
     (void)answer;
     json_object_set_new (self->json, "name", json_string (self->routed.args[0]));
-    exchange_json (self, 200, json_incref (self->json));
+    exchange_answer_json (self, 200, json_incref (self->json));
 }
 
 void api_limit_put (struct exchange *self)

@@ -50,7 +50,7 @@ static void answer_scrape (struct exchange *exchange)
 {
     const struct scrape *scrape = &exchange->server->scrape;
     char *copy = memory_copy (scrape->text, scrape->size);
-    exchange_bytes (exchange, 200, type, copy, scrape->size);
+    exchange_answer_bytes (exchange, 200, type, copy, scrape->size);
 }
 
 static void finish_scrape (struct server *server, const json_t *stats)

@@ -21,11 +21,11 @@ static void on_plan (struct exchange *self, const struct station_answer *answer)
     query_flag (&self->target, "frames", &frames, &reason); // was checked
     query_flag (&self->target, "live", &live, &reason);
     plan_etag (answer->json, frames, etag);
-    const char *known = exchange_value (self, "If-None-Match");
+    const char *known = exchange_request_header (self, "If-None-Match");
     if (!live)
-        exchange_header (self, "ETag", etag);
+        exchange_add_header (self, "ETag", etag);
     if (!live && known && guard_has_etag (known, etag)) {
-        exchange_empty (self, 304);
+        exchange_answer_empty (self, 304);
         return;
     }
     json_t *plan = json_names (JSON_PLAN, answer->json);
@@ -33,7 +33,7 @@ static void on_plan (struct exchange *self, const struct station_answer *answer)
         json_object_del (plan, "frames");
     if (!live)
         json_object_del (plan, "progress");
-    exchange_json (self, 200, plan);
+    exchange_answer_json (self, 200, plan);
 }
 
 void api_plan (struct exchange *self)
@@ -54,7 +54,7 @@ void api_plan (struct exchange *self)
 
 static void on_next (struct exchange *self, const struct station_answer *answer)
 {
-    exchange_json (self, 200, plan_next_document (answer->json));
+    exchange_answer_json (self, 200, plan_next_document (answer->json));
 }
 
 void api_next (struct exchange *self)

@@ -20,7 +20,7 @@ void api_runs (struct exchange *self)
 
 static void on_forgotten (struct exchange *self, const struct station_answer *answer)
 {
-    exchange_json (self, 200, json_incref ((json_t *)(uintptr_t)answer->json));
+    exchange_answer_json (self, 200, json_incref ((json_t *)(uintptr_t)answer->json));
 }
 
 void api_forget (struct exchange *self)
@@ -52,7 +52,7 @@ static void on_run (struct exchange *self, const struct station_answer *answer)
     } else {
         json_t *body = json_names (JSON_RUN, run);
         json_object_set_new (body, "epoch", json_string (now ? now : ""));
-        exchange_json (self, 200, body);
+        exchange_answer_json (self, 200, body);
     }
 }
 

@@ -49,7 +49,7 @@ static void answer_series (struct exchange *self)
     if (rc)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
     else
-        exchange_json (self, 200, series_json (self->server->series, now_s, from_s, step_s));
+        exchange_answer_json (self, 200, series_json (self->server->series, now_s, from_s, step_s));
 }
 
 void api_series (struct exchange *self)

@@ -12,7 +12,7 @@ static void on_whoami (struct exchange *self, const struct station_answer *answe
         "targets", json_object_get (answer->json, "stations"), "users", self->server->users != NULL,
         "readonly", (int)self->server->settings->readonly, "session",
         self->secret[0] ? self->secret : NULL);
-    exchange_json (self, 200, body);
+    exchange_answer_json (self, 200, body);
 }
 
 void api_session (struct exchange *self)
@@ -36,5 +36,5 @@ void api_session_new (struct exchange *self)
 void api_session_end (struct exchange *self)
 {
     users_sign_out (self);
-    exchange_empty (self, 204);
+    exchange_answer_empty (self, 204);
 }

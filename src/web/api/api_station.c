@@ -14,13 +14,13 @@ enum { READY_MS = 1000 };
 
 void api_live (struct exchange *self)
 {
-    exchange_empty (self, 204);
+    exchange_answer_empty (self, 204);
 }
 
 static void on_ping (struct exchange *self, const struct station_answer *answer)
 {
     bool serves = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
-    exchange_empty (self, serves ? 204 : 503);
+    exchange_answer_empty (self, serves ? 204 : 503);
 }
 
 void api_ready (struct exchange *self)
@@ -33,7 +33,8 @@ void api_ready (struct exchange *self)
 
 void api_openapi (struct exchange *self)
 {
-    exchange_json (self, 200, openapi_document (self->server->settings->root, ZPLAN_VERSION));
+    exchange_answer_json (self, 200,
+                          openapi_document (self->server->settings->root, ZPLAN_VERSION));
 }
 
 // -- targets
@@ -51,11 +52,11 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
             json_array_append_new (items, json_names (JSON_TARGET, target));
     }
     if (!name)
-        exchange_json (self, 200, json_pack ("{s:O}", "items", items));
+        exchange_answer_json (self, 200, json_pack ("{s:O}", "items", items));
     else if (json_array_size (items) == 0)
         exchange_problem (self, 404, "not_find", "there is no such target");
     else
-        exchange_json (self, 200, json_incref (json_array_get (items, 0)));
+        exchange_answer_json (self, 200, json_incref (json_array_get (items, 0)));
     json_decref (items);
 }
 
@@ -123,12 +124,12 @@ void api_target_delete (struct exchange *self)
 static void on_load (struct exchange *self, const struct station_answer *answer)
 {
     const json_t *from = json_object_get (answer->json, "from");
-    exchange_json (self, 200,
-                   json_pack ("{s:o, s:O*, s:O*, s:O*}", "from",
-                              json_instant_ms (json_integer_value (from) * 1000), "step_s",
-                              json_object_get (answer->json, "step"), "counts",
-                              json_object_get (answer->json, "counts"), "total",
-                              json_object_get (answer->json, "total")));
+    exchange_answer_json (self, 200,
+                          json_pack ("{s:o, s:O*, s:O*, s:O*}", "from",
+                                     json_instant_ms (json_integer_value (from) * 1000), "step_s",
+                                     json_object_get (answer->json, "step"), "counts",
+                                     json_object_get (answer->json, "counts"), "total",
+                                     json_object_get (answer->json, "total")));
 }
 
 void api_load (struct exchange *self)
@@ -153,7 +154,7 @@ void api_stats (struct exchange *self)
 static void on_health (struct exchange *self, const struct station_answer *answer)
 {
     bool healthy = json_is_true (json_object_get (answer->json, "healthy"));
-    exchange_json (self, healthy ? 200 : 503, json_names (JSON_ANSWER, answer->json));
+    exchange_answer_json (self, healthy ? 200 : 503, json_names (JSON_ANSWER, answer->json));
 }
 
 void api_health (struct exchange *self)

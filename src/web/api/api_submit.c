@@ -73,11 +73,11 @@ static void on_plan_read_after_submit (struct exchange *self, const struct stati
     char etag[PLAN_ETAG_SIZE];
     api_add_location (self, "plans", self->id);
     if (read)
-        exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
+        exchange_add_header (self, "ETag", plan_etag (answer->json, false, etag));
     json_t *plan = read ? json_names (JSON_PLAN, answer->json)
                         : json_pack ("{s:s, s:s}", "id", self->id, "target", own->read.target);
     json_object_del (plan, "frames");
-    exchange_json (self, own->status, plan);
+    exchange_answer_json (self, own->status, plan);
 }
 
 // Answer a rejected plan: another plan exists under this id, or the plan is invalid.
@@ -120,7 +120,7 @@ static bool answer_repeated_key (struct exchange *self)
                              : NULL;
     if (!use)
         return false;
-    if (use->body != own->use.body) {
+    if (use->body_hash != own->use.body_hash) {
         exchange_problem (self, 422, "other_plan",
                           "Idempotency-Key: another plan was submitted with it");
         return true;
@@ -152,7 +152,7 @@ static void on_submit_failed (struct exchange *self, const struct station_answer
 static void on_submitted (struct exchange *self, const struct station_answer *answer)
 {
     struct submit_call *own = self->own;
-    const char *prefer = exchange_value (self, "Prefer");
+    const char *prefer = exchange_request_header (self, "Prefer");
     if (answer->id[0])
         snprintf (self->id, sizeof self->id, "%s", answer->id);
     own->status = answer->stored == ZPLAN_STORED_NEW ? 201 : 200;
@@ -187,7 +187,7 @@ static void send_submission (struct exchange *self, struct submission_body *read
                                           .id = self->id[0] ? self->id : NULL,
                                           .frames = own->read.frames,
                                           .count = own->read.count};
-    own->use = (struct key_use){.key = key, .body = key ? body_hash (self) : 0};
+    own->use = (struct key_use){.key = key, .body_hash = key ? body_hash (self) : 0};
     const struct question question = {.submission = &own->sent, .repeat = true};
     if (answer_repeated_key (self))
         return;
@@ -201,7 +201,7 @@ void api_plan_new (struct exchange *self)
 {
     struct submission_body read = {0};
     struct reason reason;
-    const char *key = exchange_value (self, "Idempotency-Key");
+    const char *key = exchange_request_header (self, "Idempotency-Key");
     const char *user = self->user ? self->user : "";
     uint64_t number = 0;
     if (key && plan_id_of_key (user, key, 0, self->id, &reason)) {
@@ -254,7 +254,7 @@ static void on_preview (struct exchange *self, const struct station_answer *answ
     const json_t *zone = json_object_get (json_object_get (self->json, "spec"), "timezone");
     json_t *body = plan_next_document (answer->json);
     json_object_set (body, "zone", zone ? (json_t *)(uintptr_t)zone : json_null ());
-    exchange_json (self, 200, body);
+    exchange_answer_json (self, 200, body);
 }
 
 void api_preview (struct exchange *self)

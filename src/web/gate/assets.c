@@ -43,22 +43,22 @@ bool assets_allow (const char *method, struct routed *ret)
 void assets_answer (struct exchange *self)
 {
     const struct asset *asset = assets_find (&self->target);
-    const char *known = exchange_value (self, "If-None-Match");
-    const char *takes = exchange_value (self, "Accept-Encoding");
+    const char *known = exchange_request_header (self, "If-None-Match");
+    const char *takes = exchange_request_header (self, "Accept-Encoding");
     bool gzip = asset->gzip && takes && strstr (takes, "gzip");
-    exchange_header (self, "ETag", asset->etag);
-    exchange_header (self, "Cache-Control",
-                     is_versioned (&self->target) ? "public, max-age=31536000, immutable"
-                                                  : "no-cache"); // revalidate each time
-    exchange_header (self, "Vary", "Accept-Encoding");
-    exchange_header (self, "Content-Security-Policy", policy);
+    exchange_add_header (self, "ETag", asset->etag);
+    exchange_add_header (self, "Cache-Control",
+                         is_versioned (&self->target) ? "public, max-age=31536000, immutable"
+                                                      : "no-cache"); // revalidate each time
+    exchange_add_header (self, "Vary", "Accept-Encoding");
+    exchange_add_header (self, "Content-Security-Policy", policy);
     if (known && guard_has_etag (known, asset->etag)) {
-        exchange_empty (self, 304);
+        exchange_answer_empty (self, 304);
         return;
     }
-    exchange_header (self, "Content-Type", asset->type);
+    exchange_add_header (self, "Content-Type", asset->type);
     if (gzip)
-        exchange_header (self, "Content-Encoding", "gzip");
+        exchange_add_header (self, "Content-Encoding", "gzip");
     const unsigned char *bytes = gzip ? asset->gzip : asset->bytes;
     exchange_response (self, 200,
                        MHD_create_response_from_buffer (gzip ? asset->gzip_size : asset->size,

@@ -92,7 +92,7 @@ bool audit_exchange (struct audit *self, const struct exchange *exchange)
     const struct route *route = exchange->routed.route;
     if (!self)
         return true;
-    const char *etag = NULL, *repeated = exchange_value (exchange, "Idempotency-Key");
+    const char *etag = NULL, *repeated = exchange_request_header (exchange, "Idempotency-Key");
     for (size_t i = 0; exchange->status && i < exchange->header_count; i++)
         if (strcmp (exchange->headers[i].name, "ETag") == 0)
             etag = exchange->headers[i].value;
@@ -103,7 +103,7 @@ bool audit_exchange (struct audit *self, const struct exchange *exchange)
         "method", route->method, "route", route->path, "name", exchange->routed.args[0], "id",
         exchange->id[0] ? exchange->id : NULL, "step",
         json_string_value (json_object_get (exchange->json, "step")), "revision_before",
-        revision_of (exchange_value (exchange, "If-Match")), "idempotency_key",
+        revision_of (exchange_request_header (exchange, "If-Match")), "idempotency_key",
         repeated ? json_stringn (repeated, strnlen (repeated, KEY_MAX)) : NULL, "status",
         exchange->status ? json_integer (exchange->status) : NULL, "revision", revision_of (etag));
     return audit_append (self, line);

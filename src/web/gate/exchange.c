@@ -19,7 +19,7 @@ enum { BODY_MS = 30000, IMPORT_MS = 600000, ANSWER_MS = 60000, BODY_RATE = 1024 
 
 // -- the answer
 
-void exchange_header (struct exchange *self, const char *name, const char *value)
+void exchange_add_header (struct exchange *self, const char *name, const char *value)
 {
     if (self->header_count == EXCHANGE_HEADERS_MAX)
         return;
@@ -81,15 +81,15 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
     exchange_resume (self);
 }
 
-void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
-                     size_t size)
+void exchange_answer_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
+                            size_t size)
 {
-    exchange_header (self, "Content-Type", type);
+    exchange_add_header (self, "Content-Type", type);
     exchange_response (self, status,
                        MHD_create_response_from_buffer_with_free_callback (size, bytes, free));
 }
 
-void exchange_empty (struct exchange *self, unsigned status)
+void exchange_answer_empty (struct exchange *self, unsigned status)
 {
     exchange_response (
         self, status,
@@ -100,10 +100,10 @@ static void answer_json (struct exchange *self, unsigned status, const char *typ
 {
     char *text = json_write (json);
     json_decref (json);
-    exchange_bytes (self, status, type, text, strlen (text));
+    exchange_answer_bytes (self, status, type, text, strlen (text));
 }
 
-void exchange_json (struct exchange *self, unsigned status, json_t *json)
+void exchange_answer_json (struct exchange *self, unsigned status, json_t *json)
 {
     answer_json (self, status, "application/json", json);
 }
@@ -129,7 +129,7 @@ void exchange_fail (struct exchange *self, const struct station_answer *answer)
     char code[JSON_CODE_SIZE], after[16];
     bool unsafe = route_is_unsafe (self->routed.route);
     if (answer->error == ZPLAN_ERROR_AGAIN || answer->error == ZPLAN_ERROR_CLOSED) {
-        exchange_header (self, "Retry-After", "1");
+        exchange_add_header (self, "Retry-After", "1");
         exchange_problem (self, 503, "busy", "zplan-web has too many requests in progress");
         return;
     }
@@ -139,7 +139,7 @@ void exchange_fail (struct exchange *self, const struct station_answer *answer)
         return;
     }
     if (answer->error != ZPLAN_OK) {
-        exchange_header (self, "Retry-After", "1");
+        exchange_add_header (self, "Retry-After", "1");
         exchange_problem (self, 503, "no_answer", "the station did not answer");
         return;
     }
@@ -151,7 +151,7 @@ void exchange_fail (struct exchange *self, const struct station_answer *answer)
     self->errors = problem_errors (json_object_get (answer->json, "errors"));
     snprintf (after, sizeof after, "%d", after_s);
     if (status == 503)
-        exchange_header (self, "Retry-After", after);
+        exchange_add_header (self, "Retry-After", after);
     exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s",
                       answer->reason);
 }
@@ -213,7 +213,7 @@ bool exchange_observes (const json_t *answer)
     return false;
 }
 
-const char *exchange_value (const struct exchange *self, const char *name)
+const char *exchange_request_header (const struct exchange *self, const char *name)
 {
     return MHD_lookup_connection_value (self->connection, MHD_HEADER_KIND, name);
 }

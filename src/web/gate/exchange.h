@@ -51,7 +51,7 @@ struct exchange {
     exchange_fn *failed; // set before a question: called if it failed; NULL: exchange_fail
     void *kept[EXCHANGE_KEPT_MAX]; // blocks of its resource, freed with free () at the end
     size_t kept_count;
-    void (*then) (struct exchange *self); // the resource, while it is asked who may see it
+    void (*then) (struct exchange *self); // called when the key may see the resource
     void *own;                            // state of the resource, which `clear` releases
     void (*clear) (struct exchange *self);
     char id[17];    // id of the plan that is submitted; empty: none
@@ -61,12 +61,12 @@ struct exchange {
 // ---- the answer. Exactly one of these is called for each exchange.
 
 // Answer with JSON, whose reference is taken.
-void exchange_json (struct exchange *self, unsigned status, json_t *json);
-void exchange_empty (struct exchange *self, unsigned status);
+void exchange_answer_json (struct exchange *self, unsigned status, json_t *json);
+void exchange_answer_empty (struct exchange *self, unsigned status);
 
 // Answer with `bytes`, which are taken and freed; `type` is the media type.
-void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
-                     size_t size);
+void exchange_answer_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
+                            size_t size);
 
 // Write the audit line before a change; the one after it follows with the answer. False: it cannot
 // be written, and an error was answered.
@@ -85,10 +85,10 @@ void exchange_fail (struct exchange *self, const struct station_answer *answer);
 // ---- before the answer
 
 // Add a header to the answer; call it before one of the functions above. `name` is borrowed.
-void exchange_header (struct exchange *self, const char *name, const char *value);
+void exchange_add_header (struct exchange *self, const char *name, const char *value);
 
 // The value of a header of the request; NULL: no such header.
-const char *exchange_value (const struct exchange *self, const char *name);
+const char *exchange_request_header (const struct exchange *self, const char *name);
 
 // Keep a block until the exchange ends, then free it. Returns the block.
 void *exchange_own_block (struct exchange *self, void *block);

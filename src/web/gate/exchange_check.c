@@ -23,7 +23,7 @@ static enum MHD_Result on_header (void *cls, enum MHD_ValueKind kind, const char
 static bool reject_and_close (struct exchange *self, int status, const char *code,
                               const char *detail)
 {
-    exchange_header (self, "Connection", "close");
+    exchange_add_header (self, "Connection", "close");
     exchange_problem (self, (unsigned)status, code, "%s", detail);
     return true;
 }
@@ -65,12 +65,12 @@ static bool check_target (struct exchange *self, const struct guard_head *head)
     if (status == 404)
         return reject_and_close (self, 404, "not_found", "there is no such resource");
     if (strcmp (head->method, "OPTIONS") == 0) {
-        exchange_header (self, "Allow", self->routed.allow);
-        exchange_empty (self, 204);
+        exchange_add_header (self, "Allow", self->routed.allow);
+        exchange_answer_empty (self, 204);
         return true;
     }
     if (status == 405) {
-        exchange_header (self, "Allow", self->routed.allow);
+        exchange_add_header (self, "Allow", self->routed.allow);
         return reject_and_close (self, 405, "wrong_method", "the resource has no such method");
     }
     return false;
@@ -118,7 +118,7 @@ static bool check_body (struct exchange *self, const struct guard_head *head)
                                  route->body == BODY_LINES ? "want application/x-ndjson"
                                                            : "want application/json");
     if (route->body == BODY_LINES && self->server->importer) {
-        exchange_header (self, "Retry-After", "5");
+        exchange_add_header (self, "Retry-After", "5");
         return reject_and_close (self, 429, "too_many", "another import is in progress");
     }
     if (route->body == BODY_LINES)

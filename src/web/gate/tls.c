@@ -43,9 +43,8 @@ struct tls {
     struct reactor *reactor;
     const char *cert, *key;
     struct timer timer;
-    struct file_stamp looks[2], rejected[2]; // stamps: of the files in use; rejected: of the files
-                                             // that were logged as unusable
-    struct key_pair *pair, *before;
+    struct file_stamp stamps[2], rejected[2]; // of the files in use; of those logged as unusable
+    struct key_pair *pair, *previous; // previous: still used by handshakes of before replaced_us
     int64_t replaced_us;
 };
 
@@ -158,14 +157,14 @@ static struct key_pair *pair_read (const struct tls *tls, struct reason *reason)
 static struct file_stamp read_file_stamp (const char *path)
 {
     struct stat entry;
-    struct file_stamp look;
-    memset (&look, 0, sizeof look); // stamps are compared as bytes, with padding
+    struct file_stamp stamp;
+    memset (&stamp, 0, sizeof stamp); // stamps are compared as bytes, with padding
     if (stat (path, &entry) == 0) {
-        look.node = entry.st_ino;
-        look.size = entry.st_size;
-        look.changed = entry.st_ctim;
+        stamp.node = entry.st_ino;
+        stamp.size = entry.st_size;
+        stamp.changed = entry.st_ctim;
     }
-    return look;
+    return stamp;
 }
 
 // Load the files if they have changed. Files that change while they are read are read again at the
@@ -176,14 +175,14 @@ static void on_timer (void *owner)
     struct reason reason;
     const struct file_stamp now[2] = {read_file_stamp (self->cert), read_file_stamp (self->key)};
     timer_set (&self->timer, self->reactor, CHECK_FILES_MS);
-    if (memcmp (now, self->looks, sizeof now) == 0 ||
+    if (memcmp (now, self->stamps, sizeof now) == 0 ||
         clock_mono_us () - self->replaced_us < HANDSHAKE_US)
         return;
     struct key_pair *pair = pair_read (self, &reason);
     if (pair) {
-        memcpy (self->looks, now, sizeof now);
-        pair_destroy (&self->before);
-        self->before = self->pair;
+        memcpy (self->stamps, now, sizeof now);
+        pair_destroy (&self->previous);
+        self->previous = self->pair;
         self->pair = pair;
         self->replaced_us = clock_mono_us ();
         log_event (LEVEL_INFO, "tls.read", "file=%s", quoted (span_text (self->cert)));
@@ -223,8 +222,8 @@ struct tls *tls_new (struct reactor *reactor, const char *cert, const char *key,
     self->cert = cert;
     self->key = key;
     self->timer = (struct timer){.call = on_timer, .owner = self};
-    self->looks[0] = read_file_stamp (cert);
-    self->looks[1] = read_file_stamp (key);
+    self->stamps[0] = read_file_stamp (cert);
+    self->stamps[1] = read_file_stamp (key);
     self->replaced_us = -HANDSHAKE_US;
     self->pair = pair_read (self, reason);
     if (!self->pair) {
@@ -245,7 +244,7 @@ void tls_destroy (struct tls **self_p)
         serving = NULL;
     timer_end (&self->timer);
     pair_destroy (&self->pair);
-    pair_destroy (&self->before);
+    pair_destroy (&self->previous);
     free (self);
     *self_p = NULL;
 }

@@ -286,10 +286,10 @@ static bool deny_request (struct exchange *self, unsigned status, const char *co
                           const char *words)
 {
     if (status == 401)
-        exchange_header (self, "WWW-Authenticate", "Bearer");
+        exchange_add_header (self, "WWW-Authenticate", "Bearer");
     else
-        exchange_header (self, "Retry-After", "1");
-    exchange_header (self, "Connection", "close");
+        exchange_add_header (self, "Retry-After", "1");
+    exchange_add_header (self, "Connection", "close");
     exchange_problem (self, status, code, "%s", words);
     return true;
 }
@@ -308,7 +308,7 @@ static bool deny_token (struct exchange *self)
 
 static const char *bearer_text (const struct exchange *self)
 {
-    const char *value = exchange_value (self, "Authorization");
+    const char *value = exchange_request_header (self, "Authorization");
     return value && strncmp (value, "Bearer ", 7) == 0 ? value + 7 : NULL;
 }
 

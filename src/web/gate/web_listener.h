@@ -30,5 +30,5 @@ int web_listener_open (struct web_listener *self, const char *listen_at, struct 
 int web_listener_accept (const struct web_listener *self, struct sockaddr_storage *ret_address,
                          socklen_t *ret_size);
 
-// Close it, and remove the file. May be called twice.
+// Close the listener, and remove its socket from the file system. May be called twice.
 void web_listener_close (struct web_listener *self);

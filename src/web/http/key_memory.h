@@ -8,9 +8,9 @@
 struct key_memory;
 
 struct key_use {
-    uint64_t key;     // made of the user and the key by plan_id_of_key
-    uint64_t body;    // a hash of what was submitted with it
-    uint64_t plan_id; // the plan that it became
+    uint64_t key;       // made of the user and the key by plan_id_of_key
+    uint64_t body_hash; // of what was submitted with it
+    uint64_t plan_id;   // the plan that it became
 };
 
 struct key_memory *key_memory_new (void);

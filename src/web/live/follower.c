@@ -293,8 +293,8 @@ static void begin_stream (struct exchange *exchange)
 {
     struct follower *self = exchange->own;
     stream_join (self->stream, self);
-    exchange_header (exchange, "Content-Type", "text/event-stream");
-    exchange_header (exchange, "X-Accel-Buffering", "no");
+    exchange_add_header (exchange, "Content-Type", "text/event-stream");
+    exchange_add_header (exchange, "X-Accel-Buffering", "no");
     self->comment_us = self->permissions_us = clock_mono_us ();
     exchange_response (
         exchange, 200,
@@ -365,7 +365,7 @@ void api_stream (struct exchange *exchange)
     const struct question question = {.word = "whoami", .repeat = true};
     struct reason reason;
     struct follower *self = memory_new (sizeof *self);
-    const char *id = exchange_value (exchange, "Last-Event-ID");
+    const char *id = exchange_request_header (exchange, "Last-Event-ID");
     if (!id)
         id = request_target_field (&exchange->target, "after");
     self->exchange = exchange;

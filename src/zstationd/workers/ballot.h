@@ -28,7 +28,7 @@ struct worker_ballot {
     struct ballot_worker voters[]; // sorted by name, then by the order of joining
 };
 
-// The open ballots; none while it is zero.
+// The open ballots. All zero: there are none.
 struct ballots {
     int64_t limit_us; // how long a voter may send neither a vote nor a heartbeat
     size_t count;

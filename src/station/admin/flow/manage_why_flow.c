@@ -106,7 +106,8 @@ static void format_step (const struct flow_live *live, uint32_t index, char *tex
     else if (flow_step_waits (live->flow, live->run, index))
         format_wait (live, index, text, size);
     else
-        snprintf (text, size, node->flags & FLOW_READY ? "ready to start" : "waits itself");
+        snprintf (text, size,
+                  node->flags & FLOW_READY ? "ready to start" : "waits for other steps");
 }
 
 // -- a run
