@@ -33,6 +33,14 @@ def test_who_stopped_it(rig, key, who):
     assert stopped.startswith(f"pause by {who} at ")
 
 
+@pytest.mark.parametrize("key", ["gateway", "plain"])
+@pytest.mark.parametrize("word", ["done", "reset"])
+def test_a_step_of_a_run_that_is_not_known(rig, key, word):
+    """The request is rejected, and with that its peer and the user are released."""
+    reply = ask(rig, key, b"ops@example.org", word, "1f/load")
+    assert reply.code == ST.NOT_FIND and reply.text == f"-no find: {word}: no run 1f is known"
+
+
 def test_without_a_user_it_is_the_key(rig):
     ident = rig.client.added(later())
     client = rig.keep(Client(rig.ipc("q"), prepare=rig.with_keys(rig.keys["gateway"])))

@@ -126,16 +126,16 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     struct resolve_request *self = owner;
     struct reason reason = {""};
     char who[SPEAKER_SIZE], by[SPEAKER_SIZE];
+    if (!live) { // the request was rejected, and its peer is released
+        resolve_request_end (self);
+        return;
+    }
     const struct span key = permit_user_in_effect (self->station, self->peer, who);
     snprintf (by, sizeof by, "%.*s", (int)key.size, (const char *)key.data);
     const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
                                      .step = step,
                                      .item = self->name.item,
                                      .key = by};
-    if (!live) { // the request was rejected
-        resolve_request_end (self);
-        return;
-    }
     if (flow_undo_is_parked (live, step, self->name.item) &&
         flow_live_apply (live, &event, &reason)) {
         store_call_when_written (self->station->store, on_written, self);
