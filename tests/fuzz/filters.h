@@ -8,4 +8,4 @@
 void fuzz_list (struct span text, struct span message);
 
 // Read the arguments of `history`.
-void fuzz_history (const struct arguments *arguments);
+void fuzz_history (const struct request *request);

@@ -5,16 +5,16 @@
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct feed feed = {.left = span_of (data, size)};
-    struct arguments arguments = {0};
+    struct request request = {0};
     uint8_t kind = feed_byte (&feed);
-    arguments.count = feed_frames (&feed, arguments.at, 2);
+    request.arg_count = feed_frames (&feed, request.args, 2);
     int64_t number;
     if (kind % 4 == 0)
-        fuzz_list (arguments.at[0], arguments.at[1]);
+        fuzz_list (request.args[0], request.args[1]);
     else
-        fuzz_history (&arguments);
-    if (argument_number (arguments.at[0], -5, 500, &number))
-        HOLDS (number >= -5 && number <= 500 && arguments.at[0].size);
+        fuzz_history (&request);
+    if (argument_number (request.args[0], -5, 500, &number))
+        HOLDS (number >= -5 && number <= 500 && request.args[0].size);
     feed_free (&feed);
     return 0;
 }

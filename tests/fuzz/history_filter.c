@@ -19,13 +19,13 @@ static void fuzz_forget (struct span text)
     free (forgetting.entries);
 }
 
-void fuzz_history (const struct arguments *arguments)
+void fuzz_history (const struct request *request)
 {
-    if (arguments->count)
-        fuzz_forget (arguments->at[0]);
+    if (request->arg_count)
+        fuzz_forget (request->args[0]);
     struct history_question question;
     struct reason reason = {""};
-    if (!read_question (arguments, &question, &reason)) {
+    if (!read_question (request, &question, &reason)) {
         check_reason (&reason);
         return;
     }

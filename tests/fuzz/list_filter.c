@@ -13,8 +13,6 @@ static void check_page (const struct list_filter *filter, struct span message)
     static struct station_settings settings = {.callback_target = "callbacks"};
     static struct station station = {.settings = &settings}; // without an allow-list
     static struct peer peer;
-    if (!station.runs)
-        runs_start (&station);
     struct plan_listing listing = {.station = &station, .peer = &peer, .filter = *filter};
     struct store_listed last;
     HOLDS (last_visible_place (&listing, &page, &last) && last.plan_id == page.last);
