@@ -48,7 +48,7 @@ static enum archive_line archive_lines_next (struct archive_lines *self, struct 
             self->text[size] = (char)byte;
         size++;
     }
-    if (byte == EOF && size == 0)
+    if (byte == EOF && (size == 0 || ferror (self->file))) // a line that cannot be read is not torn
         return ARCHIVE_END;
     self->number++;
     self->at = self->next;
