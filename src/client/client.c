@@ -271,12 +271,15 @@ struct awaited_reply {
 static bool keep_reply (struct zplan_client *self, const struct zplan_reply *reply,
                         struct zplan_reply *ret)
 {
+    struct frames *kept = frames_try_copy (self->answer.frames, reply->count);
+    if (!kept)
+        return false;
     free (self->kept);
-    self->kept = frames_try_copy (self->answer.frames, reply->count);
+    self->kept = kept;
     *ret = *reply;
-    for (size_t i = 0; self->kept && i < reply->count; i++)
-        ret->frames[i].data = self->kept->at[i].data;
-    return self->kept;
+    for (size_t i = 0; i < reply->count; i++)
+        ret->frames[i].data = kept->at[i].data;
+    return true;
 }
 
 static void end_wait (void *context, int error, const struct zplan_reply *reply)
