@@ -248,8 +248,11 @@ struct move {
     struct moved *flows;
     size_t count, room;
     json_t *places; // flow name -> its index in `flows`
+    int depth;      // of move_put
     int code;
 };
+
+enum { MOVE_DEPTH_MAX = 1000 }; // flows that call one another; deeper ones in the file's order
 
 static void move_add (struct move *self, json_t *json, const char *text, size_t size)
 {
@@ -297,7 +300,7 @@ static void put_target (void *owner, const char *target)
 {
     struct move *self = owner;
     const json_t *place = json_object_get (self->places, target);
-    if (place)
+    if (place && self->depth < MOVE_DEPTH_MAX)
         move_put (self, (size_t)json_integer_value (place));
 }
 
@@ -307,7 +310,9 @@ static void move_put (struct move *self, size_t place)
         return;
     self->flows[place].mark = MOVED_PENDING; // reached again: a cycle, which the station rejects
     const json_t *json = self->flows[place].json;
+    self->depth++;
     flow_stored_targets (json, put_target, self);
+    self->depth--;
     self->flows[place].mark = MOVED_DONE;
     const char *name = json_string_value (json_object_get (json, "flow"));
     int code = store_text (self->cli, self->client, self->flows[place].text, NULL,

@@ -1,5 +1,6 @@
 // zplan flow graph: draws a definition, or a run with the states of its steps.
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,10 +38,12 @@ static int draw_svg (const char *text, size_t size)
         return complain ("--svg", span_text (why));
     int rc = start_dot (ends[0], &pid);
     close (ends[0]);
+    void (*former) (int) = signal (SIGPIPE, SIG_IGN); // dot may end before it has read all
     bool written = true;
     for (ssize_t wrote; rc == 0 && written && size; text += wrote, size -= (size_t)wrote)
         written = (wrote = write (ends[1], text, size)) > 0;
     close (ends[1]);
+    signal (SIGPIPE, former);
     if (rc)
         why = "not found: `dot` of Graphviz; --dot writes the text for it";
     else if (waitpid (pid, &status, 0) == pid && status == 0 && written)

@@ -48,7 +48,6 @@ static char *read_input (const char *file, struct reason *reason)
 static bool find_run (const struct starting *self, const char *plan, int64_t *answered_us,
                       char out[IDENT_SIZE], int *ret_code)
 {
-    size_t i;
     uint64_t id = 0;
     const json_t *run;
     struct verdict verdict;
@@ -57,20 +56,15 @@ static bool find_run (const struct starting *self, const char *plan, int64_t *an
     if (verdict.code == EXIT_DONE) {
         id = (uint64_t)field_number (message, "flow_run");
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
-        json_t *filter = json_pack ("{s:s}", "flow", self->flow);
-        char *text = json_write (filter);
-        json_t *answer = flow_send_command (self->cli, self->client,
-                                            (const char *[]){"runs", text, NULL}, NULL, ret_code);
-        json_array_foreach (json_object_get (answer, "runs"), i, run)
-        {
+        struct flow_items runs =
+            flow_items (self->cli, self->client, "runs",
+                        json_pack ("{s:s, s:i}", "flow", self->flow, "limit", 1000));
+        while (!id && (run = flow_items_next (&runs)))
             if (span_is (field_text (run, "plan"), plan))
                 ident_parse (field_text (run, "run"), &id);
-        }
+        *ret_code = flow_items_end (&runs);
         if (!id && *ret_code == EXIT_DONE)
             *ret_code = complain (plan, span_text ("the plan is gone, and no run of it is known"));
-        json_decref (answer);
-        json_decref (filter);
-        free (text);
     } else if (!flow_wait_continues (&verdict, answered_us)) {
         *ret_code = verdict_print (&verdict, plan);
     }

@@ -1,5 +1,4 @@
 // Texts from peers are printed as bytes; in JSON they are frames.
-// wire's.
 #include "watch_print.h"
 
 #include <stdio.h>
@@ -141,13 +140,13 @@ void result_print_run (const struct cli *cli, const json_t *run, const char *epo
 
 // -- an event
 
-// Print a step and its item: " load", " load.3".
-static void print_step (const json_t *state, const char *name)
+// Print a step and its item after `before`: " load", " step=load.3".
+static void print_step (const char *before, const json_t *state, const char *name)
 {
     const json_t *step = json_object_get (state, name), *item = json_object_get (state, "item");
     if (!step)
         return;
-    putchar (' ');
+    fputs (before, stdout);
     write_frame (stdout, step);
     if (item)
         printf (".%" JSON_INTEGER_FORMAT, json_integer_value (item));
@@ -168,7 +167,7 @@ static void print_flow_event (const json_t *state)
     write_frame (stdout, json_object_get (state, "run"));
     printf (" ");
     write_frame (stdout, json_object_get (state, "event"));
-    print_step (state, "step");
+    print_step (" ", state, "step");
     print_member (state, "by");
     print_member (state, "state");
     print_member (state, "why");
@@ -185,9 +184,7 @@ static void print_plan_event (const struct zplan_event *event, const json_t *sta
         printf ("\" %s", state_plain_text (json_object_get (state, "plan_state")));
     }
     print_member (flow, "run");
-    if (json_object_get (flow, "step"))
-        printf (" step=");
-    print_step (flow, "step");
+    print_step (" step=", flow, "step");
 }
 
 // Print an event as JSON. The state of a plan gets the names of json_names.h; that of a flow run

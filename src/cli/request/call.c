@@ -141,7 +141,8 @@ static uint8_t leading_status (struct span text)
         const char *word = status_word ((uint8_t)status);
         size_t size = strlen (word);
         if (bytes_begin (text, word) &&
-            (text.size == size || (text.size > size + 2 && text.data[size] == ':')))
+            (text.size == size ||
+             (text.size > size + 2 && memcmp (text.data + size, ": ", 2) == 0)))
             return (uint8_t)status;
     }
     return 0;

@@ -1,7 +1,7 @@
 // zplan doctor: whether the station is healthy, and what to fix. The station itself finds most
-// problems (`health`); checks that need two clocks, or Redis, are here. Two pages of `list` show
-// how many plans wait for a target that does not work, one page of the history shows how the last
-// runs of a target ended, and the newest 1,000 runs of flows those that wait for an undo that
+// problems (`health`); checks that need two clocks, or Redis, are here. Up to three pages of `list`
+// show how many plans wait for a target that does not work, one page of the history shows how the
+// last runs of a target ended, and the newest 1,000 runs of flows those that wait for an undo that
 // failed permanently.
 #include "verb_doctor.h"
 

@@ -54,7 +54,9 @@ static int write_user (const struct web_wish *wish, const char *name, const char
                    (!key || dprintf (fd, "key = %s\n", key) > 0) &&
                    dprintf (fd, "token = %s\n", hex) > 0 &&
                    (!wish->rate || dprintf (fd, "rate = %" PRId64 "\n", wish->rate) > 0);
-    if (written && fsync (fd) == 0 && close (fd) == 0)
+    bool done = written && fsync (fd) == 0;
+    done = close (fd) == 0 && done;
+    if (done)
         return 0;
     reason_set (reason, "%s: %s", quoted (span_text (path)), strerror (errno));
     unlink (path);
@@ -68,26 +70,30 @@ static int make_user (const struct cli *cli, const struct web_wish *wish)
     const char *given = cli->key != getenv ("ZPLAN_KEY") ? cli->key : NULL;
     char token[TOKEN_SIZE], key[PATH_MAX];
     struct curve_cert cert;
-    struct reason reason;
+    struct reason reason = {""};
     if (!user_name_valid (name)) {
         reason_set (&reason, "NAME: want 1..64 of A-Z a-z 0-9 _ . @ -, got %s",
                     quoted (span_text (name)));
         return usage_error (cli->argv[0], &reason);
     }
-    bool fine = sodium_init () >= 0;
-    if (given && (curve_cert_load (given, CURVE_SECRET, &cert, &reason) || !realpath (given, key)))
-        fine = false;
+    int rc = sodium_init () < 0 ? reason_set (&reason, "libsodium cannot be initialized") : 0;
+    if (!rc && given)
+        rc = curve_cert_load (given, CURVE_SECRET, &cert, &reason);
+    if (!rc && given && !realpath (given, key))
+        rc = reason_set (&reason, "%s: %s", quoted (span_text (given)), strerror (errno));
     explicit_bzero (&cert, sizeof cert);
-    token_make ("zpw_", token);
-    if (!fine || write_user (wish, name, given ? key : NULL, token, &reason))
+    if (rc)
         return complain ("web", span_text (reason.text));
-    if (cli->json) {
+    token_make ("zpw_", token);
+    rc = write_user (wish, name, given ? key : NULL, token, &reason);
+    if (rc)
+        complain ("web", span_text (reason.text));
+    else if (cli->json)
         print_json_new (json_pack ("{s:s, s:s}", "name", name, "token", token));
-    } else {
+    else
         puts (token);
-    }
     explicit_bzero (token, sizeof token);
-    return EXIT_DONE;
+    return rc ? EXIT_REFUSED : EXIT_DONE;
 }
 
 int verb_web (const struct cli *cli)

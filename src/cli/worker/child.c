@@ -218,13 +218,17 @@ int child_start (struct child *self, const struct child_command *command, struct
 
 // -- work
 
-void child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS])
+nfds_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS])
 {
-    // poll ignores those that are closed, -1.
-    items[0] = (struct pollfd){.fd = self->input, .events = POLLOUT};
-    items[1] = (struct pollfd){.fd = self->out.fd, .events = POLLIN};
-    items[2] = (struct pollfd){.fd = self->err.fd, .events = POLLIN};
-    items[3] = (struct pollfd){.fd = self->progress.fd, .events = POLLIN};
+    const struct pollfd all[CHILD_ITEMS] = {{.fd = self->input, .events = POLLOUT},
+                                            {.fd = self->out.fd, .events = POLLIN},
+                                            {.fd = self->err.fd, .events = POLLIN},
+                                            {.fd = self->progress.fd, .events = POLLIN}};
+    nfds_t count = 0;
+    for (size_t i = 0; i < CHILD_ITEMS; i++)
+        if (all[i].fd >= 0)
+            items[count++] = all[i];
+    return count;
 }
 
 static void write_input (struct child *self)

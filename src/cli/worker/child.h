@@ -77,8 +77,9 @@ struct child_command {
 };
 int child_start (struct child *self, const struct child_command *command, struct reason *reason);
 
-// The descriptors to poll, besides waiting for SIGCHLD.
-void child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS]);
+// The open descriptors to poll, besides waiting for SIGCHLD. Returns how many: closed ones would
+// count for poll as well, which takes no more than the process may open.
+nfds_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS]);
 
 // Write, read and reap what can be done without waiting.
 void child_serve (struct child *self);

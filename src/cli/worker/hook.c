@@ -104,8 +104,8 @@ static bool wait_for_child (struct child *child, int signal_fd)
 {
     while (!child_has_ended (child)) {
         struct pollfd items[1 + CHILD_ITEMS] = {{.fd = signal_fd, .events = POLLIN}};
-        child_poll_items (child, items + 1);
-        if (poll (items, 1 + CHILD_ITEMS, 1000) < 0 && errno != EINTR)
+        nfds_t count = 1 + child_poll_items (child, items + 1);
+        if (poll (items, count, 1000) < 0 && errno != EINTR)
             return false;
         int number = process_next_signal (signal_fd);
         if (number != 0 && number != SIGCHLD)

@@ -205,10 +205,8 @@ static void wait_for_events (const struct work *self)
         {.fd = zplan_worker_fd (self->worker), .events = POLLIN}};
     nfds_t count = 2;
     for (int64_t i = 0; i < self->jobs; i++)
-        if (self->tasks[i].job) {
-            child_poll_items (&self->tasks[i].child, items + count);
-            count += CHILD_ITEMS;
-        }
+        if (self->tasks[i].job)
+            count += child_poll_items (&self->tasks[i].child, items + count);
     poll (items, count, sleep_ms (self));
 }
 
