@@ -67,7 +67,7 @@ static bool target_is_away (const struct sim_station *self, const char *target)
     return sim_target_available_ms (self, target, self->now) > self->now;
 }
 
-// -- what the core asks for
+// -- claims
 
 // Write the rows of the core at once: the simulated Redis has no latency.
 static void write_core_rows (struct sim_station *self)

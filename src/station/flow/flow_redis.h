@@ -4,7 +4,7 @@
 #include "station_state.h"
 
 // Write with a command, which joins the batch of this turn. The format makes its words, which are
-// separated by blanks.
+// separated by blanks: no argument may have one.
 void flow_redis_put (struct station *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 

@@ -61,7 +61,7 @@ static bool may_read (const struct station *self, const struct peer_load *load)
     return all < most ? own < peers_unread_max (self) : own == 0 && load->reads == 0;
 }
 
-// The plan was read: end the read, then pass on the plan.
+// The plan was read: pass it on, then end the read, which the reply must not do (read_cost = 0).
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     const struct read read = *(struct read *)owner;

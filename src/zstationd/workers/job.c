@@ -41,7 +41,8 @@ struct job *job_new (struct span identity, const struct message *request)
     self->number = ++count;
     self->identity = at[0];
     self->mailbox = at[1];
-    self->size = sizeof *self + at[0].size + at[1].size + at[2].size + message_size (request);
+    self->size = sizeof *self + sizeof frames + at[0].size + at[1].size + at[2].size +
+                 message_size (request);
     self->message.envelope = request->envelope;
     self->message.sender = of_plan ? self->mailbox : (struct span){0};
     self->message.desc = request->desc;

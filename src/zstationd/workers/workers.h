@@ -35,7 +35,7 @@ struct worker {
     struct job *jobs[]; // the jobs that it has, oldest first
 };
 
-// The workers; it is all zero while there are none. Others only read it.
+// The workers; all zero is empty, and workers_start sets it up. Others only read it.
 struct workers {
     int64_t timeout_us; // how long a worker may send nothing before it is lost
     int64_t turn;       // grows with every job given and every worker joined
