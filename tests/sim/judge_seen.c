@@ -28,7 +28,7 @@ static void see_if_lost (struct table_node *node, void *owner)
     if (plan->version > version)
         plan->version = version;
     plan->removed = plan->removed && !there;
-    plan->dispatched = plan->before = 0; // with the clock set back, numbers begin anew
+    plan->dispatched = plan->before = 0; // with the clock set back, numbers restart
     if (!there)
         plan->ended = 0;
 }

@@ -229,6 +229,16 @@ def test_watch_prints_events(rig, flows):
     assert re.search(r'^exec night [0-9a-f]+ "night" running$', found, re.M), found
 
 
+def test_watch_prints_the_step_of_a_call(rig, flows):
+    flows.put("one", {"load": call()})
+    process = start("watch", "--events", rig.ipc("e"), "-n", "12")
+    while process.poll() is None:
+        flows.start("one")
+        rig.jobs.finish(rig.jobs.recv())
+    found = Ended(process).out
+    assert re.search(r" jobs [0-9a-f]+ .* run=[0-9a-f]+ step=load$", found, re.M), found
+
+
 @pytest.mark.parametrize("option, title", [("--json", "title"), ("--json=wire", "description")])
 def test_watch_prints_events_as_json(rig, flows, option, title):
     """The state of a plan has the names of all JSON, or of the wire; that of a run of a flow has its own."""

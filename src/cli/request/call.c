@@ -402,7 +402,8 @@ int subcommand_run (const struct cli *cli, const struct usage *usage,
     int word = subcommand_read (words, count, cli, arguments, &reason);
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
-    struct subcommand_call self = {cli, call_open (cli, &code), wish, cli->argv + 2, arguments - 1};
+    int after = arguments ? arguments - 1 : 0; // without a subcommand the first one is run
+    struct subcommand_call self = {cli, call_open (cli, &code), wish, cli->argv + 2, after};
     if (self.client && rows[word].run)
         code = rows[word].run (&self);
     else if (self.client)
