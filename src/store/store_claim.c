@@ -301,8 +301,8 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     if (call->reads.count) {
         self->claim = call;
         send_plan_reads (self, &call->reads, on_chosen_plans, call);
-    } else {
-        start_chosen_runs (call);
     }
-    prefetch_plans (self);
+    prefetch_plans (self); // before the start of the runs, which forgets what each target took
+    if (!call->reads.count)
+        start_chosen_runs (call);
 }
