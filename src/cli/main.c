@@ -92,7 +92,7 @@ static const char *environment_value (const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
-// If the reader of stdout has closed it, end by SIGPIPE, as a program that does not ignore it.
+// If the reader of stdout has closed its end, end by SIGPIPE, as programs do that do not ignore it.
 static void end_with_reader (void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -311,7 +311,7 @@ static int print_plans (const struct cli *cli, struct zplan_client *client)
     struct selection selection = {0};
     struct verdict verdict =
         select_walk (cli, client, &selection,
-                     &(struct selected){
+                     &(struct plan_visitor){
                          .take = handle_plan, .owner = (void *)(uintptr_t)cli, .room = PLANS_MAX});
     return verdict_print (&verdict, NULL);
 }

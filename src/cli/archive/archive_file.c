@@ -75,7 +75,7 @@ struct places {
 
 // Find the wanted outcomes. A last line without a newline is broken, unless another process is just
 // writing it.
-static void find_places (struct archive_reading *self, FILE *file, const char *name,
+static void find_places (struct archive_reader *self, FILE *file, const char *name,
                          struct places *places)
 {
     struct archive_lines lines = {.file = file};
@@ -101,24 +101,24 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
 }
 
 // Call `take` for the outcome at each place. False: `take` wants no more.
-static bool take_places (struct archive_reading *self, int fd, const struct places *places)
+static bool take_outcomes (struct archive_reader *self, int fd, const struct places *places)
 {
-    bool going = true;
+    bool more = true;
     uint8_t *text = memory_new (ARCHIVE_LINE_MAX);
-    for (size_t i = 0; i < places->count && going; i++) {
+    for (size_t i = 0; i < places->count && more; i++) {
         const struct archive_place *place = &places->rows[self->newest ? places->count - 1 - i : i];
         struct outcome_key key;
         ssize_t size = pread (fd, text, place->size, place->at);
         json_t *run = size < 0 ? NULL : outcome_read (span_of (text, (size_t)size), &key);
-        going = !run || self->take (self->owner, run);
+        more = !run || self->take (self->owner, run);
         json_decref (run);
     }
     free (text);
-    return going;
+    return more;
 }
 
 // Read one file. 1: continue, 0: `take` wants no more, -1 with a reason.
-static int read_file (struct archive_reading *self, int fd, const char *name, struct reason *reason)
+static int read_file (struct archive_reader *self, int fd, const char *name, struct reason *reason)
 {
     struct places places = {0};
     struct stat about;
@@ -134,10 +134,10 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
     bool read = !ferror (file);
     if (places.count)
         qsort (places.rows, places.count, sizeof *places.rows, outcome_key_compare);
-    bool going = take_places (self, fd, &places);
+    bool more = take_outcomes (self, fd, &places);
     free (places.rows);
     fclose (file);
-    return !read ? set_archive_error (name, reason) : going;
+    return !read ? set_archive_error (name, reason) : more;
 }
 
 static int is_month_file (const struct dirent *entry)
@@ -146,17 +146,17 @@ static int is_month_file (const struct dirent *entry)
     return fnmatch (form, entry->d_name, 0) == 0;
 }
 
-static int read_folder (struct archive_reading *self, struct reason *reason)
+static int read_folder (struct archive_reader *self, struct reason *reason)
 {
     struct dirent **months;
     int count = scandir (self->path, &months, is_month_file, alphasort);
     int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int going = folder < 0 ? set_archive_error (self->path, reason) : 1;
+    int more = folder < 0 ? set_archive_error (self->path, reason) : 1;
     for (int i = 0; i < count; i++) {
         const char *name = months[self->newest ? count - 1 - i : i]->d_name;
-        if (going > 0)
-            going = read_file (self, openat (folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), name,
-                               reason);
+        if (more > 0)
+            more = read_file (self, openat (folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), name,
+                              reason);
     }
     for (int i = 0; i < count; i++)
         free (months[i]);
@@ -164,10 +164,10 @@ static int read_folder (struct archive_reading *self, struct reason *reason)
         free (months);
     if (folder >= 0)
         close (folder);
-    return going < 0 ? -1 : 0;
+    return more < 0 ? -1 : 0;
 }
 
-int archive_read (struct archive_reading *self, struct reason *reason)
+int archive_read (struct archive_reader *self, struct reason *reason)
 {
     struct stat about;
     if (stat (self->path, &about))
@@ -329,8 +329,8 @@ static int read_keys (struct archive *self, struct reason *reason)
 
 // -- the file
 
-// Lock and read the file. Outcomes that an earlier archive wrote may not be on disk yet, but are
-// removed from the history now: so sync the file first.
+// Lock, sync and read the file. It is synced because outcomes that an interrupted archive wrote may
+// not be on disk yet, and will now be removed from the history.
 static int lock_and_read_file (struct archive *self, struct reason *reason)
 {
     struct stat about;

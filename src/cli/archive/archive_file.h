@@ -36,7 +36,7 @@ const char *archive_name (const struct archive *self);
 // -- to read back. Memory: 48 bytes for each outcome of a file that `wants` accepts. A file is not
 // trusted: a crash may have truncated it, and anybody may have written it.
 
-struct archive_reading {
+struct archive_reader {
     const char *path;
     bool newest; // the newest outcome first; else the oldest
     bool quiet;  // do not report broken lines: an earlier pass did
@@ -47,4 +47,4 @@ struct archive_reading {
 };
 
 // Call `take` for each wanted outcome. 0, or -1 with a reason.
-int archive_read (struct archive_reading *self, struct reason *reason);
+int archive_read (struct archive_reader *self, struct reason *reason);

@@ -1,5 +1,5 @@
-// A cursor reads each line once. A variable applies to all lines after it: the script of a job
-// begins with those that were set so far.
+// A cursor reads each line once. A variable applies to all lines after it: each job's script begins
+// with the variables that precede its line.
 #include "crontab.h"
 
 #include <ctype.h>
@@ -68,8 +68,8 @@ static void skip_blanks (struct crontab_reader *self)
 
 // -- variables
 
-// Take a text in single or double quotes; the cursor moves past it. NULL: there is no opening or no
-// closing quote.
+// Parse a text in single or double quotes, and move the cursor past it. NULL: there is no opening
+// or no closing quote.
 static char *parse_quoted (struct crontab_reader *self)
 {
     char quote = *self->at;
@@ -247,7 +247,7 @@ static void job_digest (struct crontab_job *job)
     snprintf (job->digest, sizeof job->digest, "%012" PRIx64, (hash ^ hash >> 48) & 0xffffffffffff);
 }
 
-// Take the five fields or the @word at the cursor, which moves past them. NULL: rejected.
+// Parse the five fields or the @word at the cursor, and move it past them. NULL: rejected.
 static char *parse_times (struct crontab_reader *self)
 {
     struct cron_rule rule;

@@ -11,8 +11,8 @@
 enum {
     CRONTAB_SIZE_MAX = 1 << 20,     // bytes of a file
     CRONTAB_JOBS_MAX = 10000,       // lines of jobs
-    CRONTAB_REMARKS_MAX = 1000,     // after these no further line is read
-    CRONTAB_VARIABLES_MAX = 1 << 14 // bytes of the variables together
+    CRONTAB_REMARKS_MAX = 1000,     // reading stops after this many
+    CRONTAB_VARIABLES_MAX = 1 << 14 // total size of the variables in bytes
 };
 
 enum crontab_format {

@@ -8,9 +8,9 @@
 #include "print.h"
 #include "restore_private.h"
 
-// Request a version of a flow; `version` NULL: the one in use. Returns NULL: there is none, or the
-// error was reported.
-static json_t *request_version (struct restoring *self, const char *name, const json_t *version)
+// Request a version of a flow; `version` NULL: the one in use. NULL: there is none, or an error was
+// reported.
+static json_t *request_version (struct restore_state *self, const char *name, const json_t *version)
 {
     struct verdict verdict;
     const char *const request_words[] = {"flow", "get", name,
@@ -28,9 +28,10 @@ static json_t *request_version (struct restoring *self, const char *name, const 
     return NULL;
 }
 
-// The state of a flow: the versions that the station had before, the one in use, how many of them
-// were found in the file, and this station's number for each version of the file.
-static json_t *restored_flow (struct restoring *self, const char *name)
+// Get the state of a flow, requested once: the versions that the station had before, the one in
+// use, how many of them were found in the file, and this station's number for each version of the
+// file.
+static json_t *load_flow_state (struct restore_state *self, const char *name)
 {
     json_t *flow = json_object_get (self->known[FLOWS], name);
     if (flow)
@@ -46,7 +47,7 @@ static json_t *restored_flow (struct restoring *self, const char *name)
 
 // Find the next of the station's versions that equals `definition`. Returns its number; 0: there is
 // none.
-static json_int_t find_version (struct restoring *self, const char *name, json_t *flow,
+static json_int_t find_version (struct restore_state *self, const char *name, json_t *flow,
                                 const json_t *definition)
 {
     const json_t *versions = json_object_get (flow, "versions");
@@ -66,7 +67,7 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
 
 // An added version is in use at once, possibly since an interrupted import: switch back to the
 // version that the file has in use. A version that somebody pinned or added later is left in use.
-static void restore_use (struct restoring *self, const char *name, const json_t *flow,
+static void restore_use (struct restore_state *self, const char *name, const json_t *flow,
                          const json_t *record, json_int_t here)
 {
     size_t found = (size_t)field_number (flow, "found");
@@ -80,7 +81,7 @@ static void restore_use (struct restoring *self, const char *name, const json_t 
 }
 
 // Add a version to the flow. Returns its number; 0: it was rejected.
-static json_int_t add_version (struct restoring *self, json_t *flow, struct span text)
+static json_int_t add_version (struct restore_state *self, json_t *flow, struct span text)
 {
     char *copy = strndup ((const char *)text.data, text.size);
     json_t *answer = restore_request (self, (const char *[]){"flow", "put", copy, NULL});
@@ -91,7 +92,7 @@ static json_int_t add_version (struct restoring *self, json_t *flow, struct span
     return version;
 }
 
-void restore_flow_version (struct restoring *self, const json_t *record)
+void restore_flow_version (struct restore_state *self, const json_t *record)
 {
     char text[REASON_MAX];
     const char *name = json_string_value (json_object_get (record, "name"));
@@ -103,7 +104,7 @@ void restore_flow_version (struct restoring *self, const json_t *record)
                         span_text ("flow: want name, version, use, and definition as the last"));
         return;
     }
-    json_t *flow = restored_flow (self, name);
+    json_t *flow = load_flow_state (self, name);
     json_int_t here = find_version (self, name, flow, definition);
     size_t found = (size_t)field_number (flow, "found");
     bool existing = here != 0;

@@ -52,8 +52,8 @@ static void sort_seen (struct seen_outcomes *self)
     self->count = kept;
 }
 
-// Whether the set has this outcome. Each one is found as often as the station has it.
-static bool take_seen (struct seen_outcomes *self, const json_t *run)
+// Remove one copy of this outcome from the set. False: there is none left.
+static bool remove_seen (struct seen_outcomes *self, const json_t *run)
 {
     const struct seen_outcome wanted = sums_of (run);
     struct seen_outcome *at =
@@ -73,7 +73,7 @@ static bool add_seen (struct pages *pages, json_t *run)
 }
 
 // Read which outcomes the station has, before the first is restored.
-static void read_seen_outcomes (struct restoring *self)
+static void read_seen_outcomes (struct restore_state *self)
 {
     struct pages pages = {.word = "history",
                           .filter = json_object (),
@@ -92,7 +92,7 @@ static void read_seen_outcomes (struct restoring *self)
 
 // -- the batch
 
-void restore_send_outcomes (struct restoring *self)
+void restore_send_outcomes (struct restore_state *self)
 {
     size_t count = json_array_size (self->runs);
     if (count == 0 || self->stopped)
@@ -114,7 +114,7 @@ void restore_send_outcomes (struct restoring *self)
     self->runs_bytes = 0;
 }
 
-void restore_outcome (struct restoring *self, const json_t *record)
+void restore_outcome (struct restore_state *self, const json_t *record)
 {
     json_t *run = json_object_get (record, "run");
     if (!json_is_object (run)) {
@@ -123,7 +123,7 @@ void restore_outcome (struct restoring *self, const json_t *record)
     }
     if (!self->history_seen)
         read_seen_outcomes (self);
-    if (take_seen (&self->seen, run)) {
+    if (remove_seen (&self->seen, run)) {
         restore_count (self, OUTCOMES, true);
         return;
     }

@@ -16,7 +16,7 @@ enum { PART = 560 * 1024 }; // bytes of a frame
 const char *const restore_type_names[TYPES] = {"target", "kind",    "limit",
                                                "flow",   "outcome", "plan"};
 
-void restore_refuse (struct restoring *self, int64_t line, struct span words)
+void restore_refuse (struct restore_state *self, int64_t line, struct span words)
 {
     progress_clear (&self->progress);
     complain_line (self->name, line, words);
@@ -25,7 +25,7 @@ void restore_refuse (struct restoring *self, int64_t line, struct span words)
         self->stopped = true;
 }
 
-static void refuse_record (struct restoring *self, const char *text)
+static void refuse_record (struct restore_state *self, const char *text)
 {
     restore_refuse (self, self->line, span_text (text));
 }
@@ -37,8 +37,8 @@ struct restore_call {
     json_t **answer; // of RESTORE_COMMAND: where to put the answer, NULL if it failed
 };
 
-// Send a request, and keep for its answer what was asked.
-static void send_call (struct restoring *self, struct restore_call call, const char *word,
+// Send a request; restore_on_answer gets a copy of `call`.
+static void send_call (struct restore_state *self, struct restore_call call, const char *word,
                        const char *const *args, size_t count)
 {
     struct restore_call *sent = memory_copy (&call, sizeof call);
@@ -46,7 +46,7 @@ static void send_call (struct restoring *self, struct restore_call call, const c
         free (sent);
 }
 
-json_t *restore_request (struct restoring *self, const char *const *words)
+json_t *restore_request (struct restore_state *self, const char *const *words)
 {
     json_t *answer = NULL;
     send_call (self, (struct restore_call){self->line, RESTORE_COMMAND, &answer}, words[0],
@@ -55,7 +55,7 @@ json_t *restore_request (struct restoring *self, const char *const *words)
     return answer;
 }
 
-void restore_count (struct restoring *self, enum restore_type type, bool existing)
+void restore_count (struct restore_state *self, enum restore_type type, bool existing)
 {
     int64_t *counts = existing ? self->existing : self->added;
     counts[type]++;
@@ -64,7 +64,7 @@ void restore_count (struct restoring *self, enum restore_type type, bool existin
 // -- targets
 
 // Whether the station's target is the default one, and unused: then the file's target replaces it.
-static bool is_unused_default (struct restoring *self, const json_t *known)
+static bool is_unused_default (struct restore_state *self, const json_t *known)
 {
     if (!span_is (field_text (known, "text"), "jobs=pull"))
         return false;
@@ -77,7 +77,7 @@ static bool is_unused_default (struct restoring *self, const json_t *known)
 
 // Restore a target. Only targets that were added at run time are added here; those of the settings
 // or of a center must come from there.
-static void restore_target (struct restoring *self, const json_t *record)
+static void restore_target (struct restore_state *self, const json_t *record)
 {
     const char *name = json_string_value (json_object_get (record, "name"));
     const char *text = json_string_value (json_object_get (record, "text"));
@@ -122,7 +122,7 @@ static void restore_target (struct restoring *self, const json_t *record)
 // -- kinds and limits
 
 // Restore a kind or a limit: a name and an object.
-static void restore_named (struct restoring *self, const json_t *record)
+static void restore_named (struct restore_state *self, const json_t *record)
 {
     bool is_kind = span_is (field_text (record, "type"), "kind");
     enum restore_type type = is_kind ? KINDS : LIMITS;
@@ -135,8 +135,8 @@ static void restore_named (struct restoring *self, const json_t *record)
         refuse_record (self, text);
         return;
     }
-    const json_t *other = json_object_get (self->known[type], name);
-    if (other && !json_equal (other, object)) {
+    const json_t *existing = json_object_get (self->known[type], name);
+    if (existing && !json_equal (existing, object)) {
         snprintf (text, sizeof text,
                   "%s: there is another one named %.100s; remove it, or leave it",
                   restore_type_names[type], name);
@@ -146,25 +146,25 @@ static void restore_named (struct restoring *self, const json_t *record)
     char *json = json_write (object);
     const char *const words[] = {restore_type_names[type], is_kind ? "put" : "set", name, json,
                                  NULL};
-    json_t *answer = other || self->dry_run ? json_object () : restore_request (self, words);
+    json_t *answer = existing || self->dry_run ? json_object () : restore_request (self, words);
     free (json);
     if (answer)
-        restore_count (self, type, other != NULL);
+        restore_count (self, type, existing != NULL);
     json_decref (answer);
 }
 
 // -- plans
 
-static void on_plan_answer (struct restoring *self, const struct restore_call *sent,
-                            const struct verdict *verdict, const struct zplan_reply *reply)
+static void handle_plan_answer (struct restore_state *self, const struct restore_call *sent,
+                                const struct verdict *verdict, const struct zplan_reply *reply)
 {
     struct reason ignored;
-    bool asked = sent->question == RESTORE_CHECK;
-    if (asked && reply->status == ZERO_STATUS_NOT_FIND_ID) {
+    bool is_check = sent->question == RESTORE_CHECK;
+    if (is_check && reply->status == ZERO_STATUS_NOT_FIND_ID) {
         restore_count (self, PLANS, false);
     } else if (verdict->code == EXIT_DONE) {
         json_t *answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &ignored);
-        restore_count (self, PLANS, asked || field_number (answer, "restored") == 0);
+        restore_count (self, PLANS, is_check || field_number (answer, "restored") == 0);
         json_decref (answer);
     } else {
         restore_refuse (self, sent->line, verdict_text (verdict));
@@ -173,7 +173,7 @@ static void on_plan_answer (struct restoring *self, const struct restore_call *s
 
 void restore_on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
 {
-    struct restoring *self = owner;
+    struct restore_state *self = owner;
     struct restore_call *sent = item;
     struct reason ignored;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
@@ -188,7 +188,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
         json_t *answer = text.size ? json_read_object (text, &ignored) : NULL;
         *sent->answer = answer ? answer : json_object ();
     } else {
-        on_plan_answer (self, sent, &verdict, reply);
+        handle_plan_answer (self, sent, &verdict, reply);
     }
     self->stopped = self->stopped || verdict.code == EXIT_NO_ANSWER || verdict_is_common (&verdict);
     self->unknown = self->unknown || verdict.code == EXIT_NO_ANSWER ||
@@ -210,7 +210,7 @@ static void pause_plan (json_t *plan)
 }
 
 // Send a plan, in several frames if it is larger than one.
-static void send_plan (struct restoring *self, const char *text)
+static void send_plan (struct restore_state *self, const char *text)
 {
     const char *args[ZPLAN_MANAGE_ARGS_MAX] = {"plan"};
     size_t count = 1, size = strlen (text), at = 0;
@@ -225,7 +225,7 @@ static void send_plan (struct restoring *self, const char *text)
         free ((char *)(uintptr_t)args[i]);
 }
 
-static void restore_plan (struct restoring *self, const json_t *record)
+static void restore_plan (struct restore_state *self, const json_t *record)
 {
     json_t *plan = json_object_get (record, "plan");
     const char *target = json_string_value (json_object_get (plan, "station"));
@@ -255,7 +255,7 @@ static void restore_plan (struct restoring *self, const json_t *record)
 
 // -- a line
 
-static void check_header (struct restoring *self, const json_t *record)
+static void check_header (struct restore_state *self, const json_t *record)
 {
     char text[REASON_MAX];
     int64_t format = field_number (record, "format");
@@ -268,17 +268,17 @@ static void check_header (struct restoring *self, const json_t *record)
     self->stopped = true;
 }
 
-static void note_last_line (struct restoring *self, const json_t *record)
+static void note_last_line (struct restore_state *self, const json_t *record)
 {
     (void)record;
     self->ended = true;
 }
 
-void restore_line (struct restoring *self, const char *text)
+void restore_line (struct restore_state *self, const char *text)
 {
     static const struct {
         const char *type;
-        void (*take) (struct restoring *self, const json_t *record);
+        void (*take) (struct restore_state *self, const json_t *record);
     } rows[] = {{"everything", check_header},   {"target", restore_target},
                 {"kind", restore_named},        {"limit", restore_named},
                 {"flow", restore_flow_version}, {"outcome", restore_outcome},

@@ -19,7 +19,7 @@
 #include "progress.h"
 #include "when.h"
 
-struct moving {
+struct archive_move {
     const struct cli *cli;
     // Options.
     const char *file, *older_than, *station, *wanted_plan;
@@ -48,21 +48,21 @@ struct moving {
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct moving, older_than, "--older-than", "TIME",
+    TEXT_OPTION (struct archive_move, older_than, "--older-than", "TIME",
                  "runs that ended longer ago, as 30d, 12h or 1h30m"),
-    NUMBER_OPTION (struct moving, keep, "--keep", "COUNT", 1, INT64_MAX,
+    NUMBER_OPTION (struct archive_move, keep, "--keep", "COUNT", 1, INT64_MAX,
                    "the newest COUNT of those selected stay, however old they are"),
-    TEXTS_OPTION (struct moving, wanted_states, "--state", "STATE", OUTCOME_HELP,
+    TEXTS_OPTION (struct archive_move, wanted_states, "--state", "STATE", OUTCOME_HELP,
                   .values = OUTCOME_WORDS, .offered = VALUES_SOME),
-    TARGET_OPTION (struct moving, station, "runs at this target"),
-    TEXT_OPTION (struct moving, wanted_plan, "--plan", "ID",
+    TARGET_OPTION (struct archive_move, station, "runs at this target"),
+    TEXT_OPTION (struct archive_move, wanted_plan, "--plan", "ID",
                  "runs of this plan, by its id or its name"),
 };
 
 static const struct option where_rows[] = {
-    TEXT_OPTION (struct moving, file, "--to", "FILE",
+    TEXT_OPTION (struct archive_move, file, "--to", "FILE",
                  "all into this file, in the place of a folder", .offered = VALUES_FILES),
-    FLAG_OPTION (struct moving, dry_run, "--dry-run", "only print how many it would move"),
+    FLAG_OPTION (struct archive_move, dry_run, "--dry-run", "only print how many it would move"),
 };
 
 static const char about[] =
@@ -85,7 +85,7 @@ enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 // -- the batch
 
 // Report why the move stops.
-static bool fail_move (struct moving *self, const char *words)
+static bool fail_move (struct archive_move *self, const char *words)
 {
     progress_clear (&self->progress);
     self->trouble = complain (NULL, span_text (words));
@@ -93,7 +93,7 @@ static bool fail_move (struct moving *self, const char *words)
 }
 
 // Send `forget`. False: it failed, which is reported.
-static bool forget_outcomes (struct moving *self)
+static bool forget_outcomes (struct archive_move *self)
 {
     json_t *object = json_pack ("{s:s, s:s*, s:O}", "epoch", self->epoch, "station", self->station,
                                 "entries", self->entries);
@@ -107,7 +107,7 @@ static bool forget_outcomes (struct moving *self)
 }
 
 // Write the batch to the file, then remove it from the history.
-static bool move_batch (struct moving *self)
+static bool move_batch (struct archive_move *self)
 {
     struct reason reason;
     size_t count = json_array_size (self->entries);
@@ -132,7 +132,7 @@ static bool move_batch (struct moving *self)
 }
 
 // Append the line of an outcome to the batch.
-static bool add_line (struct moving *self, const json_t *run)
+static bool add_line (struct archive_move *self, const json_t *run)
 {
     json_t *object = json_copy ((json_t *)(uintptr_t)run);
     json_object_set_new (object, "epoch", json_string (self->epoch));
@@ -146,7 +146,8 @@ static bool add_line (struct moving *self, const json_t *run)
     return true;
 }
 
-static bool add_to_batch (struct moving *self, const json_t *run, const struct outcome_key *key)
+static bool add_to_batch (struct archive_move *self, const json_t *run,
+                          const struct outcome_key *key)
 {
     char name[ENTRY_NAME_SIZE];
     struct reason reason;
@@ -169,7 +170,7 @@ static bool add_to_batch (struct moving *self, const json_t *run, const struct o
 
 static bool check_page (struct pages *pages, const json_t *page)
 {
-    struct moving *self = pages->owner;
+    struct archive_move *self = pages->owner;
     if (!span_is (field_text (page, "epoch"), self->epoch))
         return fail_move (self, "the station restarted its numbering of results: run it again");
     if (!self->first)
@@ -179,7 +180,7 @@ static bool check_page (struct pages *pages, const json_t *page)
 
 static bool handle_run (struct pages *pages, json_t *run)
 {
-    struct moving *self = pages->owner;
+    struct archive_move *self = pages->owner;
     struct outcome_key key;
     if (!outcome_key_read (run, &key)) {
         self->invalid++;
@@ -200,13 +201,13 @@ static bool handle_run (struct pages *pages, json_t *run)
 // Skip the newest outcomes that --keep retains.
 static bool skip_kept (struct pages *pages, json_t *run)
 {
-    struct moving *self = pages->owner;
+    struct archive_move *self = pages->owner;
     bool counts = outcome_matches (&self->states, run) && outcome_key_read (run, &self->stop);
     return !counts || --pages->room > 0;
 }
 
 // Read the history with `take_item`, at most `room` outcomes; the oldest first to move them.
-static int read_pages (struct moving *self, bool newest, int64_t room,
+static int read_pages (struct archive_move *self, bool newest, int64_t room,
                        bool (*take_item) (struct pages *pages, json_t *run))
 {
     struct pages pages = {.word = "history",
@@ -226,7 +227,7 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
 // -- the move
 
 // Find where to stop: after the last current entry, and before the first that is to be kept.
-static int find_stop (struct moving *self)
+static int find_stop (struct archive_move *self)
 {
     int code;
     json_t *page = call_command (self->cli, self->client,
@@ -253,13 +254,13 @@ static int find_stop (struct moving *self)
 
 static bool note_found_run (struct pages *pages, json_t *run)
 {
-    struct moving *self = pages->owner;
+    struct archive_move *self = pages->owner;
     self->found = run != NULL;
     return false;
 }
 
 // Read --plan as a name if it is an id without runs.
-static int find_plan (struct moving *self)
+static int find_plan (struct archive_move *self)
 {
     if (!*self->plan || plan_ref_is_name (self->plan))
         return EXIT_DONE;
@@ -269,7 +270,7 @@ static int find_plan (struct moving *self)
     return code;
 }
 
-static void report_moved (const struct moving *self, const char *where)
+static void report_moved (const struct archive_move *self, const char *where)
 {
     if (self->cli->json) {
         print_answer_new (self->cli, JSON_ANSWER,
@@ -288,7 +289,7 @@ static void report_moved (const struct moving *self, const char *where)
 
 // Move the outcomes. A dry run of an empty `forget` comes first, to detect a missing role, or a
 // station without this command, before anything is written.
-static int move_outcomes (struct moving *self)
+static int move_outcomes (struct archive_move *self)
 {
     int code = find_plan (self);
     if (code == EXIT_DONE)
@@ -309,7 +310,7 @@ static int move_outcomes (struct moving *self)
     return EXIT_REFUSED;
 }
 
-static int run_archive (struct moving *self, const char *folder)
+static int run_archive (struct archive_move *self, const char *folder)
 {
     int code;
     struct reason reason;
@@ -338,7 +339,7 @@ static int run_archive (struct moving *self, const char *folder)
 
 // -- the options
 
-static int read_selection (struct moving *self, int words, struct reason *reason)
+static int read_selection (struct archive_move *self, int words, struct reason *reason)
 {
     struct duration age;
     self->before_ms = INT64_MAX;
@@ -356,7 +357,7 @@ static int read_selection (struct moving *self, int words, struct reason *reason
 
 int verb_archive (const struct cli *cli)
 {
-    struct moving moving = {.cli = cli};
+    struct archive_move moving = {.cli = cli};
     const struct usage usage = {
         .synopsis = "zplan archive DIR | --to FILE [--older-than TIME] [--keep COUNT] [--state "
                     "STATE] [--target NAME] [--plan ID] [--dry-run]",

@@ -49,7 +49,7 @@ static const char about[] =
     "changed is another plan; remove the old one. Remove the lines from the crontab,\n"
     "too, or cron still runs them.\n";
 
-struct importing {
+struct crontab_import {
     const struct cli *cli;
     // Options.
     const char *target, *prefix, *user, *if_exists;
@@ -68,26 +68,26 @@ struct importing {
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct importing, target, "--target", "NAME",
+    TEXT_OPTION (struct crontab_import, target, "--target", "NAME",
                  "the target; default: the only pull target that there is",
                  .offered = VALUES_STATIONS, .utf8 = true),
-    TEXT_OPTION (struct importing, timezone, "--timezone", "ZONE",
+    TEXT_OPTION (struct crontab_import, timezone, "--timezone", "ZONE",
                  "zone of the hours, as Europe/Berlin; default this machine's", .utf8 = true),
-    FLAG_OPTION (struct importing, dry_run, "--dry-run",
+    FLAG_OPTION (struct crontab_import, dry_run, "--dry-run",
                  "only print the next five times of each line; needs no station"),
-    FLAG_OPTION (struct importing, system, "--system",
+    FLAG_OPTION (struct crontab_import, system, "--system",
                  "lines have a user behind the times, as in /etc/crontab"),
-    TEXT_OPTION (struct importing, user, "--user", "NAME",
+    TEXT_OPTION (struct crontab_import, user, "--user", "NAME",
                  "with --system: only the lines of this user", .utf8 = true),
-    FLAG_OPTION (struct importing, skip_bad, "--skip-bad",
+    FLAG_OPTION (struct crontab_import, skip_bad, "--skip-bad",
                  "report lines that are wrong, but import the others"),
-    TEXT_OPTION (struct importing, prefix, "--name", "PREFIX",
+    TEXT_OPTION (struct crontab_import, prefix, "--name", "PREFIX",
                  "begin of the plans' names; default: the file's name, or stdin",
                  .aliases = "--prefix", .utf8 = true),
-    FLAG_OPTION (struct importing, hold, "--hold",
+    FLAG_OPTION (struct crontab_import, hold, "--hold",
                  "keep them all paused, until `zplan reset --held`; what was\n"
                  "imported before stays as it is, without --if-exists"),
-    TEXT_OPTION (struct importing, if_exists, "--if-exists", "WHAT",
+    TEXT_OPTION (struct crontab_import, if_exists, "--if-exists", "WHAT",
                  "what becomes of plans that were imported before: keep, update\n"
                  "or replace; default keep",
                  .values = "keep update replace"),
@@ -96,7 +96,8 @@ static const struct option rows[] = {
 // -- the zone
 
 // Load the zone of this name. NULL with a reason.
-static const struct zone *zone_of (struct importing *self, const char *name, struct reason *reason)
+static const struct zone *load_zone (struct crontab_import *self, const char *name,
+                                     struct reason *reason)
 {
     if (self->zone && strcmp (self->zone_name, name) == 0)
         return self->zone;
@@ -108,22 +109,22 @@ static const struct zone *zone_of (struct importing *self, const char *name, str
 
 // -- the check
 
-static int read_times (struct importing *self, const char *times, const char *timezone,
+static int read_times (struct crontab_import *self, const char *times, const char *timezone,
                        struct when *ret, struct reason *reason)
 {
     const struct when_words words = {
         .cron = {.texts = {times}, .count = 1}, .timezone = timezone, .terms = self->terms};
-    const struct zone *zone = zone_of (self, timezone, reason);
+    const struct zone *zone = load_zone (self, timezone, reason);
     return zone ? when_read (&words, zone, self->now_us, ret, reason) : -1;
 }
 
-static const char *timezone_of (const struct importing *self, const struct crontab_job *job)
+static const char *timezone_of (const struct crontab_import *self, const struct crontab_job *job)
 {
     return job->timezone ? job->timezone : self->timezone;
 }
 
 // Check the options that no line depends on. 0, or -1 with a reason that names the option.
-static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_SIZE],
+static int check_options (struct crontab_import *self, char zone_room[ZONEFILE_NAME_SIZE],
                           struct reason *reason)
 {
     struct reason why;
@@ -140,7 +141,7 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
         reason_set (reason, "--name: want 1 to %d bytes", PREFIX_MAX);
     else if (!utf8_is_text (span_text (self->prefix)))
         reason_set (reason, "--name: must be given: the file's name is not UTF-8");
-    else if (!self->timezone || !zone_of (self, self->timezone, &why))
+    else if (!self->timezone || !load_zone (self, self->timezone, &why))
         reason_set (reason, "--timezone: %s", why.text);
     else if (read_times (self, "* * * * *", self->timezone, &when, reason) == 0) {
         when_clear (&when);
@@ -152,7 +153,7 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
 // Check what the syntax of the times does not show: days that do not exist, unknown zones. An
 // invalid job gets an error remark. Such a job, and one of another user, gets no times, so that it
 // is not imported.
-static void check_job (struct importing *self, struct crontab_job *job)
+static void check_job (struct crontab_import *self, struct crontab_job *job)
 {
     struct when when;
     struct reason why, remark;
@@ -177,7 +178,7 @@ static void check_job (struct importing *self, struct crontab_job *job)
     job->times[0] = '\0';
 }
 
-static void report_remarks (const struct importing *self)
+static void report_remarks (const struct crontab_import *self)
 {
     char text[REASON_MAX + 8];
     for (size_t i = 0; i < self->crontab->remark_count; i++) {
@@ -189,7 +190,7 @@ static void report_remarks (const struct importing *self)
 }
 
 // Report that jobs of several users will all run as the same user.
-static void report_users (const struct importing *self)
+static void report_users (const struct crontab_import *self)
 {
     const char *first = NULL;
     for (size_t i = 0; i < self->crontab->job_count && !self->user; i++) {
@@ -216,7 +217,7 @@ static json_t *title_of (const char *command)
 
 // The plan's name, PREFIX-HASH: it depends on the line's text, not on its position. The second of
 // identical lines is PREFIX-HASH-2, and so on.
-static json_t *name_of (const struct importing *self, const struct crontab_job *job)
+static json_t *name_of (const struct crontab_import *self, const struct crontab_job *job)
 {
     int same = 1;
     char text[PREFIX_MAX + 32], number[16] = "";
@@ -229,7 +230,7 @@ static json_t *name_of (const struct importing *self, const struct crontab_job *
 }
 
 // The job as the object that `zplan add --from` reads, without the target and the options.
-static json_t *job_object (const struct importing *self, const struct crontab_job *job)
+static json_t *job_object (const struct crontab_import *self, const struct crontab_job *job)
 {
     return json_pack ("{s:s, s:[s, s*], s:o, s:o, s:s, s:s}", "command", "sh", "arg", job->script,
                       job->input, "title", title_of (job->command), "name", name_of (self, job),
@@ -237,7 +238,7 @@ static json_t *job_object (const struct importing *self, const struct crontab_jo
 }
 
 // Add the options of the command line, which apply to all plans.
-static void add_options (const struct importing *self, json_t *object)
+static void add_options (const struct crontab_import *self, json_t *object)
 {
     struct terms terms = self->terms;
     const struct option_group group = terms_options (&terms);
@@ -265,7 +266,7 @@ static json_t *local_time (const struct zone *zone, int64_t time)
     return json_string (text);
 }
 
-static json_t *next_times (struct importing *self, const struct crontab_job *job)
+static json_t *next_times (struct crontab_import *self, const struct crontab_job *job)
 {
     struct when when;
     struct reason ignored;
@@ -283,7 +284,7 @@ static json_t *next_times (struct importing *self, const struct crontab_job *job
     return list;
 }
 
-static void preview_job (struct importing *self, const struct crontab_job *job)
+static void preview_job (struct crontab_import *self, const struct crontab_job *job)
 {
     size_t i;
     const json_t *time;
@@ -302,7 +303,7 @@ static void preview_job (struct importing *self, const struct crontab_job *job)
     json_decref (object);
 }
 
-static int preview_jobs (struct importing *self)
+static int preview_jobs (struct crontab_import *self)
 {
     for (size_t i = 0; i < self->crontab->job_count; i++)
         if (*self->crontab->jobs[i].times)
@@ -316,7 +317,7 @@ static int preview_jobs (struct importing *self)
 // -- the import
 
 // Write the jobs as lines of JSON, at the same line numbers as in the crontab. Free the text.
-static char *job_lines (const struct importing *self, const char *target, size_t *ret_size)
+static char *job_lines (const struct crontab_import *self, const char *target, size_t *ret_size)
 {
     char *text = NULL;
     int line = 1;
@@ -338,7 +339,7 @@ static char *job_lines (const struct importing *self, const char *target, size_t
     return text;
 }
 
-static void print_job_results (const struct importing *self)
+static void print_job_results (const struct crontab_import *self)
 {
     static const struct {
         const char *done, *words;
@@ -366,14 +367,14 @@ static void print_job_results (const struct importing *self)
 // Store the result of a line: answers come in any order, and are printed in the file's order.
 static void on_line (void *owner, int64_t line, const char *done)
 {
-    struct importing *self = owner;
+    struct crontab_import *self = owner;
     if (line)
         self->done[line] = done;
     else
         print_job_results (self);
 }
 
-static int import_jobs (struct importing *self)
+static int import_jobs (struct crontab_import *self)
 {
     int code = EXIT_DONE;
     size_t size;
@@ -398,7 +399,7 @@ static int import_jobs (struct importing *self)
     const struct submit_lines load = {.file = self->file,
                                       .opened = file,
                                       .timezone = self->timezone,
-                                      .how = self->hold ? LINES_HELD : LINES_AS_THEY_ARE,
+                                      .mode = self->hold ? LINES_HELD : LINES_AS_THEY_ARE,
                                       .on_line = on_line,
                                       .owner = self};
     code = submit_lines (self->cli, &load);
@@ -415,7 +416,7 @@ static int import_jobs (struct importing *self)
     return code;
 }
 
-static int import_crontab (struct importing *self)
+static int import_crontab (struct crontab_import *self)
 {
     struct crontab *crontab = self->crontab;
     for (size_t i = 0; i < crontab->job_count; i++)
@@ -456,7 +457,7 @@ static struct crontab *read_file (const char *name, enum crontab_format format)
 
 int verb_cron (const struct cli *cli)
 {
-    struct importing self = {.cli = cli, .now_us = clock_wall_us ()};
+    struct crontab_import self = {.cli = cli, .now_us = clock_wall_us ()};
     const struct usage usage = {
         .synopsis = "zplan cron FILE [--name PREFIX] [--target NAME] [--timezone ZONE] [--hold] "
                     "[--dry-run] [--system [--user NAME]]",

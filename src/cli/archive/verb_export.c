@@ -27,7 +27,7 @@ static int export_plans (const struct cli *cli, const struct selection *selectio
     if (client && plan_export_begin (&self, cli, NULL, &code)) {
         struct verdict verdict = select_walk (
             cli, client, selection,
-            &(struct selected){.take = plan_export_add, .owner = &self, .room = INT64_MAX});
+            &(struct plan_visitor){.take = plan_export_add, .owner = &self, .room = INT64_MAX});
         if (self.trouble.code != EXIT_NO_ANSWER)
             plan_export_flush (&self);
         progress_clear (&self.progress);

@@ -37,17 +37,17 @@ static const char about[] =
     "  zplan export --target jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
 
 static const struct option rows[] = {
-    FLAG_OPTION (struct restoring, hold, "--hold",
+    FLAG_OPTION (struct restore_state, hold, "--hold",
                  "keep them all paused, until `zplan reset --held`"),
-    FLAG_OPTION (struct restoring, dry_run, "--dry-run",
+    FLAG_OPTION (struct restore_state, dry_run, "--dry-run",
                  "of an export of everything: only print what would be added"),
-    FLAG_OPTION (struct restoring, stop_on_error, "--stop-on-error",
+    FLAG_OPTION (struct restore_state, stop_on_error, "--stop-on-error",
                  "stop at the first line that is rejected"),
 };
 
 // -- the lines
 
-static void restore_lines (struct restoring *self, const char *first)
+static void restore_lines (struct restore_state *self, const char *first)
 {
     char *text = NULL;
     size_t room = 0;
@@ -70,7 +70,7 @@ static void restore_lines (struct restoring *self, const char *first)
 // -- the import
 
 // Read what the station has already. False: a request failed.
-static bool read_station_state (struct restoring *self)
+static bool read_station_state (struct restore_state *self)
 {
     const char *name;
     size_t i;
@@ -100,7 +100,7 @@ static bool read_station_state (struct restoring *self)
     return known;
 }
 
-static int64_t report_missing (const struct restoring *self)
+static int64_t report_missing (const struct restore_state *self)
 {
     const char *name;
     const json_t *waits;
@@ -132,7 +132,7 @@ static void print_sums (const char *what, const int64_t sums[TYPES])
     printf ("%s %s\n", first ? "nothing" : "", what);
 }
 
-static int report_restore (const struct restoring *self)
+static int report_restore (const struct restore_state *self)
 {
     int64_t left = report_missing (self);
     bool cut = !self->ended && !self->stopped && !self->unread;
@@ -171,7 +171,7 @@ static bool is_first_line (const char *line)
 
 // Restore the contents of the file, whose first line was read, to the station, and report the
 // result. Returns an exit code.
-static int restore_file (struct restoring *self, const char *first)
+static int restore_file (struct restore_state *self, const char *first)
 {
     int code = EXIT_REFUSED;
     const struct cli *cli = self->cli;
@@ -203,7 +203,7 @@ static int restore_file (struct restoring *self, const char *first)
 
 int verb_import (const struct cli *cli)
 {
-    struct restoring self = {.cli = cli, .code = EXIT_DONE};
+    struct restore_state self = {.cli = cli, .code = EXIT_DONE};
     const struct usage usage = {
         .synopsis = "zplan import FILE [--hold] [--dry-run] [--stop-on-error]",
         .about = about,
@@ -236,7 +236,7 @@ int verb_import (const struct cli *cli)
                                           .opened = file,
                                           .first = first,
                                           .first_size = size > 0 ? (size_t)size : 0,
-                                          .how = self.hold ? LINES_HELD : LINES_AS_THEY_ARE,
+                                          .mode = self.hold ? LINES_HELD : LINES_AS_THEY_ARE,
                                           .stop_on_error = self.stop_on_error};
         code = submit_lines (cli, &load);
     }

@@ -45,27 +45,28 @@ static const struct option rows[] = {
                  "run once, at once; also without any time"),
 };
 
-struct option_group action_option_group (struct action_options *order)
+struct option_group action_option_group (struct action_options *action)
 {
-    return (struct option_group)OPTION_GROUP ("Plan", rows, order);
+    return (struct option_group)OPTION_GROUP ("Plan", rows, action);
 }
 
-struct option_group action_change_options (struct action_options *order)
+struct option_group action_change_options (struct action_options *action)
 {
-    return (struct option_group){"Plan", rows + FIRST_CHANGE, CHANGES, order};
+    return (struct option_group){"Plan", rows + FIRST_CHANGE, CHANGES, action};
 }
 
-size_t action_frames (const struct action_options *order, struct zplan_frame ret[ACTION_FRAMES_MAX])
+size_t action_frames (const struct action_options *action,
+                      struct zplan_frame ret[ACTION_FRAMES_MAX])
 {
     const struct {
         uint8_t type;
         const char *const *texts;
         size_t count;
-    } parts[] = {{ZERO_FRAME_PUB_TITLE, &order->publish_title, 1},
-                 {ZERO_FRAME_COMMAND, &order->command, 1},
-                 {ZERO_FRAME_ARG, order->arguments.texts, order->arguments.count},
-                 {ZERO_FRAME_CONTEXT, &order->context, 1},
-                 {ZERO_FRAME_CONTENT, &order->content, 1}};
+    } parts[] = {{ZERO_FRAME_PUB_TITLE, &action->publish_title, 1},
+                 {ZERO_FRAME_COMMAND, &action->command, 1},
+                 {ZERO_FRAME_ARG, action->arguments.texts, action->arguments.count},
+                 {ZERO_FRAME_CONTEXT, &action->context, 1},
+                 {ZERO_FRAME_CONTENT, &action->content, 1}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (size_t j = 0; j < parts[i].count && parts[i].texts[j]; j++)
@@ -76,23 +77,23 @@ size_t action_frames (const struct action_options *order, struct zplan_frame ret
 
 // -- the vote
 
-int action_vote (const struct action_options *order, const json_t *stored, json_t **ret,
+int action_vote (const struct action_options *action, const json_t *stored, json_t **ret,
                  struct reason *reason)
 {
     struct vote_rule parsed;
     struct reason ignored;
     *ret = NULL;
-    if (!order->vote && order->vote_deadline_s == 0)
+    if (!action->vote && action->vote_deadline_s == 0)
         return 0;
     json_t *vote =
         json_is_object (stored) ? json_copy ((json_t *)(uintptr_t)stored) : json_object ();
-    if (order->vote)
-        json_object_set_new (vote, "rule", terms_number (order->vote));
-    if (order->vote_deadline_s)
-        json_object_set_new (vote, "deadline", json_integer (order->vote_deadline_s));
-    if (order->vote && !vote_rule_read (vote, &parsed, &ignored)) {
+    if (action->vote)
+        json_object_set_new (vote, "rule", terms_number (action->vote));
+    if (action->vote_deadline_s)
+        json_object_set_new (vote, "deadline", json_integer (action->vote_deadline_s));
+    if (action->vote && !vote_rule_read (vote, &parsed, &ignored)) {
         reason_set (reason, "--vote: want all, any, majority or a number 1..%d, got %s",
-                    VOTE_COUNT_MAX, quoted (span_text (order->vote)));
+                    VOTE_COUNT_MAX, quoted (span_text (action->vote)));
         json_decref (vote);
         return -1;
     }
@@ -102,12 +103,12 @@ int action_vote (const struct action_options *order, const json_t *stored, json_
 
 // -- flows
 
-int action_set_target (struct action_options *order, struct reason *reason)
+int action_set_target (struct action_options *action, struct reason *reason)
 {
-    if (order->flow && order->station)
+    if (action->flow && action->station)
         return reason_set (reason, "--flow and --target: want one or the other");
-    if (order->flow)
-        order->station = order->flow;
+    if (action->flow)
+        action->station = action->flow;
     return 0;
 }
 
@@ -146,9 +147,9 @@ json_t *action_read_params (const struct option_texts *texts, const json_t *decl
     return params;
 }
 
-int action_params (const struct action_options *order, json_t *plan, struct reason *reason)
+int action_params (const struct action_options *action, json_t *plan, struct reason *reason)
 {
-    json_t *params = action_read_params (&order->params, NULL, reason);
+    json_t *params = action_read_params (&action->params, NULL, reason);
     if (json_object_size (params) > 0)
         json_object_set (plan, "params", params);
     int rc = params ? 0 : -1;
@@ -156,23 +157,23 @@ int action_params (const struct action_options *order, json_t *plan, struct reas
     return rc;
 }
 
-void action_add_fields (const struct action_options *order, json_t *vote, json_t *plan)
+void action_add_fields (const struct action_options *action, json_t *vote, json_t *plan)
 {
-    if (order->title)
-        json_object_set_new (plan, "description", json_string (order->title));
-    if (order->hold)
+    if (action->title)
+        json_object_set_new (plan, "description", json_string (action->title));
+    if (action->hold)
         json_object_set_new (plan, "hold", json_true ());
-    if (order->paused)
+    if (action->paused)
         json_object_set_new (plan, "paused", json_true ());
     if (vote)
         json_object_set (plan, "vote", vote);
 }
 
-json_t *action_plan_frame (const struct action_options *order, const struct when *when,
+json_t *action_plan_frame (const struct action_options *action, const struct when *when,
                            json_t *vote)
 {
     json_t *plan = json_object (), *frame = when_frame (when);
-    action_add_fields (order, NULL, plan);
+    action_add_fields (action, NULL, plan);
     json_object_update (plan, frame);
     json_decref (frame);
     if (vote)

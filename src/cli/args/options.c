@@ -59,8 +59,8 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
                        row->max, quoted (span_text (text)));
 }
 
-// Turns the words "a b c" into "a, b or c".
-static const char *words_listed (const char *words, char out[REASON_MAX])
+// Convert the words "a b c" to "a, b or c".
+static const char *list_words (const char *words, char out[REASON_MAX])
 {
     size_t size = 0;
     while (*words && size + 1 < REASON_MAX) {
@@ -91,7 +91,7 @@ static int set_text (const struct option *row, const char *name, const char **fi
     char words[REASON_MAX];
     struct nearest nearest = nearest_to (text);
     nearest_try_list (&nearest, row->values);
-    return reason_set (reason, "%s: want %s, got %s%s", name, words_listed (row->values, words),
+    return reason_set (reason, "%s: want %s, got %s%s", name, list_words (row->values, words),
                        quoted (span_text (text)), nearest_hint (&nearest));
 }
 
@@ -379,7 +379,7 @@ static int refuse_subcommand (const struct subcommand *words, size_t count, cons
     if (nearest.best[0] || size >= sizeof names) // --help lists them
         return reason_set (reason, "unknown word %s%s", quoted (span_text (given)),
                            nearest_hint (&nearest));
-    return reason_set (reason, "want %s, got %s", words_listed (names, listed),
+    return reason_set (reason, "want %s, got %s", list_words (names, listed),
                        quoted (span_text (given)));
 }
 

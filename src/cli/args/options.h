@@ -48,21 +48,22 @@ struct option {
 
 // Rows of a table: the struct and its field, the option, the metavar, the bounds of a number, the
 // help, and then any further members of struct option.
-#define OPTION_ROW(kind, of, field, option, says, ...)                                             \
+#define OPTION_ROW(kind, struct_type, field, option, value_name, ...)                              \
     {                                                                                              \
-        .name = option, .metavar = says, .type = kind, .offset = offsetof (of, field),             \
-        .help = __VA_ARGS__                                                                        \
+        .name = option, .metavar = value_name, .type = kind,                                       \
+        .offset = offsetof (struct_type, field), .help = __VA_ARGS__                               \
     }
-#define FLAG_OPTION(of, field, option, ...)                                                        \
-    OPTION_ROW (OPTION_FLAG, of, field, option, NULL, __VA_ARGS__)
-#define TEXT_OPTION(of, field, option, says, ...)                                                  \
-    OPTION_ROW (OPTION_TEXT, of, field, option, says, __VA_ARGS__)
-#define TEXTS_OPTION(of, field, option, says, ...)                                                 \
-    OPTION_ROW (OPTION_TEXTS, of, field, option, says, __VA_ARGS__)
-#define NUMBER_OPTION(of, field, option, says, least, most, ...)                                   \
-    OPTION_ROW (OPTION_NUMBER, of, field, option, says, __VA_ARGS__, .min = least, .max = most)
-#define TARGET_OPTION(of, field, ...)                                                              \
-    TEXT_OPTION (of, field, "--target", "NAME", __VA_ARGS__, .aliases = "--station",               \
+#define FLAG_OPTION(struct_type, field, option, ...)                                               \
+    OPTION_ROW (OPTION_FLAG, struct_type, field, option, NULL, __VA_ARGS__)
+#define TEXT_OPTION(struct_type, field, option, value_name, ...)                                   \
+    OPTION_ROW (OPTION_TEXT, struct_type, field, option, value_name, __VA_ARGS__)
+#define TEXTS_OPTION(struct_type, field, option, value_name, ...)                                  \
+    OPTION_ROW (OPTION_TEXTS, struct_type, field, option, value_name, __VA_ARGS__)
+#define NUMBER_OPTION(struct_type, field, option, value_name, least, most, ...)                    \
+    OPTION_ROW (OPTION_NUMBER, struct_type, field, option, value_name, __VA_ARGS__, .min = least,  \
+                .max = most)
+#define TARGET_OPTION(struct_type, field, ...)                                                     \
+    TEXT_OPTION (struct_type, field, "--target", "NAME", __VA_ARGS__, .aliases = "--station",      \
                  .offered = VALUES_STATIONS, .utf8 = true)
 
 // Rows that fill one struct.

@@ -88,7 +88,7 @@ static json_t *make_waits (const char *text, int64_t step, struct reason *reason
 
 // Make a member's value. NULL with a reason; JSON null: the option means that the member is absent.
 static json_t *make_value (enum term_value type, const char *text,
-                           const struct terms_reading *reading, struct reason *reason)
+                           const struct terms_context *context, struct reason *reason)
 {
     int64_t number;
     json_error_t why;
@@ -105,7 +105,7 @@ static json_t *make_value (enum term_value type, const char *text,
                     quoted (span_text (text)));
         return NULL;
     case TERM_INSTANT:
-        return instant_parse (text, reading->zone, &number, reason) ? NULL : json_integer (number);
+        return instant_parse (text, context->zone, &number, reason) ? NULL : json_integer (number);
     case TERM_OBJECT:
         value = json_loads (text, JSON_REJECT_DUPLICATES, &why);
         if (!value)
@@ -114,7 +114,7 @@ static json_t *make_value (enum term_value type, const char *text,
     case TERM_RETRY:
         return retry_read (text, reason);
     case TERM_CYCLE:
-        return strchr (text, ',') ? make_waits (text, reading->step, reason) : terms_number (text);
+        return strchr (text, ',') ? make_waits (text, context->step, reason) : terms_number (text);
     case TERM_PART:
         break;
     }
@@ -169,28 +169,28 @@ int terms_put (json_t *members, const char *name, json_t *value, struct reason *
 }
 
 static int put_member (const struct term *term, const char *text,
-                       const struct terms_reading *reading, json_t *members, struct reason *reason)
+                       const struct terms_context *context, json_t *members, struct reason *reason)
 {
     struct reason why;
-    if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
+    if (context->use == TERMS_CHANGED && strcmp (text, "-") == 0)
         return json_object_set_new (members, term->field, json_null ());
-    json_t *value = make_value (term->value, text, reading, &why);
+    json_t *value = make_value (term->value, text, context, &why);
     if (json_is_null (value)) // the option's value means that the member is absent
-        return reading->use == TERMS_CHANGED ? json_object_set (members, term->field, value) : 0;
+        return context->use == TERMS_CHANGED ? json_object_set (members, term->field, value) : 0;
     if (value)
         return terms_put (members, term->field, value, reason);
     return reason_set (reason, "%s: %.170s", term->option, why.text);
 }
 
 // Make the member `on_failure` from two options.
-static int put_on_failure (const struct terms *terms, const struct terms_reading *reading,
+static int put_on_failure (const struct terms *terms, const struct terms_context *context,
                            json_t *members, struct reason *reason)
 {
     if (!terms->on_failure && !terms->on_failure_target)
         return 0;
     if (!terms->on_failure)
         return reason_set (reason, "--on-failure-target: goes with --on-failure only");
-    if (reading->use == TERMS_CHANGED && strcmp (terms->on_failure, "-") == 0)
+    if (context->use == TERMS_CHANGED && strcmp (terms->on_failure, "-") == 0)
         return json_object_set_new (members, "on_failure", json_null ());
     return terms_put (members, "on_failure",
                       json_pack ("{s:s, s:s*}", "command", terms->on_failure, "station",
@@ -199,7 +199,7 @@ static int put_on_failure (const struct terms *terms, const struct terms_reading
 }
 
 // Make the member `callback` from three options.
-static int put_callback (const struct terms *terms, const struct terms_reading *reading,
+static int put_callback (const struct terms *terms, const struct terms_context *context,
                          json_t *members, struct reason *reason)
 {
     static const char *const ends[] = {"success", "error"};
@@ -209,7 +209,7 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
                            on ? "--callback-on" : "--secret");
     if (!terms->callback)
         return 0;
-    if (reading->use == TERMS_CHANGED && strcmp (terms->callback, "-") == 0)
+    if (context->use == TERMS_CHANGED && strcmp (terms->callback, "-") == 0)
         return json_object_set_new (members, "callback", json_null ());
     if (on && strcmp (on, ends[0]) != 0 && strcmp (on, ends[1]) != 0)
         return reason_set (reason, "--callback-on: want success or error");
@@ -222,7 +222,7 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
     return terms_put (members, "callback", callback, reason);
 }
 
-int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
+int terms_read (const struct terms *terms, const struct terms_context *context, json_t *members,
                 struct reason *reason)
 {
     if (terms->if_exists && !terms->key)
@@ -230,9 +230,9 @@ int terms_read (const struct terms *terms, const struct terms_reading *reading, 
     for (size_t i = 0; i < TERMS; i++) {
         const struct term *term = &terms_table[i];
         const char *text = *(const char *const *)((const uint8_t *)terms + term->offset);
-        if (text && term->value != TERM_PART && put_member (term, text, reading, members, reason))
+        if (text && term->value != TERM_PART && put_member (term, text, context, members, reason))
             return -1;
     }
-    int rc = put_on_failure (terms, reading, members, reason);
-    return rc ? rc : put_callback (terms, reading, members, reason);
+    int rc = put_on_failure (terms, context, members, reason);
+    return rc ? rc : put_callback (terms, context, members, reason);
 }

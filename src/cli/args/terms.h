@@ -50,12 +50,12 @@ struct option_group terms_names_changed (struct terms *terms);
 // Add the members to an object. Local times are in this zone; the list of --cycle holds multiples
 // of `step`, in the plan's unit. TERMS_CHANGED: a value "-" removes a member, which becomes null.
 // 0, or -1 with a reason that names the option and the rule.
-struct terms_reading {
+struct terms_context {
     const struct zone *zone;
     int64_t step;
     enum { TERMS_NEW, TERMS_CHANGED } use;
 };
-int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
+int terms_read (const struct terms *terms, const struct terms_context *context, json_t *members,
                 struct reason *reason);
 
 // A number, or a string if the text is not a number; NULL: the text is NULL.

@@ -75,7 +75,8 @@ static const char *option_text_at (const struct when_words *words, size_t offset
     return *(const char *const *)((const uint8_t *)words + offset);
 }
 
-// Find the one given kind; `ret_kind` is NULL for --now and without a kind.
+// Find the given kind of time; `ret_kind` is NULL for --now, or if none is given. 0, or -1 with a
+// reason: several are given.
 static int find_kind (const struct when_words *words, const struct when_kind **ret_kind,
                       struct reason *reason)
 {
@@ -122,7 +123,7 @@ int when_check_conflicts (const struct when_words *words, struct reason *reason)
     return -1;
 }
 
-static int read_repeat (const struct when_reading *self)
+static int read_repeat (const struct when_context *self)
 {
     const char *text = self->words->repeat;
     bool once = !schedule_repeats (self->rule->type);
@@ -139,7 +140,7 @@ static int read_repeat (const struct when_reading *self)
     return 0;
 }
 
-static int read_skip (const struct when_reading *self, int64_t *ret_skip)
+static int read_skip (const struct when_context *self, int64_t *ret_skip)
 {
     const char *text = self->words->skip;
     int32_t repeat = self->rule->repeat;
@@ -174,7 +175,7 @@ int when_put_start (const char *text, const struct zone *zone, json_t *members,
 }
 
 // Add windows, policies, and the plan's own zone, if one is given.
-static int read_members (const struct when_reading *self, unsigned kind)
+static int read_members (const struct when_context *self, unsigned kind)
 {
     const struct when_words *words = self->words;
     int64_t value = kind == EVERY ? self->rule->value : 1;
@@ -188,12 +189,12 @@ static int read_members (const struct when_reading *self, unsigned kind)
     if (words->start && kind != EVERY &&
         when_put_start (words->start, self->zone, self->members, self->reason))
         return -1;
-    return terms_read (&words->terms, &(struct terms_reading){.zone = self->zone, .step = value},
+    return terms_read (&words->terms, &(struct terms_context){.zone = self->zone, .step = value},
                        self->members, self->reason);
 }
 
 // Check the rules of the PLAN frame, as the station does.
-static int check_rules (const struct when_reading *self, struct when *when)
+static int check_rules (const struct when_context *self, struct when *when)
 {
     struct plan_fields fields;
     struct reason why;
@@ -223,10 +224,10 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
     struct when when = {
         .rule = {.type = SCHEDULE_NONE, .keep = words->keep, .received = now_us / 1000000},
         .members = json_object ()};
-    const struct when_reading reading = {words, zone, now_us, &when.rule, when.members, reason};
-    if ((kind && kind->read (&reading, option_text_at (words, kind->offset))) ||
-        read_repeat (&reading) || read_members (&reading, kind ? kind->bit : NOW) ||
-        check_rules (&reading, &when) || read_skip (&reading, &when.skip)) {
+    const struct when_context context = {words, zone, now_us, &when.rule, when.members, reason};
+    if ((kind && kind->read (&context, option_text_at (words, kind->offset))) ||
+        read_repeat (&context) || read_members (&context, kind ? kind->bit : NOW) ||
+        check_rules (&context, &when) || read_skip (&context, &when.skip)) {
         when_clear (&when);
         return -1;
     }

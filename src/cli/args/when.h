@@ -12,11 +12,12 @@
 
 // The given options; NULL or false: not given.
 struct when_words {
-    const char *in, *at, *every, *daily, *weekly,
-        *monthly;             // kinds of time: of these and the next three one is given
-    struct option_texts cron; // also a kind of time
-    const char *type;         // also a kind of time; may be combined with --cron
-    bool now;                 // also a kind of time
+    // The kinds of time, `in` to `now`: at most one is given, but `type` and `cron` may be
+    // combined.
+    const char *in, *at, *every, *daily, *weekly, *monthly;
+    struct option_texts cron;
+    const char *type;
+    bool now;
     const char *value, *time; // options of --type
     const char *start;
     const char *repeat, *skip, *timezone;
@@ -32,7 +33,7 @@ struct when {
     struct policy *policy; // the parsed `members`; NULL = none
 };
 
-// The option rows that fill `words`, except --now, to which `zplan next` gives another meaning.
+// The options that fill `words`, except --now, which has another meaning in `zplan next`.
 struct option_group when_options (struct when_words *words);
 
 // Whether any kind of time was given.

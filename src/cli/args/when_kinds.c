@@ -11,7 +11,7 @@
 
 // Read a date as the base time, but not the start of 1970: 0 on the wire means that no time was
 // given.
-static int read_base_time (const struct when_reading *self, const char *option, const char *text)
+static int read_base_time (const struct when_context *self, const char *option, const char *text)
 {
     struct reason why;
     int64_t time;
@@ -39,7 +39,7 @@ int when_duration (const char *option, const char *text, struct duration *ret,
 enum { DAY_MAX = 64 };
 
 // Split at the @: the text before it is copied to `day`, the text after it is the time of day.
-static int read_day_and_time (const struct when_reading *self, const char *option, const char *text,
+static int read_day_and_time (const struct when_context *self, const char *option, const char *text,
                               char day[DAY_MAX], int64_t *ret_seconds)
 {
     const char *at = strchr (text, '@');
@@ -54,7 +54,7 @@ static int read_day_and_time (const struct when_reading *self, const char *optio
 
 // -- the kinds of time
 
-static int read_in (const struct when_reading *self, const char *text)
+static int read_in (const struct when_context *self, const char *text)
 {
     struct duration duration;
     if (when_duration ("--in", text, &duration, self->reason))
@@ -68,7 +68,7 @@ static int read_in (const struct when_reading *self, const char *text)
     return 0;
 }
 
-static int read_at (const struct when_reading *self, const char *text)
+static int read_at (const struct when_context *self, const char *text)
 {
     struct reason why;
     int64_t now = self->now_us / 1000000;
@@ -85,14 +85,14 @@ static int read_at (const struct when_reading *self, const char *text)
 }
 
 // Set the base time of --every with --start: the first run is at --start, and the wire's plan_time
-// is one interval earlier, for days in a zone by its calendar.
-static int read_start (const struct when_reading *self, int64_t interval_s)
+// is one interval earlier. Days in a zone are subtracted from the local time.
+static int read_start (const struct when_context *self, int64_t interval_s)
 {
     struct schedule *rule = self->rule;
     const char *cycle = self->words->terms.cycle;
     if (read_base_time (self, "--start", self->words->start))
         return -1;
-    if (cycle && strchr (cycle, ',')) // its first wait; terms.c checks it
+    if (cycle && strchr (cycle, ',')) // the interval is the first wait; terms.c checks it
         interval_s *= strtol (cycle, NULL, 10);
     bool calendar = rule->type == SCHEDULE_DAY && self->words->timezone;
     int64_t local = rule->base_time + (calendar ? zone_offset (self->zone, rule->base_time) : 0);
@@ -104,7 +104,7 @@ static int read_start (const struct when_reading *self, int64_t interval_s)
     return 0;
 }
 
-static int read_every (const struct when_reading *self, const char *text)
+static int read_every (const struct when_context *self, const char *text)
 {
     struct duration duration;
     enum schedule_type type = SCHEDULE_SECOND;
@@ -140,7 +140,7 @@ static json_t *cron_expression (int64_t time_of_day, const char *days)
 
 // Set the cron member, an expression or a list; a list of one is not sent as a list. Takes
 // ownership of the value.
-static int set_cron_rule (const struct when_reading *self, json_t *value)
+static int set_cron_rule (const struct when_context *self, json_t *value)
 {
     if (json_array_size (value) == 1) {
         json_t *only = json_incref (json_array_get (value, 0));
@@ -152,7 +152,7 @@ static int set_cron_rule (const struct when_reading *self, json_t *value)
 }
 
 // Set the rule of a single day, which has its own type on the wire.
-static int set_day_rule (const struct when_reading *self, enum schedule_type type, int32_t value,
+static int set_day_rule (const struct when_context *self, enum schedule_type type, int32_t value,
                          int64_t time_of_day)
 {
     self->rule->type = type;
@@ -161,7 +161,7 @@ static int set_day_rule (const struct when_reading *self, enum schedule_type typ
     return 0;
 }
 
-static int read_daily (const struct when_reading *self, const char *text)
+static int read_daily (const struct when_context *self, const char *text)
 {
     json_t *list = json_array ();
     for (const char *at = text;; at++) {
@@ -182,7 +182,7 @@ static int read_daily (const struct when_reading *self, const char *text)
     }
 }
 
-static int read_weekly (const struct when_reading *self, const char *text)
+static int read_weekly (const struct when_context *self, const char *text)
 {
     char day[DAY_MAX];
     int64_t time_of_day;
@@ -217,7 +217,7 @@ static bool are_month_days (const char *text)
     }
 }
 
-static int read_monthly (const struct when_reading *self, const char *text)
+static int read_monthly (const struct when_context *self, const char *text)
 {
     char day[DAY_MAX], days[DAY_MAX + 8];
     int64_t number, time_of_day;
@@ -234,7 +234,7 @@ static int read_monthly (const struct when_reading *self, const char *text)
     return set_day_rule (self, SCHEDULE_MONTH, (int32_t)number, time_of_day);
 }
 
-static int read_value (const struct when_reading *self)
+static int read_value (const struct when_context *self)
 {
     enum schedule_type type = self->rule->type;
     struct value_range range = schedule_value_range (type);
@@ -252,7 +252,7 @@ static int read_value (const struct when_reading *self)
     return 0;
 }
 
-static int read_time (const struct when_reading *self)
+static int read_time (const struct when_context *self)
 {
     struct reason why;
     const char *text = self->words->time;
@@ -269,7 +269,7 @@ int64_t when_type (const char *text)
     return number_parse (text, &number) ? number : schedule_type_parse (text);
 }
 
-static int read_type (const struct when_reading *self, const char *text)
+static int read_type (const struct when_context *self, const char *text)
 {
     int64_t number = when_type (text);
     if (number == SCHEDULE_CRON)
@@ -286,7 +286,7 @@ static int read_type (const struct when_reading *self, const char *text)
     return read_value (self) || read_time (self) ? -1 : 0;
 }
 
-static int read_cron (const struct when_reading *self, const char *first)
+static int read_cron (const struct when_context *self, const char *first)
 {
     const struct option_texts *texts = &self->words->cron;
     json_t *value = texts->count == 1 ? json_string (first) : json_array ();

@@ -17,7 +17,7 @@ enum when_bit {
 };
 
 // The context of a reader.
-struct when_reading {
+struct when_context {
     const struct when_words *words;
     const struct zone *zone;
     int64_t now_us;
@@ -31,7 +31,7 @@ struct when_kind {
     const char *option;
     size_t offset; // offset of its text in struct when_words
     // Parse the text into the rule and the members. 0, or -1 with a reason that names the option.
-    int (*read) (const struct when_reading *self, const char *text);
+    int (*read) (const struct when_context *self, const char *text);
 };
 
 enum { WHEN_KINDS = 8 };

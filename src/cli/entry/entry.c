@@ -19,7 +19,7 @@
 
 // The state of reading a line that has the options of `zplan add`.
 struct entry_line {
-    struct action_options order;
+    struct action_options action;
     struct option_group groups[4];
     json_t *plan; // the PLAN frame's fields that the line has
     bool has_rule;
@@ -223,7 +223,7 @@ static int read_field (struct entry_line *self, const char *field, json_t *value
 }
 
 // Convert [2,3,5] to "2,3,5"; NULL: invalid.
-static json_t *numbers_joined (const json_t *list)
+static json_t *join_numbers (const json_t *list)
 {
     enum { NUMBERS_MAX = 64, DIGITS_MAX = 5 };
     char text[NUMBERS_MAX * (DIGITS_MAX + 1) + 1] = "";
@@ -251,7 +251,7 @@ static void numbers_to_texts (json_t *object)
     json_object_foreach_safe (object, next, field, value)
     {
         char text[24];
-        json_t *words = strcmp (field, "cycle") == 0 ? numbers_joined (value) : NULL;
+        json_t *words = strcmp (field, "cycle") == 0 ? join_numbers (value) : NULL;
         if (words) {
             json_object_set_new (object, field, words);
             continue;
@@ -273,25 +273,25 @@ static int make_plan (struct entry_line *self, const struct zone *zone, int64_t 
         return reason_set (self->reason,
                            "%s and the fields of the PLAN frame: want one or the other",
                            given + strlen ("--"));
-    if (action_vote (&self->order, NULL, &vote, self->reason))
+    if (action_vote (&self->action, NULL, &vote, self->reason))
         return -1;
     int rc;
     if (self->has_rule) {
-        const struct terms_reading reading = {.zone = zone, .step = 1};
-        rc = terms_read (&self->order.words.terms, &reading, self->plan, self->reason);
-        action_add_fields (&self->order, vote, self->plan);
+        const struct terms_context context = {.zone = zone, .step = 1};
+        rc = terms_read (&self->action.words.terms, &context, self->plan, self->reason);
+        action_add_fields (&self->action, vote, self->plan);
     } else {
-        rc = when_read (&self->order.words, zone, now_us, &when, self->reason);
-        json_t *rule = rc ? NULL : action_plan_frame (&self->order, &when, vote);
+        rc = when_read (&self->action.words, zone, now_us, &when, self->reason);
+        json_t *rule = rc ? NULL : action_plan_frame (&self->action, &when, vote);
         json_object_update (self->plan, rule);
         json_decref (rule);
         if (rc == 0)
             when_clear (&when);
     }
-    if (!self->order.flow)
-        retry_add_default (self->plan, self->order.words.terms.retry);
-    rc = rc ? rc : action_set_target (&self->order, self->reason);
-    rc = rc ? rc : action_params (&self->order, self->plan, self->reason);
+    if (!self->action.flow)
+        retry_add_default (self->plan, self->action.words.terms.retry);
+    rc = rc ? rc : action_set_target (&self->action, self->reason);
+    rc = rc ? rc : action_params (&self->action, self->plan, self->reason);
     json_decref (vote);
     return rc;
 }
@@ -304,26 +304,27 @@ static int read_option_line (json_t *object, struct entry_zone zone, int64_t now
     struct entry_line line = {
         .plan = json_object (),
         .reason = reason,
-        .groups = {action_option_group (&line.order), when_options (&line.order.words),
-                   terms_options (&line.order.words.terms), terms_names (&line.order.words.terms)},
+        .groups = {action_option_group (&line.action), when_options (&line.action.words),
+                   terms_options (&line.action.words.terms),
+                   terms_names (&line.action.words.terms)},
     };
     numbers_to_texts (object);
     json_object_foreach (object, field, value) line.has_rule =
         line.has_rule || words_include (RULE_FIELDS, span_text (field));
     int rc = 0;
     json_object_foreach (object, field, value) rc = rc ? rc : read_field (&line, field, value);
-    const char *name = line.has_rule ? NULL : line.order.words.timezone;
+    const char *name = line.has_rule ? NULL : line.action.words.timezone;
     struct zone *own = rc == 0 && name ? zonefile_load (name, reason) : NULL;
     if (!name && !line.has_rule)
-        line.order.words.timezone = zone.name;
+        line.action.words.timezone = zone.name;
     rc = rc || (name && !own) ? -1 : make_plan (&line, own ? own : zone.zone, now_us);
     zone_destroy (&own);
-    if (rc == 0 && !line.order.command && !line.order.publish_title && !line.order.flow)
+    if (rc == 0 && !line.action.command && !line.action.publish_title && !line.action.flow)
         rc = reason_set (reason, "command: must be given (or publish_title, for pub targets)");
     if (rc == 0) {
         ret->plan = json_write (line.plan);
-        ret->station = line.order.station;
-        ret->count = action_frames (&line.order, ret->frames);
+        ret->station = line.action.station;
+        ret->count = action_frames (&line.action, ret->frames);
     }
     json_decref (line.plan);
     return rc;

@@ -21,7 +21,7 @@ static int64_t bounded_number (const json_t *object, const char *field)
 }
 
 // The schedule of the stored plan; the policy, which may be NULL, is borrowed.
-struct kept_entry {
+struct stored_schedule {
     const json_t *object;
     const struct policy *policy;
     struct schedule rule;
@@ -29,97 +29,99 @@ struct kept_entry {
     int64_t next, base, used; // as stored: Unix seconds, Unix seconds, number of past occurrences
 };
 
-static struct kept_entry kept_entry_of (const json_t *object, const struct policy *policy)
+static struct stored_schedule stored_schedule_of (const json_t *object, const struct policy *policy)
 {
     int64_t type = bounded_number (object, "plan_type"),
             value = bounded_number (object, "plan_value");
-    struct kept_entry kept = {.object = object,
-                              .policy = policy,
-                              .next = bounded_number (object, "plan_time"),
-                              .base = bounded_number (object, "base_time"),
-                              .used = bounded_number (object, "real_repet") +
-                                      bounded_number (object, "skip_num")};
-    struct schedule *rule = &kept.rule;
+    struct stored_schedule stored = {.object = object,
+                                     .policy = policy,
+                                     .next = bounded_number (object, "plan_time"),
+                                     .base = bounded_number (object, "base_time"),
+                                     .used = bounded_number (object, "real_repet") +
+                                             bounded_number (object, "skip_num")};
+    struct schedule *rule = &stored.rule;
     bool good = type >= 0 && type < SCHEDULE_TYPES && value >= INT32_MIN && value <= INT32_MAX;
     rule->type = good ? (enum schedule_type)type : SCHEDULE_NONE;
     rule->value = good ? (int32_t)value : 0;
     rule->repeat = SCHEDULE_FOREVER;
     policy_into_schedule (policy, rule);
-    kept.calendar = schedule_is_calendar (rule);
-    if (kept.calendar && rule->type == SCHEDULE_DAY && !kept.base)
-        kept.base = bounded_number (object, "add_time");
-    rule->base_time = kept.base;
-    return kept;
+    stored.calendar = schedule_is_calendar (rule);
+    if (stored.calendar && rule->type == SCHEDULE_DAY && !stored.base)
+        stored.base = bounded_number (object, "add_time");
+    rule->base_time = stored.base;
+    return stored;
 }
 
 // How many occurrences a copy of this plan must skip: a calendar rule starts at the time of
 // submission, and the copy must start with the plan's pending occurrence.
-static int64_t occurrences_to_skip (const struct kept_entry *kept, const struct zone *zone,
+static int64_t occurrences_to_skip (const struct stored_schedule *stored, const struct zone *zone,
                                     int64_t now)
 {
-    if (!kept->calendar)
+    if (!stored->calendar)
         return 0;
     struct reason ignored;
-    const char *name = kept->policy ? kept->policy->timezone : "";
+    const char *name = stored->policy ? stored->policy->timezone : "";
     struct zone *own = *name ? zonefile_load (name, &ignored) : NULL;
-    int64_t skip = occurrences_ahead (&kept->rule, own ? own : zone, now, kept->next);
+    int64_t skip = occurrences_ahead (&stored->rule, own ? own : zone, now, stored->next);
     zone_destroy (&own);
     return skip;
 }
 
 // The plan_time for a copy of an interval plan, one step before the pending occurrence: the first
 // occurrence is one step after plan_time.
-static int64_t interval_base (const struct kept_entry *kept)
+static int64_t interval_base (const struct stored_schedule *stored)
 {
-    const struct cycle *cycle = kept->rule.cycle;
-    int64_t steps = kept->rule.value;
+    const struct cycle *cycle = stored->rule.cycle;
+    int64_t steps = stored->rule.value;
     if (cycle)
-        steps = cycle->durations[(size_t)(kept->used > 0 ? kept->used : 0) % cycle->count];
-    return kept->next - steps * schedule_period (kept->rule.type);
+        steps = cycle->durations[(size_t)(stored->used > 0 ? stored->used : 0) % cycle->count];
+    return stored->next - steps * schedule_period (stored->rule.type);
 }
 
 // Add the policy of the copy: a cycle of waits continues at its position, and the iterations are
 // the remaining ones.
-static void add_remaining_policy (const struct kept_entry *kept, int64_t repeats, json_t *plan)
+static void add_remaining_policy (const struct stored_schedule *stored, int64_t repeats,
+                                  json_t *plan)
 {
     const char *name;
     json_t *value;
-    const struct cycle *cycle = kept->rule.cycle;
-    json_object_foreach ((json_t *)(uintptr_t)kept->object, name, value)
+    const struct cycle *cycle = stored->rule.cycle;
+    json_object_foreach ((json_t *)(uintptr_t)stored->object, name, value)
     {
         if (policy_field (name))
             json_object_set (plan, name, value);
     }
     policy_restore_objects (plan);       // convert objects, which are stored as texts
     json_object_del (plan, "if_exists"); // was for its submission: an import changes no plan
-    if (kept->policy && kept->policy->misfire)
+    if (stored->policy && stored->policy->misfire)
         json_object_del (plan, "no_keep");
-    if (cycle && !kept->calendar && kept->used > 0) {
-        json_t *turned = json_array ();
+    if (cycle && !stored->calendar && stored->used > 0) {
+        json_t *rotated = json_array ();
         for (size_t i = 0; i < cycle->count; i++)
             json_array_append_new (
-                turned, json_integer (cycle->durations[((size_t)kept->used + i) % cycle->count]));
-        json_object_set_new (plan, "cycle", turned);
+                rotated,
+                json_integer (cycle->durations[((size_t)stored->used + i) % cycle->count]));
+        json_object_set_new (plan, "cycle", rotated);
     }
-    if (!kept->policy || !kept->policy->iteration)
+    if (!stored->policy || !stored->policy->iteration)
         return;
-    int64_t runs = policy_cycle (kept->policy);
+    int64_t runs = policy_cycle (stored->policy);
     json_object_del (plan, repeats % runs ? "iteration" : "plan_repet");
     if (repeats % runs == 0)
         json_object_set_new (plan, "iteration", json_integer (repeats / runs));
 }
 
-// Make the PLAN frame of a plan that continues where this one is. Its first occurrence is the
+// Make the PLAN frame of a plan that continues at this one's position. Its first occurrence is the
 // pending one, or that of the run in flight.
-static json_t *remaining_plan (const struct kept_entry *kept, int64_t left, int64_t skip)
+static json_t *remaining_plan (const struct stored_schedule *stored, int64_t left, int64_t skip)
 {
-    const struct schedule *rule = &kept->rule;
-    const json_t *object = kept->object;
-    bool interval = !kept->calendar && rule->type >= SCHEDULE_SECOND;
+    const struct schedule *rule = &stored->rule;
+    const json_t *object = stored->object;
+    bool interval = !stored->calendar && rule->type >= SCHEDULE_SECOND;
     int64_t repeats = left > 0 ? left + skip : left;
-    int64_t time = interval                      ? interval_base (kept)
-                   : rule->type == SCHEDULE_TIME ? kept->next
-                                                 : kept->base;
+    int64_t time = interval                      ? interval_base (stored)
+                   : rule->type == SCHEDULE_TIME ? stored->next
+                                                 : stored->base;
     bool keep = rule->type == SCHEDULE_TIME || json_is_true (json_object_get (object, "no_keep"));
     // Skipping consumes repeats, which are therefore added to `repeats`.
     json_t *plan = json_pack (
@@ -129,7 +131,7 @@ static json_t *remaining_plan (const struct kept_entry *kept, int64_t left, int6
         "skip_set", skip > 0 ? json_integer (skip) : NULL, "plan_time",
         time > 0 ? json_integer (time) : NULL, "no_keep", keep, "vote",
         json_object_get (object, "vote"));
-    add_remaining_policy (kept, repeats, plan);
+    add_remaining_policy (stored, repeats, plan);
     return plan;
 }
 
@@ -183,9 +185,9 @@ int entry_read_stored (json_t *object, const struct zone *zone, int64_t now_us, 
     struct policy *policy;
     if (!policy_read_from (object, &policy, reason))
         return -1;
-    const struct kept_entry kept = kept_entry_of (object, policy);
+    const struct stored_schedule stored = stored_schedule_of (object, policy);
     json_t *plan =
-        remaining_plan (&kept, left, occurrences_to_skip (&kept, zone, now_us / 1000000));
+        remaining_plan (&stored, left, occurrences_to_skip (&stored, zone, now_us / 1000000));
     ret->plan = json_write (plan);
     json_decref (plan);
     policy_destroy (&policy);

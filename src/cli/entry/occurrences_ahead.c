@@ -1,6 +1,6 @@
-// To count the occurrences before `next`, compute the occurrence after the first N, which is plain
-// arithmetic, for growing N. The first N is an estimate that is never too high, so few steps
-// remain.
+// Finds the number N of occurrences before `next` by trial: for growing N, compute the occurrence
+// after the first N, which is plain arithmetic, until it is `next`. N starts at an estimate that is
+// never too high, so few steps are needed.
 #include "occurrences_ahead.h"
 
 enum {

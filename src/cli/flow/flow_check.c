@@ -79,10 +79,11 @@ static void print_file (const struct cli *cli, const struct flow_source *file)
         flow_print_errors (file->path, file->errors);
 }
 
-int flow_check (const struct cli *cli, const struct flow_wish *wish)
+int flow_check (const struct cli *cli, const struct flow_options *options)
 {
     struct flow_sources files;
-    int code = flow_sources_read (&files, wish->words, wish->count) ? EXIT_DONE : EXIT_REFUSED;
+    int code =
+        flow_sources_read (&files, options->words, options->count) ? EXIT_DONE : EXIT_REFUSED;
     for (int i = 0; i < files.count; i++) {
         flow_source_check (&files, &files.rows[i]);
         print_file (cli, &files.rows[i]);

@@ -111,41 +111,41 @@ const struct flow_verb flow_rows[FLOW_WORDS] = {
     ROW ("log", flow_log, 1, 1, "want one run", "RUN", RUNS, LOG | LAST,
          "print when each step came to what, the last 1000 lines",
          "  zplan flow log last --follow\n"),
-    ROW ("why", flow_step_word, 1, 1, "want RUN/STEP", "RUN/STEP", RUNS, LAST,
+    ROW ("why", flow_step_command, 1, 1, "want RUN/STEP", "RUN/STEP", RUNS, LAST,
          "print why a step does not start, why it failed, or what its plan waits for",
          "  zplan flow why last/load\n"),
-    ROW ("done", flow_step_word, 1, 1, "want RUN/STEP", "RUN/STEP", PEOPLE, LAST,
+    ROW ("done", flow_step_command, 1, 1, "want RUN/STEP", "RUN/STEP", PEOPLE, LAST,
          "resolve an undo that has failed permanently: the run goes on without it",
          "  zplan flow done 2a/hotel\n"),
-    ROW ("reset", flow_step_word, 1, 1, "want RUN/STEP", "RUN/STEP", PEOPLE, LAST,
+    ROW ("reset", flow_step_command, 1, 1, "want RUN/STEP", "RUN/STEP", PEOPLE, LAST,
          "try such an undo again", "  zplan flow reset 2a/hotel\n"),
-    ROW ("signal", flow_act, 2, 3, "want a run, a step, and perhaps JSON in quotes",
+    ROW ("signal", flow_run_command, 2, 3, "want a run, a step, and perhaps JSON in quotes",
          "RUN STEP [JSON]", PEOPLE, LAST,
          "send a step that waits for a signal what it waits for; JSON becomes "
          "its value",
          "  zplan flow signal 2a approve\n"
          "  zplan flow signal 2a approve '{\"by\": \"ann\"}'\n"),
-    ROW ("reject", flow_act, 2, 3, "want a run, a step, and perhaps a reason in quotes",
+    ROW ("reject", flow_run_command, 2, 3, "want a run, a step, and perhaps a reason in quotes",
          "RUN STEP [REASON]", PEOPLE, LAST, "the same step fails, with this reason",
          "  zplan flow reject 2a approve 'too expensive'\n"),
-    ROW ("skip", flow_act, 2, 2, "want a run and a step", "RUN STEP", PEOPLE, SKIP | LAST,
+    ROW ("skip", flow_run_command, 2, 2, "want a run and a step", "RUN STEP", PEOPLE, SKIP | LAST,
          "resolve a step that failed, is blocked or has not started: it counts as "
          "finished, and the run goes on",
          "  zplan flow skip 2a load --value '{\"rows\": 5}' --reason 'loaded by hand'\n"),
-    ROW ("retry", flow_act, 1, INT_MAX, "want a run, and perhaps steps", "RUN [STEP...]", PEOPLE,
-         RETRY | LAST,
+    ROW ("retry", flow_run_command, 1, INT_MAX, "want a run, and perhaps steps", "RUN [STEP...]",
+         PEOPLE, RETRY | LAST,
          "run these steps and all behind them again; by default those that failed "
          "or were cancelled. What finished keeps its value",
          "  zplan flow retry last\n"
          "  zplan flow retry 2a load resize.3 --reason 'the disk was full'\n"
          "  zplan flow retry 2a --restart --fresh\n"
          "  zplan flow retry last --version 4  # with a step mended\n"),
-    ROW ("suspend", flow_act, 1, 2, "want a run, and perhaps a reason in quotes", "RUN [REASON]",
-         PEOPLE, LAST, "start no further steps; what is in flight goes on",
+    ROW ("suspend", flow_run_command, 1, 2, "want a run, and perhaps a reason in quotes",
+         "RUN [REASON]", PEOPLE, LAST, "start no further steps; what is in flight goes on",
          "  zplan flow suspend 2a maintenance\n"),
-    ROW ("resume", flow_act, 1, 1, "want one run", "RUN", PEOPLE, LAST,
+    ROW ("resume", flow_run_command, 1, 1, "want one run", "RUN", PEOPLE, LAST,
          "go on with a run that was suspended", "  zplan flow resume 2a\n"),
-    ROW ("cancel", flow_act, 1, 2, "want a run or RUN/STEP, and perhaps a reason in quotes",
+    ROW ("cancel", flow_run_command, 1, 2, "want a run or RUN/STEP, and perhaps a reason in quotes",
          "RUN [REASON]", PEOPLE, CANCEL | LAST,
          "cancel what is in flight, then undo, then run the step of `finally`; "
          "of RUN/STEP the call of that step only",
@@ -230,10 +230,10 @@ static const char synopsis_of_all[] =
     " zplan flow retry | suspend | resume | cancel RUN\n"
     " zplan flow done | reset RUN/STEP";
 
-// Make the help of one subcommand, or, for a NULL row, of all. Free `about` and `synopsis`; the
-// usage borrows from `terms`, those of `zplan add` that a simulated flow plan may have, and `wish`.
+// Make the usage of one subcommand; `row` NULL: of all. Free its `about` and `synopsis`. It borrows
+// `terms`, which gets the options of a simulated flow plan, and `options`.
 static void make_usage (const struct flow_verb *row, struct option terms[FLOW_TERMS_MAX],
-                        struct flow_wish *wish, struct usage *ret)
+                        struct flow_options *options, struct usage *ret)
 {
     char *about, *synopsis;
     if (!row) {
@@ -251,7 +251,7 @@ static void make_usage (const struct flow_verb *row, struct option terms[FLOW_TE
                           .words_min = 1,
                           .words_max = INT_MAX,
                           .words = "a word, as put, start or show"};
-    flow_options (row ? row->groups : ALL, wish, terms, ret->groups);
+    flow_option_groups (row ? row->groups : ALL, options, terms, ret->groups);
 }
 
 // -- the subcommand that was typed
@@ -269,20 +269,20 @@ static const struct flow_verb *find_word (const struct cli *cli)
 
 int verb_flow (const struct cli *typed)
 {
-    bool helps = !typed->describe && typed->argc > 1 && strcmp (typed->argv[1], "help") == 0;
+    bool is_help = !typed->describe && typed->argc > 1 && strcmp (typed->argv[1], "help") == 0;
     // `zplan flow help show` is `zplan flow show --help`.
-    char *help_words[] = {"flow", "--help", helps ? typed->argv[2] : NULL, NULL};
-    struct cli asked = *typed;
-    const struct cli *cli = helps ? &asked : typed;
-    asked.argv = help_words;
-    asked.argc = help_words[2] ? 3 : 2;
-    struct flow_wish wish = {.runs = 1};
+    char *help_words[] = {"flow", "--help", is_help ? typed->argv[2] : NULL, NULL};
+    struct cli help = *typed;
+    const struct cli *cli = is_help ? &help : typed;
+    help.argv = help_words;
+    help.argc = help_words[2] ? 3 : 2;
+    struct flow_options options = {.runs = 1};
     struct option terms[FLOW_TERMS_MAX];
     struct usage usage;
     struct subcommand words[FLOW_WORDS];
     int count, code;
     struct reason reason;
-    make_usage (find_word (cli), terms, &wish, &usage);
+    make_usage (find_word (cli), terms, &options, &usage);
     bool read = options_read (&usage, cli, &count, &code);
     free ((char *)(uintptr_t)usage.about);
     free ((char *)(uintptr_t)usage.synopsis);
@@ -291,22 +291,22 @@ int verb_flow (const struct cli *typed)
     for (size_t i = 0; i < FLOW_WORDS; i++)
         words[i] = flow_rows[i].word;
     int word = subcommand_read (words, FLOW_WORDS, cli, count, &reason);
-    if (word >= 0 && wish.ascii + wish.dot + wish.mermaid + wish.svg > 1) {
+    if (word >= 0 && options.ascii + options.dot + options.mermaid + options.svg > 1) {
         reason_set (&reason, "want one of --ascii, --dot, --mermaid and --svg");
         word = -1;
     }
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
-    wish.words = cli->argv + 2;
-    wish.count = count - 1;
-    wish.form = wish.dot       ? FLOW_DOT
-                : wish.mermaid ? FLOW_MERMAID
-                : wish.svg     ? FLOW_SVG
-                               : FLOW_LAYERS;
+    options.words = cli->argv + 2;
+    options.count = count - 1;
+    options.form = options.dot       ? FLOW_DOT
+                   : options.mermaid ? FLOW_MERMAID
+                   : options.svg     ? FLOW_SVG
+                                     : FLOW_LAYERS;
     bool connects = flow_rows[word].section != LOCAL && !flow_rows[word].connects_itself;
-    if (connects && !(wish.client = call_open (cli, &code)))
+    if (connects && !(options.client = call_open (cli, &code)))
         return code;
-    code = flow_rows[word].run (cli, &wish);
-    zplan_client_destroy (&wish.client);
+    code = flow_rows[word].run (cli, &options);
+    zplan_client_destroy (&options.client);
     return code;
 }

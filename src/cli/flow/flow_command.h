@@ -9,7 +9,7 @@
 enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
 // The values of the options.
-struct flow_wish {
+struct flow_options {
     struct zplan_client *client; // NULL: the subcommand connects itself (flow_options.h)
     char **words;                // the arguments after the subcommand
     int count;
@@ -29,8 +29,8 @@ struct flow_wish {
     bool dry_run, again;
 };
 
-// One function per subcommand, whose arguments are in wish->words. Returns an exit code.
-typedef int flow_fn (const struct cli *cli, const struct flow_wish *wish);
+// One function per subcommand, whose arguments are in options->words. Returns an exit code.
+typedef int flow_fn (const struct cli *cli, const struct flow_options *options);
 
 flow_fn flow_check;    // FILE...: report the errors in files, which may refer to each other
 flow_fn flow_draw;     // FILE, "-" is stdin; or NAME of a flow of the station, or RUN
@@ -45,14 +45,14 @@ flow_fn flow_import;   // FILE that flow_export wrote
 flow_fn flow_start;    // NAME
 flow_fn flow_backfill; // NAME
 flow_fn flow_runs;
-flow_fn flow_show;      // RUN; with wish->graph it does flow_draw_run
-flow_fn flow_log;       // RUN
-flow_fn flow_step_word; // RUN/STEP: why, done, reset or cancel, given in cli->argv[1]
-flow_fn flow_act;       // RUN ...: signal, reject, skip, retry, suspend, resume, cancel
+flow_fn flow_show;         // RUN; with options->graph it calls flow_draw_run
+flow_fn flow_log;          // RUN
+flow_fn flow_step_command; // RUN/STEP: why, done, reset or cancel, given in cli->argv[1]
+flow_fn flow_run_command;  // RUN ...: signal, reject, skip, retry, suspend, resume, cancel
 
-// Draw the run wish->words[0], with the states of its steps.
+// Draw the run options->words[0], with the states of its steps.
 int flow_draw_run (const struct cli *cli, struct zplan_client *client,
-                   const struct flow_wish *wish);
+                   const struct flow_options *options);
 
 // For the completion: print the names of all flows, the newest runs, or the steps of the run
 // cli->argv[2], one per line.

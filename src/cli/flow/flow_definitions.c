@@ -17,7 +17,7 @@
 
 // -- answers
 
-// Print a flow as JSON, with times as everywhere else.
+// Print a flow as JSON; its time is RFC 3339, or with --json=wire unchanged.
 static void print_for_programs (const struct cli *cli, const json_t *flow)
 {
     json_t *copy = json_copy ((json_t *)(uintptr_t)flow);
@@ -91,36 +91,36 @@ static int store_text (const struct cli *cli, struct zplan_client *client, const
     return change_flow (cli, client, (const char *[]){"put", text, last, NULL}, subject);
 }
 
-int flow_put (const struct cli *cli, const struct flow_wish *wish)
+int flow_put (const struct cli *cli, const struct flow_options *options)
 {
     int code;
     struct reason reason;
-    const char *file = wish->words[0];
+    const char *file = options->words[0];
     char *text = read_definition (file, &reason);
     if (!text)
         return complain (file, span_text (reason.text));
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = store_text (cli, client, text, wish->count > 1 ? wish->words[1] : NULL, file);
+        code = store_text (cli, client, text, options->count > 1 ? options->words[1] : NULL, file);
     zplan_client_destroy (&client);
     free (text);
     return code;
 }
 
-int flow_use (const struct cli *cli, const struct flow_wish *wish)
+int flow_use (const struct cli *cli, const struct flow_options *options)
 {
-    const char *const words[] = {"use", wish->words[0], wish->words[1], NULL};
-    return change_flow (cli, wish->client, words, words[1]);
+    const char *const words[] = {"use", options->words[0], options->words[1], NULL};
+    return change_flow (cli, options->client, words, words[1]);
 }
 
 // -- get
 
-int flow_get (const struct cli *cli, const struct flow_wish *wish)
+int flow_get (const struct cli *cli, const struct flow_options *options)
 {
     int code;
-    const char *const words[] = {"get", wish->words[0], wish->count > 1 ? wish->words[1] : NULL,
-                                 NULL};
-    json_t *answer = flow_send_command (cli, wish->client, words, words[1], &code);
+    const char *const words[] = {"get", options->words[0],
+                                 options->count > 1 ? options->words[1] : NULL, NULL};
+    json_t *answer = flow_send_command (cli, options->client, words, words[1], &code);
     if (answer && cli->json) {
         print_for_programs (cli, answer);
     } else if (answer) {
@@ -144,13 +144,14 @@ static const struct column columns[] = {
     COLUMN ("UPDATED", 0, .rule = COLUMN_REST, .field = "updated", .write = column_time),
 };
 
-int flow_list (const struct cli *cli, const struct flow_wish *wish)
+int flow_list (const struct cli *cli, const struct flow_options *options)
 {
     struct text_table *table =
         cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
-    json_t *pattern = wish->count ? json_from_frame (span_text (wish->words[0])) : NULL, *flow;
+    json_t *pattern = options->count ? json_from_frame (span_text (options->words[0])) : NULL,
+           *flow;
     struct flow_items flows =
-        flow_items (cli, wish->client, "list", json_pack ("{s:o*}", "name", pattern));
+        flow_items (cli, options->client, "list", json_pack ("{s:o*}", "name", pattern));
     while ((flow = flow_items_next (&flows)))
         if (cli->json)
             print_for_programs (cli, flow);
@@ -188,9 +189,10 @@ static int remove_flow (const struct cli *cli, struct zplan_client *client, cons
     return code;
 }
 
-int flow_remove (const struct cli *cli, const struct flow_wish *wish)
+int flow_remove (const struct cli *cli, const struct flow_options *options)
 {
-    return call_for_each_argument (cli, wish->client, wish->words, wish->count, remove_flow);
+    return call_for_each_argument (cli, options->client, options->words, options->count,
+                                   remove_flow);
 }
 
 // -- export
@@ -210,14 +212,15 @@ static int export_flow (const struct cli *cli, struct zplan_client *client, cons
     return complain (name, span_text ("the station sent no definition"));
 }
 
-int flow_export (const struct cli *cli, const struct flow_wish *wish)
+int flow_export (const struct cli *cli, const struct flow_options *options)
 {
-    if (wish->count)
-        return call_for_each_argument (cli, wish->client, wish->words, wish->count, export_flow);
+    if (options->count)
+        return call_for_each_argument (cli, options->client, options->words, options->count,
+                                       export_flow);
     size_t i;
     json_t *names = json_array (), *name;
     const json_t *flow;
-    struct flow_items flows = flow_items (cli, wish->client, "list", json_object ());
+    struct flow_items flows = flow_items (cli, options->client, "list", json_object ());
     while ((flow = flow_items_next (&flows)))
         json_array_append (names, json_object_get (flow, "name"));
     int code = flow_items_end (&flows);
@@ -226,8 +229,8 @@ int flow_export (const struct cli *cli, const struct flow_wish *wish)
     {
         if (!listed || code == EXIT_NO_ANSWER)
             break;
-        int one = export_flow (cli, wish->client, json_string_value (name));
-        code = one == EXIT_DONE ? code : one;
+        int result = export_flow (cli, options->client, json_string_value (name));
+        code = result == EXIT_DONE ? code : result;
     }
     json_decref (names);
     return code;
@@ -235,50 +238,51 @@ int flow_export (const struct cli *cli, const struct flow_wish *wish)
 
 // -- import
 
-struct moved {
-    char *text; // the definition to be put
+struct imported_flow {
+    char *text; // the definition as it is sent
     json_t *json;
-    enum { MOVED_NEW, MOVED_PENDING, MOVED_DONE } mark;
+    enum { IMPORT_NEW, IMPORT_PENDING, IMPORT_DONE } mark;
 };
 
-struct move {
+struct definitions_import {
     const struct cli *cli;
     struct zplan_client *client;
     const char *file;
-    struct moved *flows;
+    struct imported_flow *flows;
     size_t count, room;
     json_t *places; // flow name -> its index in `flows`
-    int depth;      // of move_put
+    int depth;      // of import_put
     int code;
 };
 
-enum { MOVE_DEPTH_MAX = 1000 }; // flows that call one another; deeper ones in the file's order
+enum { IMPORT_DEPTH_MAX = 1000 }; // depth of calls; deeper flows are put in the file's order
 
-static void move_add (struct move *self, json_t *json, const char *text, size_t size)
+static void import_add (struct definitions_import *self, json_t *json, const char *text,
+                        size_t size)
 {
     const char *name = json_string_value (json_object_get (json, "flow"));
     self->flows = memory_grow (self->flows, self->count, &self->room, sizeof *self->flows);
     if (name)
         json_object_set_new (self->places, name, json_integer ((json_int_t)self->count));
-    self->flows[self->count++] = (struct moved){
+    self->flows[self->count++] = (struct imported_flow){
         .text = text ? strndup (text, size) : json_write (json), .json = json_incref (json)};
 }
 
-// Read JSON objects, one per line, or an array of them, or a single one of several lines. False:
-// the text is invalid, and the error was printed.
-static bool move_read (struct move *self, const char *text, size_t size)
+// Read definitions: JSON objects, or arrays of them, one after the other. False: the text is
+// invalid, and the error was printed.
+static bool import_read (struct definitions_import *self, const char *text, size_t size)
 {
     size_t at = 0, i;
     while ((at += strspn (text + at, " \t\r\n")) < size) {
         json_error_t error;
         json_t *json = json_loadb (text + at, size - at,
                                    JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error),
-               *one;
+               *definition;
         struct reason reason;
         size_t read = (size_t)error.position;
         if (json_is_object (json))
-            move_add (self, json, text + at, read);
-        json_array_foreach (json, i, one) move_add (self, one, NULL, 0);
+            import_add (self, json, text + at, read);
+        json_array_foreach (json, i, definition) import_add (self, definition, NULL, 0);
         json_decref (json);
         if (!json) {
             reason_set (
@@ -293,56 +297,56 @@ static bool move_read (struct move *self, const char *text, size_t size)
     return true;
 }
 
-static void move_put (struct move *self, size_t place);
+static void import_put (struct definitions_import *self, size_t place);
 
 // If the target is a flow of this file, put that flow first.
-static void put_target (void *owner, const char *target)
+static void put_called_flow (void *owner, const char *target)
 {
-    struct move *self = owner;
+    struct definitions_import *self = owner;
     const json_t *place = json_object_get (self->places, target);
-    if (place && self->depth < MOVE_DEPTH_MAX)
-        move_put (self, (size_t)json_integer_value (place));
+    if (place && self->depth < IMPORT_DEPTH_MAX)
+        import_put (self, (size_t)json_integer_value (place));
 }
 
-static void move_put (struct move *self, size_t place)
+static void import_put (struct definitions_import *self, size_t place)
 {
-    if (self->flows[place].mark != MOVED_NEW || self->code == EXIT_NO_ANSWER)
+    if (self->flows[place].mark != IMPORT_NEW || self->code == EXIT_NO_ANSWER)
         return;
-    self->flows[place].mark = MOVED_PENDING; // reached again: a cycle, which the station rejects
+    self->flows[place].mark = IMPORT_PENDING; // reached again: a cycle, which the station rejects
     const json_t *json = self->flows[place].json;
     self->depth++;
-    flow_stored_targets (json, put_target, self);
+    flow_stored_targets (json, put_called_flow, self);
     self->depth--;
-    self->flows[place].mark = MOVED_DONE;
+    self->flows[place].mark = IMPORT_DONE;
     const char *name = json_string_value (json_object_get (json, "flow"));
     int code = store_text (self->cli, self->client, self->flows[place].text, NULL,
                            name ? name : self->file);
     self->code = code == EXIT_DONE ? self->code : code;
 }
 
-int flow_import (const struct cli *cli, const struct flow_wish *wish)
+int flow_import (const struct cli *cli, const struct flow_options *options)
 {
     enum { IMPORT_MAX = (1 << 30) - 1 };
-    const char *file = wish->words[0];
+    const char *file = options->words[0];
     size_t size;
     struct reason reason;
-    struct move move = {.cli = cli, .file = file, .code = EXIT_REFUSED};
+    struct definitions_import import = {.cli = cli, .file = file, .code = EXIT_REFUSED};
     char *text = flow_file_bytes (file, IMPORT_MAX, "1 GiB", &size, &reason);
     if (!text)
         return complain (file, span_text (reason.text));
-    move.places = json_object ();
-    bool good = move_read (&move, text, size);
+    import.places = json_object ();
+    bool good = import_read (&import, text, size);
     if (good)
-        move.client = call_open (cli, &move.code);
-    for (size_t i = 0; move.client && i < move.count; i++)
-        move_put (&move, i);
-    for (size_t i = 0; i < move.count; i++) {
-        free (move.flows[i].text);
-        json_decref (move.flows[i].json);
+        import.client = call_open (cli, &import.code);
+    for (size_t i = 0; import.client && i < import.count; i++)
+        import_put (&import, i);
+    for (size_t i = 0; i < import.count; i++) {
+        free (import.flows[i].text);
+        json_decref (import.flows[i].json);
     }
-    zplan_client_destroy (&move.client);
-    json_decref (move.places);
-    free (move.flows);
+    zplan_client_destroy (&import.client);
+    json_decref (import.places);
+    free (import.flows);
     free (text);
-    return move.code;
+    return import.code;
 }

@@ -26,7 +26,7 @@ static int start_dot (int input, pid_t *ret_pid)
     return rc;
 }
 
-// Draw with Graphviz, which reads the text from us, and writes the picture directly to our standard
+// Draw with Graphviz, which reads the text from a pipe, and writes the picture to our standard
 // output.
 static int draw_svg (const char *text, size_t size)
 {
@@ -169,11 +169,12 @@ static int draw_definition (const struct cli *cli, const json_t *definition, con
     return code;
 }
 
-int flow_draw_run (const struct cli *cli, struct zplan_client *client, const struct flow_wish *wish)
+int flow_draw_run (const struct cli *cli, struct zplan_client *client,
+                   const struct flow_options *options)
 {
     char id[IDENT_SIZE], version[24];
     struct verdict verdict;
-    int code = flow_run_read (cli, client, wish->words[0], wish->flow, id);
+    int code = flow_run_read (cli, client, options->words[0], options->flow, id);
     if (code != EXIT_DONE)
         return code;
     json_t *run = flow_run_show (cli, client, id, NULL, &verdict);
@@ -184,7 +185,7 @@ int flow_draw_run (const struct cli *cli, struct zplan_client *client, const str
     json_t *flow =
         flow_send_command (cli, client, (const char *[]){"get", name, version, NULL}, name, &code);
     if (flow)
-        code = draw_definition (cli, json_object_get (flow, "definition"), run, wish->form);
+        code = draw_definition (cli, json_object_get (flow, "definition"), run, options->form);
     json_decref (flow);
     json_decref (run);
     return code;
@@ -196,30 +197,30 @@ static bool is_stored_name (const char *text)
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
     const char *dot = strrchr (text, '.');
-    bool is_named_so = dot && (strcmp (dot, ".json") == 0 || strcmp (dot, ".yaml") == 0 ||
-                               strcmp (dot, ".yml") == 0);
-    return access (text, F_OK) != 0 && !is_named_so && *text &&
+    bool has_file_suffix = dot && (strcmp (dot, ".json") == 0 || strcmp (dot, ".yaml") == 0 ||
+                                   strcmp (dot, ".yml") == 0);
+    return access (text, F_OK) != 0 && !has_file_suffix && *text &&
            text[strspn (text, letters)] == '\0' && strcmp (text, "-") != 0;
 }
 
-int flow_draw (const struct cli *cli, const struct flow_wish *wish)
+int flow_draw (const struct cli *cli, const struct flow_options *options)
 {
-    const char *text = wish->words[0];
+    const char *text = options->words[0];
     int code;
     uint64_t ignored;
     struct verdict verdict;
     if (!is_stored_name (text))
-        return draw_file (cli, text, wish->form);
+        return draw_file (cli, text, options->form);
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
     json_t *answer =
         flow_send_command_quietly (cli, client, (const char *[]){"get", text, NULL}, &verdict);
     if (answer)
-        code = draw_definition (cli, json_object_get (answer, "definition"), NULL, wish->form);
+        code = draw_definition (cli, json_object_get (answer, "definition"), NULL, options->form);
     else if (verdict.code != EXIT_NO_ANSWER &&
              (strcmp (text, "last") == 0 || ident_parse (span_text (text), &ignored)))
-        code = flow_draw_run (cli, client, wish);
+        code = flow_draw_run (cli, client, options);
     else
         code = verdict_print (&verdict, text);
     json_decref (answer);

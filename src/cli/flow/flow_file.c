@@ -87,8 +87,8 @@ json_t *flow_file_json (const char *name, struct reason *reason)
 struct flow_source *flow_source_named (const struct flow_sources *files, const char *name)
 {
     for (int i = 0; i < files->count; i++) {
-        const char *own = json_string_value (json_object_get (files->rows[i].json, "flow"));
-        if (own && strcmp (own, name) == 0)
+        const char *flow_name = json_string_value (json_object_get (files->rows[i].json, "flow"));
+        if (flow_name && strcmp (flow_name, name) == 0)
             return &files->rows[i];
     }
     return NULL;
@@ -96,7 +96,7 @@ struct flow_source *flow_source_named (const struct flow_sources *files, const c
 
 // Report whether a target is a flow: its definition is then among the files. Any other name is
 // accepted, as a target of the station, or a flow with unknown bounds.
-static bool target_find (void *context, const char *name, struct flow_target *ret)
+static bool find_flow_target (void *context, const char *name, struct flow_target *ret)
 {
     struct flow_sources *files = context;
     struct flow_source *file = flow_source_named (files, name);
@@ -111,7 +111,7 @@ static bool target_find (void *context, const char *name, struct flow_target *re
 
 void flow_source_check (struct flow_sources *files, struct flow_source *file)
 {
-    const struct flow_world world = {target_find, files};
+    const struct flow_world world = {find_flow_target, files};
     if (file->state != SOURCE_NEW)
         return;
     file->state = SOURCE_CHECKING;
@@ -124,11 +124,11 @@ static bool is_only_definition (const struct flow_sources *files, const struct f
                                 struct reason *reason)
 {
     const char *name = json_string_value (json_object_get (file->json, "flow"));
-    const struct flow_source *other = name ? flow_source_named (files, name) : NULL;
-    if (other)
+    const struct flow_source *earlier = name ? flow_source_named (files, name) : NULL;
+    if (earlier)
         reason_set (reason, "flow %s is in this file, too: %s", quoted (span_text (name)),
-                    other->path);
-    return !other;
+                    earlier->path);
+    return !earlier;
 }
 
 static bool source_read (const struct flow_sources *files, struct flow_source *file)

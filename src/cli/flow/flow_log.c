@@ -76,7 +76,7 @@ static void print_log_page (const struct cli *cli, const json_t *before, const j
 
 // -- until it has ended
 
-enum { PAUSE_US = 200000, PATIENCE_US = 60000000 };
+enum { POLL_US = 200000, NO_ANSWER_MAX_US = 60000000 };
 
 struct log_follower {
     const struct cli *cli;
@@ -96,7 +96,7 @@ bool flow_wait_continues (const struct verdict *verdict, int64_t *answered_us)
     int64_t now_us = clock_mono_us ();
     if (verdict->code == EXIT_DONE || !*answered_us)
         *answered_us = now_us;
-    return verdict->code == EXIT_DONE || (away && now_us - *answered_us <= PATIENCE_US);
+    return verdict->code == EXIT_DONE || (away && now_us - *answered_us <= NO_ANSWER_MAX_US);
 }
 
 // Read the run before the log: if the run has ended, the log is then complete. NULL: the run could
@@ -112,13 +112,13 @@ static json_t *read_run_and_log (struct log_follower *self)
     self->updated_ms = updated_ms;
     // Read the log only after a change, and once more, as there may be two changes in a
     // millisecond.
-    bool reads = run && (self->unchanged < 2 || flow_run_has_ended (run));
+    bool read_log = run && (self->unchanged < 2 || flow_run_has_ended (run));
     json_t *answer =
-        reads ? flow_send_command_quietly (self->cli, self->client, log, &verdict) : NULL;
+        read_log ? flow_send_command_quietly (self->cli, self->client, log, &verdict) : NULL;
     json_t *page = json_object_get (answer, "log");
     if (!flow_wait_continues (&verdict, &self->answered_us))
         self->code = verdict_print (&verdict, self->run);
-    if (run && !reads)
+    if (run && !read_log)
         return run;
     if (self->code == EXIT_DONE && page) {
         print_log_page (self->cli, self->page, page);
@@ -146,7 +146,7 @@ json_t *flow_run_follow (const struct cli *cli, struct zplan_client *client, con
         json_decref (seen);
         seen = read_run_and_log (&self);
         if (!self.ended && self.code == EXIT_DONE)
-            usleep (PAUSE_US);
+            usleep (POLL_US);
     }
     json_decref (self.page);
     json_object_del (seen, "steps"); // `seen` has only one page of them
@@ -155,15 +155,15 @@ json_t *flow_run_follow (const struct cli *cli, struct zplan_client *client, con
     return seen;
 }
 
-int flow_log (const struct cli *cli, const struct flow_wish *wish)
+int flow_log (const struct cli *cli, const struct flow_options *options)
 {
     char run[IDENT_SIZE];
     json_t *answer;
-    struct zplan_client *client = wish->client;
-    int code = flow_run_read (cli, client, wish->words[0], wish->flow, run);
+    struct zplan_client *client = options->client;
+    int code = flow_run_read (cli, client, options->words[0], options->flow, run);
     if (code != EXIT_DONE)
         return code;
-    if (wish->follow) {
+    if (options->follow) {
         answer = flow_run_follow (cli, client, run, &code);
         if (answer && !cli->json)
             flow_run_print_state (answer);

@@ -21,10 +21,10 @@ enum flow_option_marks {
 
 enum { FLOW_TERMS_MAX = 5 };
 
-// The groups with one of the marks `wanted`, at most USAGE_GROUPS_MAX, which fill `wish`. `terms`
-// is a buffer for options of `zplan add`; the result borrows it.
-void flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
-                   struct option_group *ret);
+// The groups with one of the marks `wanted`, at most USAGE_GROUPS_MAX, which fill `options`.
+// `terms` is a buffer for options of `zplan add`; the result borrows it.
+void flow_option_groups (unsigned wanted, struct flow_options *options,
+                         struct option terms[FLOW_TERMS_MAX], struct option_group *ret);
 
 enum flow_section { LOCAL, STORED, RUNS, PEOPLE, FLOW_SECTIONS };
 
@@ -36,7 +36,7 @@ struct flow_verb {
     unsigned groups; // its options: enum flow_option_marks
     const char *text;
     const char *examples;
-    bool connects_itself; // after it has read files or dates; LOCAL ones connect themselves, too
+    bool connects_itself; // `run` connects, after reading files or dates; implied for LOCAL
 };
 
 enum { FLOW_WORDS = 25 };

@@ -20,7 +20,7 @@ enum { GUESSES_MAX = 4 * OPTION_TEXTS_MAX, TEXTS_MAX = 9 * OPTION_TEXTS_MAX, WOR
 
 struct rehearsal {
     const struct cli *cli;
-    const struct flow_wish *wish;
+    const struct flow_options *options;
     struct flow_sources sources;
     struct flow_guess steps[GUESSES_MAX];
     struct flow_outage outages[OPTION_TEXTS_MAX];
@@ -51,7 +51,7 @@ static char *split_name (struct rehearsal *self, const char *text, char separato
     return name;
 }
 
-static struct flow_guess *guess_of (struct rehearsal *self, const char *step)
+static struct flow_guess *find_or_add_guess (struct rehearsal *self, const char *step)
 {
     for (size_t i = 0; i < self->step_count; i++)
         if (strcmp (self->steps[i].step, step) == 0)
@@ -127,45 +127,45 @@ static void warn_of_target (const struct rehearsal *self, const char *option, co
 
 static void warn_of_targets (const struct rehearsal *self)
 {
-    for (size_t i = 0; i < self->wish->outage.count; i++)
+    for (size_t i = 0; i < self->options->outage.count; i++)
         warn_of_target (self, "--outage", self->outages[i].target);
     for (size_t i = 0; i < self->limit_count; i++)
         if (self->limits[i].name[0] == 's')
             warn_of_target (self, self->limits[i].limit.rate > 0 ? "--rate" : "--limit",
                             self->limits[i].name + 2);
-    for (size_t i = 0; i < self->wish->workers.count; i++)
+    for (size_t i = 0; i < self->options->workers.count; i++)
         warn_of_target (self, "--workers", self->workers[i].target);
 }
 
 static bool read_steps (struct rehearsal *self, struct reason *reason)
 {
-    const struct flow_wish *wish = self->wish;
+    const struct flow_options *options = self->options;
     const char *rest;
     char *end;
-    for (size_t i = 0; i < wish->last.count; i++) {
-        const char *text = wish->last.texts[i];
+    for (size_t i = 0; i < options->last.count; i++) {
+        const char *text = options->last.texts[i];
         int64_t seconds;
         const char *step = split_name (self, text, '=', &rest);
         if (!rest || !duration_seconds (rest, &seconds))
             return refuse_text (reason, "--last", text, "STEP=DURATION");
-        guess_of (self, step)->last_ms = seconds * 1000;
+        find_or_add_guess (self, step)->last_ms = seconds * 1000;
     }
-    for (size_t i = 0; i < wish->fail.count; i++) {
-        const char *text = wish->fail.texts[i];
+    for (size_t i = 0; i < options->fail.count; i++) {
+        const char *text = options->fail.texts[i];
         const char *step = split_name (self, text, ':', &rest);
         long times = rest ? strtol (rest, &end, 10) : -1;
         if (rest && (*end || end == rest || times < 1))
             return refuse_text (reason, "--fail", text, "STEP or STEP:TIMES");
-        guess_of (self, step)->failures = times;
+        find_or_add_guess (self, step)->failures = times;
     }
-    for (size_t i = 0; i < wish->never.count; i++)
-        guess_of (self, wish->never.texts[i])->never = true;
-    for (size_t i = 0; i < wish->value.count; i++) {
-        const char *text = wish->value.texts[i];
+    for (size_t i = 0; i < options->never.count; i++)
+        find_or_add_guess (self, options->never.texts[i])->never = true;
+    for (size_t i = 0; i < options->value.count; i++) {
+        const char *text = options->value.texts[i];
         const char *step = split_name (self, text, '=', &rest);
         if (!rest)
             return refuse_text (reason, "--value", text, "STEP=FILE");
-        struct flow_guess *guess = guess_of (self, step);
+        struct flow_guess *guess = find_or_add_guess (self, step);
         json_decref (guess->value);
         guess->value = read_file ("--value", rest, reason);
         if (!guess->value)
@@ -176,8 +176,8 @@ static bool read_steps (struct rehearsal *self, struct reason *reason)
 
 static bool read_outages (struct rehearsal *self, struct reason *reason)
 {
-    for (size_t i = 0; i < self->wish->outage.count; i++) {
-        const char *text = self->wish->outage.texts[i], *times;
+    for (size_t i = 0; i < self->options->outage.count; i++) {
+        const char *text = self->options->outage.texts[i], *times;
         struct flow_outage *outage = &self->outages[i];
         outage->target = split_name (self, text, '=', &times);
         char *dots = times ? strstr (times, "..") : NULL;
@@ -202,7 +202,7 @@ static const char *limit_name (struct rehearsal *self, const char *name)
     return self->names[self->name_count++] = memory_text (full);
 }
 
-static struct limit *limit_of (struct rehearsal *self, const char *name)
+static struct limit *find_or_add_limit (struct rehearsal *self, const char *name)
 {
     for (size_t i = 0; i < self->limit_count; i++)
         if (strcmp (self->limits[i].name, name) == 0)
@@ -213,24 +213,24 @@ static struct limit *limit_of (struct rehearsal *self, const char *name)
 
 static bool read_limits (struct rehearsal *self, struct reason *reason)
 {
-    const struct flow_wish *wish = self->wish;
+    const struct flow_options *options = self->options;
     const char *rest, *name;
     char *end;
-    for (size_t i = 0; i < wish->limit.count; i++) {
-        name = limit_name (self, split_name (self, wish->limit.texts[i], '=', &rest));
-        long most = rest ? strtol (rest, &end, 10) : 0;
-        if (!name || most < 1 || *end)
-            return refuse_text (reason, "--limit", wish->limit.texts[i],
+    for (size_t i = 0; i < options->limit.count; i++) {
+        name = limit_name (self, split_name (self, options->limit.texts[i], '=', &rest));
+        long concurrency = rest ? strtol (rest, &end, 10) : 0;
+        if (!name || concurrency < 1 || *end)
+            return refuse_text (reason, "--limit", options->limit.texts[i],
                                 "TARGET=N or group:NAME=N");
-        limit_of (self, name)->concurrency = most;
+        find_or_add_limit (self, name)->concurrency = concurrency;
     }
-    for (size_t i = 0; i < wish->rate.count; i++) {
-        name = limit_name (self, split_name (self, wish->rate.texts[i], '=', &rest));
+    for (size_t i = 0; i < options->rate.count; i++) {
+        name = limit_name (self, split_name (self, options->rate.texts[i], '=', &rest));
         double rate = rest ? strtod (rest, &end) : 0;
         if (!name || !(rate >= 1e-6 && rate <= 1e6) || *end)
-            return refuse_text (reason, "--rate", wish->rate.texts[i],
+            return refuse_text (reason, "--rate", options->rate.texts[i],
                                 "TARGET=N or group:NAME=N, of runs a second");
-        limit_of (self, name)->rate = rate;
+        find_or_add_limit (self, name)->rate = rate;
     }
     return true;
 }
@@ -244,10 +244,10 @@ static bool read_team (struct flow_workers *team, char *text)
         team->count = count < 0 || count > WORKERS_MAX ? 0 : (size_t)count;
         return team->count;
     }
-    size_t most = 1;
+    size_t max_count = 1;
     for (const char *at = text; *at; at++)
-        most += *at == ',';
-    const char **names = memory_new (most * sizeof *names);
+        max_count += *at == ',';
+    const char **names = memory_new (max_count * sizeof *names);
     team->names = names;
     for (char *name = text; name; name = end) {
         end = strchr (name, ',');
@@ -265,8 +265,8 @@ static bool read_team (struct flow_workers *team, char *text)
 
 static bool read_workers (struct rehearsal *self, struct reason *reason)
 {
-    for (size_t i = 0; i < self->wish->workers.count; i++) {
-        const char *text = self->wish->workers.texts[i], *rest;
+    for (size_t i = 0; i < self->options->workers.count; i++) {
+        const char *text = self->options->workers.texts[i], *rest;
         struct flow_workers *team = &self->workers[i];
         team->target = split_name (self, text, '=', &rest);
         if (!station_name_valid (span_text (team->target)) || !rest ||
@@ -282,34 +282,34 @@ static bool read_workers (struct rehearsal *self, struct reason *reason)
 // Read the flow plan from the options that `zplan add` has too.
 static bool read_plan (struct rehearsal *self, struct reason *reason)
 {
-    const struct flow_wish *wish = self->wish;
-    const struct terms_reading reading = {.zone = self->zone, .step = 1};
+    const struct flow_options *options = self->options;
+    const struct terms_context context = {.zone = self->zone, .step = 1};
     self->plan = json_object ();
-    if (wish->cron) {
+    if (options->cron) {
         json_object_set_new (self->plan, "plan_type", json_string ("cron"));
-        if (terms_put (self->plan, "cron", json_string (wish->cron), reason) < 0)
+        if (terms_put (self->plan, "cron", json_string (options->cron), reason) < 0)
             return false;
-    } else if (wish->runs > 1) {
+    } else if (options->runs > 1) {
         reason_set (reason, "--runs needs --cron");
         return false;
     }
-    return terms_read (&wish->terms, &reading, self->plan, reason) == 0;
+    return terms_read (&options->terms, &context, self->plan, reason) == 0;
 }
 
 static bool read_rehearsal (struct rehearsal *self, int64_t *ret_at, struct reason *reason)
 {
-    const struct flow_wish *wish = self->wish;
-    self->zone = zonefile_load (wish->timezone ? wish->timezone : "UTC", reason);
+    const struct flow_options *options = self->options;
+    self->zone = zonefile_load (options->timezone ? options->timezone : "UTC", reason);
     *ret_at = clock_wall_us () / 1000000;
-    if (!self->zone || (wish->at && instant_parse (wish->at, self->zone, ret_at, reason) < 0))
+    if (!self->zone || (options->at && instant_parse (options->at, self->zone, ret_at, reason) < 0))
         return false;
     self->last_s = 1;
-    if (wish->each && !duration_seconds (wish->each, &self->last_s))
-        return refuse_text (reason, "--each", wish->each, "a duration");
-    if (wish->input && !(self->input = read_file ("--input", wish->input, reason)))
+    if (options->each && !duration_seconds (options->each, &self->last_s))
+        return refuse_text (reason, "--each", options->each, "a duration");
+    if (options->input && !(self->input = read_file ("--input", options->input, reason)))
         return false;
-    if (wish->input && !json_is_object (self->input))
-        return refuse_text (reason, "--input", wish->input, "an object");
+    if (options->input && !json_is_object (self->input))
+        return refuse_text (reason, "--input", options->input, "an object");
     return read_plan (self, reason) && read_outages (self, reason) && read_limits (self, reason) &&
            read_workers (self, reason) && read_steps (self, reason) && check_steps (self, reason);
 }
@@ -424,7 +424,7 @@ static void report_run (void *owner, json_t *row)
                                       ? "the run before it is in progress"
                                       : "it is too late for it");
     } else {
-        if (self->wish->runs == 1)
+        if (self->options->runs == 1)
             print_events (self->zone, json_object_get (row, "events"));
         print_end (self->zone, row);
     }
@@ -436,29 +436,29 @@ static bool simulate_runs (struct rehearsal *self, int64_t at, struct reason *re
     const struct flow_guesses guesses = {.steps = self->steps,
                                          .step_count = self->step_count,
                                          .outages = self->outages,
-                                         .outage_count = self->wish->outage.count,
+                                         .outage_count = self->options->outage.count,
                                          .limits = self->limits,
                                          .limit_count = self->limit_count,
                                          .workers = self->workers,
-                                         .worker_count = self->wish->workers.count,
+                                         .worker_count = self->options->workers.count,
                                          .last_ms = self->last_s * 1000,
                                          .find = find_flow,
                                          .context = &self->sources,
                                          .zone = self->zone,
                                          .plan = self->plan,
-                                         .runs = self->wish->runs};
+                                         .runs = self->options->runs};
     warn_of_targets (self);
     return flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input, report_run,
                           self, reason);
 }
 
-int flow_rehearse (const struct cli *cli, const struct flow_wish *wish)
+int flow_rehearse (const struct cli *cli, const struct flow_options *options)
 {
-    struct rehearsal self = {.cli = cli, .wish = wish};
+    struct rehearsal self = {.cli = cli, .options = options};
     struct reason reason;
     int64_t at;
     int code = EXIT_REFUSED;
-    bool read = flow_sources_read (&self.sources, wish->words, wish->count);
+    bool read = flow_sources_read (&self.sources, options->words, options->count);
     for (int i = 0; i < self.sources.count; i++) {
         flow_source_check (&self.sources, &self.sources.rows[i]);
         if (!self.sources.rows[i].flow)
@@ -473,7 +473,7 @@ int flow_rehearse (const struct cli *cli, const struct flow_wish *wish)
         json_decref (self.steps[i].value);
     for (size_t i = 0; i < self.name_count; i++)
         free (self.names[i]);
-    for (size_t i = 0; i < wish->workers.count; i++)
+    for (size_t i = 0; i < options->workers.count; i++)
         free ((void *)self.workers[i].names);
     json_decref (self.input);
     json_decref (self.plan);

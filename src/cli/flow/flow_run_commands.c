@@ -62,13 +62,14 @@ static void print_step_change (const struct cli *cli, const char *word, const ch
     }
 }
 
-int flow_step_word (const struct cli *cli, const struct flow_wish *wish)
+int flow_step_command (const struct cli *cli, const struct flow_options *options)
 {
     struct zplan_reply reply;
-    struct zplan_client *client = wish->client;
+    struct zplan_client *client = options->client;
     char step[STEP_REF_SIZE];
-    const char *const words[] = {cli->argv[1], step, wish->count > 1 ? wish->words[1] : NULL, NULL};
-    int code = read_step (cli, client, wish->words[0], wish->flow, step);
+    const char *const words[] = {cli->argv[1], step, options->count > 1 ? options->words[1] : NULL,
+                                 NULL};
+    int code = read_step (cli, client, options->words[0], options->flow, step);
     if (code != EXIT_DONE)
         return code;
     if (strcmp (words[0], "why") == 0)
@@ -85,11 +86,11 @@ int flow_step_word (const struct cli *cli, const struct flow_wish *wish)
 
 enum { WORDS_MAX = 4 };
 
-// The command for the station: the subcommand, RUN and further words.
-struct act_words {
+// The command that is sent: the subcommand, RUN and further words.
+struct run_command_words {
     const char *words[WORDS_MAX + 1]; // words of the command, and a NULL
     size_t count;
-    char *options; // JSON, the text of one of the words; freed at the end
+    char *options; // JSON, one of the words; owned
 };
 
 static json_t *read_value (const char *option, const char *text, struct reason *reason)
@@ -102,68 +103,69 @@ static json_t *read_value (const char *option, const char *text, struct reason *
     return value;
 }
 
-static void add_options (struct act_words *command, json_t *options)
+static void add_options (struct run_command_words *command, json_t *options)
 {
     command->options = json_write (options);
     json_decref (options);
     command->words[command->count++] = command->options;
 }
 
-static void add_retry (struct act_words *command, char **args, int count,
-                       const struct flow_wish *wish)
+static void add_retry (struct run_command_words *command, char **args, int count,
+                       const struct flow_options *options)
 {
     json_t *steps = count ? json_array () : NULL;
     for (int i = 0; i < count; i++)
         json_array_append_new (steps, json_from_frame (span_text (args[i])));
     add_options (command, json_pack ("{s:o*, s:o*, s:o*, s:o*, s:s*}", "steps", steps, "fresh",
-                                     wish->fresh ? json_true () : NULL, "restart",
-                                     wish->restart ? json_true () : NULL, "version",
-                                     wish->version ? json_integer (wish->version) : NULL, "reason",
-                                     wish->reason));
+                                     options->fresh ? json_true () : NULL, "restart",
+                                     options->restart ? json_true () : NULL, "version",
+                                     options->version ? json_integer (options->version) : NULL,
+                                     "reason", options->reason));
 }
 
 // Add the words of the subcommand; `args` are the `count` arguments after RUN. False with a reason.
-static bool add_words (struct act_words *command, char **args, int count,
-                       const struct flow_wish *wish, struct reason *reason)
+static bool add_words (struct run_command_words *command, char **args, int count,
+                       const struct flow_options *options, struct reason *reason)
 {
     const char *word = command->words[0];
     bool skips = strcmp (word, "skip") == 0;
-    const char *text = skips ? wish->skip_value : NULL;
+    const char *text = skips ? options->skip_value : NULL;
     if (strcmp (word, "signal") == 0 && count > 1)
         text = args[1];
     json_t *value = text ? read_value (skips ? "--value" : word, text, reason) : NULL;
     if (strcmp (word, "retry") == 0) {
-        add_retry (command, args, count, wish);
+        add_retry (command, args, count, options);
     } else if (strcmp (word, "cancel") == 0) {
         // Always send both words, so that the reason `force` is not taken for the flag.
         command->words[command->count++] = count ? args[0] : "";
-        command->words[command->count++] = wish->force ? "force" : "";
+        command->words[command->count++] = options->force ? "force" : "";
     } else {
         for (int i = 0; i < count && command->count < WORDS_MAX; i++)
             command->words[command->count++] = args[i];
     }
     if (skips)
-        add_options (command, json_pack ("{s:O*, s:s*}", "value", value, "reason", wish->reason));
+        add_options (command,
+                     json_pack ("{s:O*, s:s*}", "value", value, "reason", options->reason));
     json_decref (value);
     return value || !text;
 }
 
-int flow_act (const struct cli *cli, const struct flow_wish *wish)
+int flow_run_command (const struct cli *cli, const struct flow_options *options)
 {
-    char run[IDENT_SIZE], **args = wish->words;
+    char run[IDENT_SIZE], **args = options->words;
     const char *word = cli->argv[1];
     struct reason reason;
-    struct act_words command = {.words = {word, run}, .count = 2};
+    struct run_command_words command = {.words = {word, run}, .count = 2};
     if (strcmp (word, "cancel") == 0 && strchr (args[0], '/'))
-        return flow_step_word (cli, wish);
+        return flow_step_command (cli, options);
     json_t *answer = NULL;
     int code;
-    if (!add_words (&command, args + 1, wish->count - 1, wish, &reason))
+    if (!add_words (&command, args + 1, options->count - 1, options, &reason))
         code = usage_error (cli->argv[0], &reason);
     else
-        code = flow_run_read (cli, wish->client, args[0], wish->flow, run);
+        code = flow_run_read (cli, options->client, args[0], options->flow, run);
     if (code == EXIT_DONE)
-        answer = flow_send_command (cli, wish->client, command.words, run, &code);
+        answer = flow_send_command (cli, options->client, command.words, run, &code);
     if (answer && cli->json)
         flow_run_print_json (cli, answer);
     else if (answer)

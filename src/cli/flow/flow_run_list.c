@@ -186,16 +186,16 @@ static const struct column columns[] = {
     COLUMN ("PLAN", 0, .rule = COLUMN_REST, .field = "plan", .write = write_string_cell),
 };
 
-int flow_runs (const struct cli *cli, const struct flow_wish *wish)
+int flow_runs (const struct cli *cli, const struct flow_options *options)
 {
-    int64_t left = wish->rows ? wish->rows : RUNS_DEFAULT;
+    int64_t left = options->rows ? options->rows : RUNS_DEFAULT;
     json_t *run;
     struct text_table *table =
         cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
     struct flow_items runs =
-        flow_items (cli, wish->client, "runs",
+        flow_items (cli, options->client, "runs",
                     json_pack ("{s:i, s:s*, s:s*}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX,
-                               "flow", wish->flow, "state", wish->state));
+                               "flow", options->flow, "state", options->state));
     while (left-- > 0 && (run = flow_items_next (&runs)))
         if (cli->json)
             flow_run_print_json (cli, run);

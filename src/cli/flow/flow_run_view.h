@@ -18,7 +18,8 @@ int flow_run_read (const struct cli *cli, struct zplan_client *client, const cha
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
                        const char *state, struct verdict *ret);
 
-// Print a run, or a line of its log, as a line of JSON, with times as everywhere else.
+// Print a run, or a line of its log, as a line of JSON; times are RFC 3339, or with --json=wire
+// unchanged.
 void flow_run_print_json (const struct cli *cli, const json_t *run);
 
 // Print how to resolve the failed undo for which the run waits.
@@ -30,9 +31,9 @@ void flow_run_print_state (const json_t *run);
 bool flow_run_has_ended (const json_t *run);
 enum colour flow_state_colour (const json_t *state);
 
-// Whether a command that waits continues after this verdict: for up to 60 s without an answer, as
-// the station may come back or a standby take over. `answered_us` is the time of the last answer,
-// monotonic, 0 at first.
+// Whether a waiting command continues after this verdict: it does for up to 60 s without an answer,
+// as the station may come back or a standby may take over. `answered_us` is the monotonic time of
+// the last answer, 0 at first; this function updates it.
 bool flow_wait_continues (const struct verdict *verdict, int64_t *answered_us);
 
 // Print the log of a run, and follow it until the run has ended. Returns the run, owned by the

@@ -94,18 +94,18 @@ static void write_items (FILE *out, const json_t *items)
     static const char *const names[] = {"finished", "failed", "in_flight", "undone"};
     static const char *const words[] = {"finished", "failed", "in flight", "undone"};
     size_t i;
-    const json_t *one, *errors = json_object_get (items, "errors");
+    const json_t *error, *errors = json_object_get (items, "errors");
     fprintf (out, "%" JSON_INTEGER_FORMAT " items", field_number (items, "count"));
     for (i = 0; i < sizeof names / sizeof *names; i++) {
         json_int_t count = field_number (items, names[i]);
         if (count)
             fprintf (out, ", %" JSON_INTEGER_FORMAT " %s", count, words[i]);
     }
-    json_array_foreach (errors, i, one)
+    json_array_foreach (errors, i, error)
     {
         fprintf (out, "%s%" JSON_INTEGER_FORMAT " ",
-                 i ? ", " : "; failed: ", field_number (one, "item"));
-        write_error (out, field_text (one, "error"));
+                 i ? ", " : "; failed: ", field_number (error, "item"));
+        write_error (out, field_text (error, "error"));
     }
     if (field_number (items, "failed") > (json_int_t)json_array_size (errors))
         fputs (", ...", out);
@@ -201,22 +201,22 @@ static void print_tree (const struct cli *cli, struct zplan_client *client, cons
     table_end (&tree.table);
 }
 
-int flow_show (const struct cli *cli, const struct flow_wish *wish)
+int flow_show (const struct cli *cli, const struct flow_options *options)
 {
     char name[IDENT_SIZE];
     struct verdict verdict;
-    if (wish->graph)
-        return flow_draw_run (cli, wish->client, wish);
-    int code = flow_run_read (cli, wish->client, wish->words[0], wish->flow, name);
+    if (options->graph)
+        return flow_draw_run (cli, options->client, options);
+    int code = flow_run_read (cli, options->client, options->words[0], options->flow, name);
     if (code != EXIT_DONE)
         return code;
-    json_t *run = flow_run_show (cli, wish->client, name, wish->steps, &verdict);
+    json_t *run = flow_run_show (cli, options->client, name, options->steps, &verdict);
     if (!run)
         code = flow_report_refusal (cli, &verdict, name, NULL);
     else if (cli->json)
         flow_run_print_json (cli, run);
     else
-        print_tree (cli, wish->client, run, wish->steps);
+        print_tree (cli, options->client, run, options->steps);
     json_decref (run);
     return code;
 }

@@ -17,10 +17,10 @@
 #include "print.h"
 #include "rfc3339.h"
 
-// What all plans of a start or of a backfill share.
-struct starting {
+// The data that all plans of a start or of a backfill share.
+struct flow_submission {
     const struct cli *cli;
-    const struct flow_wish *wish;
+    const struct flow_options *options;
     const char *flow;
     char *input;      // NULL = none
     json_t *params;   // NULL = none
@@ -45,7 +45,7 @@ static char *read_input (const char *file, struct reason *reason)
 // -- the wait for the end
 
 // Find the run of a plan: the plan names it as long as it exists; later, search the flow's runs.
-static bool find_run (const struct starting *self, const char *plan, int64_t *answered_us,
+static bool find_run (const struct flow_submission *self, const char *plan, int64_t *answered_us,
                       char out[IDENT_SIZE], int *ret_code)
 {
     uint64_t id = 0;
@@ -73,7 +73,7 @@ static bool find_run (const struct starting *self, const char *plan, int64_t *an
     return id;
 }
 
-static int wait_for_end (const struct starting *self, const char *plan)
+static int wait_for_end (const struct flow_submission *self, const char *plan)
 {
     enum { PAUSE_US = 100000 };
     const struct cli *cli = self->cli;
@@ -108,7 +108,8 @@ static int wait_for_end (const struct starting *self, const char *plan)
 // -- the request
 
 // Report that the plan was accepted, or existed already.
-static void print_started (const struct starting *self, const char *id, bool is_new, bool waits)
+static void print_started (const struct flow_submission *self, const char *id, bool is_new,
+                           bool waits)
 {
     if (self->cli->json)
         print_json_new (json_pack ("{s:s, s:s, s:s*, s:s}", "id", id, "flow", self->flow, "batch",
@@ -122,13 +123,13 @@ static void print_started (const struct starting *self, const char *id, bool is_
     fflush (stdout);
 }
 
-// Submit the plan; `wish` has what is special to it.
-static int starting_submit (const struct starting *self, const struct flow_wish *wish)
+// Submit a plan; `options` has its own title, batch and unique key.
+static int submission_send (const struct flow_submission *self, const struct flow_options *options)
 {
-    const char *title = wish->title ? wish->title : self->flow, *input = self->input;
+    const char *title = options->title ? options->title : self->flow, *input = self->input;
     json_t *plan = json_pack ("{s:i, s:o, s:s*, s:s*, s:O*}", "plan_type", 0, "description",
-                              json_from_frame (span_text (title)), "key", wish->unique, "batch",
-                              wish->batch, "params", self->params);
+                              json_from_frame (span_text (title)), "key", options->unique, "batch",
+                              options->batch, "params", self->params);
     struct zplan_reply reply;
     char *text = json_write (plan), id[IDENT_SIZE];
     uint64_t number = 0;
@@ -146,43 +147,43 @@ static int starting_submit (const struct starting *self, const struct flow_wish 
         return complain (self->cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
     ident_text (number, id);
-    print_started (self, id, zplan_reply_stored (&reply) == ZPLAN_STORED_NEW, wish->wait);
-    return wish->wait ? wait_for_end (self, id) : EXIT_DONE;
+    print_started (self, id, zplan_reply_stored (&reply) == ZPLAN_STORED_NEW, options->wait);
+    return options->wait ? wait_for_end (self, id) : EXIT_DONE;
 }
 
 // Read the input and the params, and connect. EXIT_DONE, or another exit code after an error was
-// reported; starting_end is needed in both cases.
-static int starting_begin (struct starting *self)
+// reported; submission_close is needed in both cases.
+static int submission_open (struct flow_submission *self)
 {
     int code = EXIT_USAGE;
     struct reason reason;
-    const struct flow_wish *wish = self->wish;
-    self->input = wish->input ? read_input (wish->input, &reason) : NULL;
-    if (wish->input && !self->input)
+    const struct flow_options *options = self->options;
+    self->input = options->input ? read_input (options->input, &reason) : NULL;
+    if (options->input && !self->input)
         return complain ("--input", span_text (reason.text));
     self->client = call_open (self->cli, &code);
-    if (!self->client || !wish->params.count)
+    if (!self->client || !options->params.count)
         return self->client ? EXIT_DONE : code;
     json_t *declared = flow_stored_params (self->client, self->flow);
-    self->params = action_read_params (&wish->params, declared, &reason);
+    self->params = action_read_params (&options->params, declared, &reason);
     json_decref (declared);
     return self->params ? EXIT_DONE : usage_error (self->cli->argv[0], &reason);
 }
 
-static void starting_end (struct starting *self)
+static void submission_close (struct flow_submission *self)
 {
     zplan_client_destroy (&self->client);
     json_decref (self->params);
     free (self->input);
 }
 
-int flow_start (const struct cli *cli, const struct flow_wish *wish)
+int flow_start (const struct cli *cli, const struct flow_options *options)
 {
-    struct starting starting = {.cli = cli, .wish = wish, .flow = wish->words[0]};
-    int code = starting_begin (&starting);
+    struct flow_submission submission = {.cli = cli, .options = options, .flow = options->words[0]};
+    int code = submission_open (&submission);
     if (code == EXIT_DONE)
-        code = starting_submit (&starting, wish);
-    starting_end (&starting);
+        code = submission_send (&submission, options);
+    submission_close (&submission);
     return code;
 }
 
@@ -197,14 +198,14 @@ struct backfill {
     int64_t from, to;
 };
 
-static bool backfill_read (struct backfill *self, const struct flow_wish *wish,
+static bool backfill_read (struct backfill *self, const struct flow_options *options,
                            struct reason *reason)
 {
     const struct {
         const char *option, *text;
         int64_t *ret;
-    } times[] = {{"--from", wish->from, &self->from}, {"--to", wish->to, &self->to}};
-    const struct span text = span_text (wish->cron ? wish->cron : "0 0 * * *");
+    } times[] = {{"--from", options->from, &self->from}, {"--to", options->to, &self->to}};
+    const struct span text = span_text (options->cron ? options->cron : "0 0 * * *");
     struct reason why;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (!times[i].text || instant_parse_date (times[i].text, self->wall, times[i].ret, &why)) {
@@ -246,7 +247,7 @@ static json_t *backfill_times (const struct backfill *self, struct reason *reaso
 
 // Map each batch to its newest run of the flow, excluding sub-flow runs. Runs are read because a
 // plan is removed after success, and its run is not. NULL: the error was printed.
-static json_t *runs_by_batch (const struct starting *self, int *ret_code)
+static json_t *request_runs_by_batch (const struct flow_submission *self, int *ret_code)
 {
     enum { PAGE_MAX = 1000 };
     json_t *found = json_object (), *run;
@@ -265,7 +266,7 @@ static json_t *runs_by_batch (const struct starting *self, int *ret_code)
     return NULL;
 }
 
-static void print_existing_run (const struct starting *self, const json_t *run)
+static void print_existing_run (const struct flow_submission *self, const json_t *run)
 {
     bool ended = flow_run_has_ended (run),
          finished = span_is (field_text (run, "state"), "finished");
@@ -284,18 +285,19 @@ static void print_existing_run (const struct starting *self, const json_t *run)
         print_between ("", field_text (run, "run"), "\n");
 }
 
-static int start_backfill (const struct cli *cli, const char *flow, const struct flow_wish *wish,
-                           const json_t *times)
+static int start_backfill (const struct cli *cli, const char *flow,
+                           const struct flow_options *options, const json_t *times)
 {
     size_t i;
     const json_t *time;
-    struct starting starting = {.cli = cli, .wish = wish, .flow = flow};
-    int code = starting_begin (&starting);
-    json_t *runs = code == EXIT_DONE && !wish->again ? runs_by_batch (&starting, &code) : NULL;
+    struct flow_submission submission = {.cli = cli, .options = options, .flow = flow};
+    int code = submission_open (&submission);
+    json_t *runs =
+        code == EXIT_DONE && !options->again ? request_runs_by_batch (&submission, &code) : NULL;
     json_array_foreach (times, i, time)
     {
         const char *text = json_string_value (time);
-        struct flow_wish one = *wish;
+        struct flow_options run_options = *options;
         char key[FLOW_NAME_MAX + BATCH_SIZE + 2], title[FLOW_NAME_MAX + BATCH_SIZE + 2];
         char batch[BATCH_SIZE];
         if (code != EXIT_DONE)
@@ -304,16 +306,16 @@ static int start_backfill (const struct cli *cli, const char *flow, const struct
         snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, text);
         snprintf (batch, sizeof batch, "%.20s%s", text, strchr (text, 'T') ? "" : "T00:00:00");
         const json_t *run = json_object_get (runs, batch); // NULL: none is known
-        starting.time = one.batch = text;
-        one.unique = key;
-        one.title = wish->title ? wish->title : title;
+        submission.time = run_options.batch = text;
+        run_options.unique = key;
+        run_options.title = options->title ? options->title : title;
         if (run)
-            print_existing_run (&starting, run);
+            print_existing_run (&submission, run);
         else
-            code = starting_submit (&starting, &one);
+            code = submission_send (&submission, &run_options);
     }
     json_decref (runs);
-    starting_end (&starting);
+    submission_close (&submission);
     return code;
 }
 
@@ -329,20 +331,20 @@ static void print_backfill_time (const struct cli *cli, const char *flow, const 
                                  json_from_frame (span_text (flow)), "batch", time));
 }
 
-int flow_backfill (const struct cli *cli, const struct flow_wish *wish)
+int flow_backfill (const struct cli *cli, const struct flow_options *options)
 {
-    const char *flow = wish->words[0];
+    const char *flow = options->words[0];
     struct reason reason;
     struct backfill backfill = {.wall = zone_new_utc ()};
     size_t i;
     const json_t *time;
     int code = EXIT_DONE;
-    bool good = backfill_read (&backfill, wish, &reason);
+    bool good = backfill_read (&backfill, options, &reason);
     json_t *times = good ? backfill_times (&backfill, &reason) : NULL;
     if (!times)
         code = usage_error (cli->argv[0], &reason);
-    else if (!wish->dry_run)
-        code = start_backfill (cli, flow, wish, times);
+    else if (!options->dry_run)
+        code = start_backfill (cli, flow, options, times);
     else
         json_array_foreach (times, i, time)
             print_backfill_time (cli, flow, json_string_value (time));

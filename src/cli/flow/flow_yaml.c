@@ -39,8 +39,8 @@ static bool next_event (struct yaml_reader *self)
 
 // -- scalars
 
-// Convert a scalar to JSON; NULL with a reason. A plain one that is a literal or a number of JSON
-// is that. An integer that exceeds 64 bits becomes a real number.
+// Convert a scalar to JSON; NULL with a reason. A plain scalar that is a literal or number in
+// JSON's syntax keeps that type. An integer that exceeds 64 bits becomes a real number.
 static json_t *scalar_value (struct yaml_reader *self)
 {
     const char *text = (const char *)self->event.data.scalar.value;

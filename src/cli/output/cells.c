@@ -25,9 +25,9 @@ void write_plan_name (FILE *out, const json_t *plan)
         fputs (id_hex_text (json_object_get (plan, "plan_id")), out);
 }
 
-// The plan's zone; NULL: unknown here. The last zone is cached, as consecutive plans mostly have
-// the same one.
-static const struct zone *zone_of (const json_t *plan)
+// Load the plan's zone; NULL: unknown here. The last zone is cached, as consecutive plans mostly
+// have the same one.
+static const struct zone *cached_zone (const json_t *plan)
 {
     static struct zone *kept;
     static char name[ZONEFILE_NAME_SIZE];
@@ -48,7 +48,7 @@ static const struct zone *zone_of (const json_t *plan)
 void write_plan_schedule (FILE *out, const json_t *plan)
 {
     char text[SCHEDULE_TEXT_SIZE];
-    write_bytes (out, span_text (schedule_text (plan, zone_of (plan), text)));
+    write_bytes (out, span_text (schedule_text (plan, cached_zone (plan), text)));
 }
 
 bool plan_waits (const json_t *plan)
@@ -134,7 +134,7 @@ const char *output_last_line (const json_t *output, char out[OUTPUT_LINE_SIZE])
 
 // -- runs
 
-// Write the item of a step, as ".3": its plan's title is only that of the step.
+// Write the item of a step, as ".3"; the title of its plan does not contain it.
 static void write_item (FILE *out, const json_t *run)
 {
     struct span step = field_text (run, "step");

@@ -46,10 +46,11 @@ json_t *outcome_read (struct span line, struct outcome_key *ret)
 
 int outcome_key_compare (const void *a, const void *b)
 {
-    const struct outcome_key *one = a, *other = b;
-    const uint64_t x[] = {(uint64_t)one->ended_ms, one->seq, one->sub, (uint64_t)one->exec_id};
-    const uint64_t y[] = {(uint64_t)other->ended_ms, other->seq, other->sub,
-                          (uint64_t)other->exec_id};
+    const struct outcome_key *key_a = a, *key_b = b;
+    const uint64_t x[] = {(uint64_t)key_a->ended_ms, key_a->seq, key_a->sub,
+                          (uint64_t)key_a->exec_id};
+    const uint64_t y[] = {(uint64_t)key_b->ended_ms, key_b->seq, key_b->sub,
+                          (uint64_t)key_b->exec_id};
     for (size_t i = 0; i < sizeof x / sizeof *x; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;
@@ -154,9 +155,9 @@ int outcome_states_read (const struct option_texts *texts, struct outcome_states
     for (size_t i = 0; i < texts->count; i++) {
         bool any = false;
         for (int status = 0; status <= UINT8_MAX; status++) {
-            bool meant = is_status_named (texts->texts[i], status);
-            ret->wanted[status] |= meant;
-            any |= meant;
+            bool is_named = is_status_named (texts->texts[i], status);
+            ret->wanted[status] |= is_named;
+            any |= is_named;
         }
         if (any)
             continue;

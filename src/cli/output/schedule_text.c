@@ -110,31 +110,33 @@ static bool cron_words (const json_t *list, char out[SCHEDULE_TEXT_SIZE])
 {
     size_t i;
     const json_t *value;
-    struct expression first = {0}, one;
+    struct expression first = {0}, current;
     json_array_foreach (list, i, value)
     {
         const char *text = json_string_value (value);
-        if (!text || !read_expression (text, &one))
+        if (!text || !read_expression (text, &current))
             return false;
         if (i == 0) {
             char days[DAYS_SIZE];
-            unsigned mask = clock_weekdays (one.weekday);
-            bool any_day = strcmp (one.day, "*") == 0, any_weekday = strcmp (one.weekday, "*") == 0;
-            first = one;
+            unsigned mask = clock_weekdays (current.weekday);
+            bool any_day = strcmp (current.day, "*") == 0,
+                 any_weekday = strcmp (current.weekday, "*") == 0;
+            first = current;
             if (any_day && any_weekday)
                 append_format (out, "daily ");
             else if (any_day && mask) {
                 days_text (mask, days);
                 append_format (out, "%s ", days);
-            } else if (any_weekday && strspn (one.day, "0123456789,") == strlen (one.day))
-                append_format (out, "monthly on day%s %s at ", strchr (one.day, ',') ? "s" : "",
-                               one.day);
+            } else if (any_weekday && strspn (current.day, "0123456789,") == strlen (current.day))
+                append_format (out, "monthly on day%s %s at ", strchr (current.day, ',') ? "s" : "",
+                               current.day);
             else
                 return false;
-        } else if (strcmp (one.day, first.day) != 0 || strcmp (one.weekday, first.weekday) != 0) {
+        } else if (strcmp (current.day, first.day) != 0 ||
+                   strcmp (current.weekday, first.weekday) != 0) {
             return false;
         }
-        append_format (out, "%s%s", i ? ", " : "", one.clock);
+        append_format (out, "%s%s", i ? ", " : "", current.clock);
     }
     return i > 0;
 }

@@ -61,13 +61,13 @@ static const char about[] =
     "  {\"station\": \"news\", \"publish_title\": \"tick\", \"plan_type\": \"time\",\n"
     "   \"plan_time\": \"2027-01-01T00:00:00Z\"}\n";
 
-static int check_order (const struct action_options *order, char id[PLAN_ID_SIZE],
-                        struct reason *reason)
+static int check_action (const struct action_options *action, char id[PLAN_ID_SIZE],
+                         struct reason *reason)
 {
     struct reason why;
-    if (!order->command && !order->publish_title && !order->flow)
+    if (!action->command && !action->publish_title && !action->flow)
         reason_set (reason, "--command: must be given (or --publish-title, for pub targets)");
-    else if (order->id && call_plan_id (order->id, id, &why))
+    else if (action->id && call_plan_id (action->id, id, &why))
         reason_set (reason, "--id: %s", why.text);
     else
         return 0;
@@ -78,7 +78,7 @@ static int check_order (const struct action_options *order, char id[PLAN_ID_SIZE
 
 // A plan that is submitted.
 struct add_request {
-    const struct action_options *order;
+    const struct action_options *action;
     const char *id; // NULL: none was given
     const struct zone *zone;
     const struct when *when;
@@ -86,9 +86,9 @@ struct add_request {
 };
 
 static int report_added (const struct cli *cli, const struct zplan_reply *reply,
-                         const struct add_request *sent)
+                         const struct add_request *request)
 {
-    const struct when *when = sent->when;
+    const struct when *when = request->when;
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
     if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0)
         return complain (cli->connect,
@@ -103,7 +103,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     char text[RFC3339_SIZE] = "";
     // An older station does not return the first time: then compute it by the same rules.
     bool known = first.time || (stored == ZPLAN_STORED_NEW &&
-                                schedule_first (&when->rule, sent->zone, when->rule.received,
+                                schedule_first (&when->rule, request->zone, when->rule.received,
                                                 when->skip, &first));
     if (known)
         rfc3339_format (first.time, text);
@@ -126,18 +126,18 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
         else if (*text)
             printf (", next run at %s", text);
         putchar ('\n');
-    } else if (sent->order->hold) {
+    } else if (request->action->hold) {
         printf (" accepted, paused until `zplan reset`\n");
-    } else if (field_is_true (sent->plan, "paused")) {
+    } else if (field_is_true (request->plan, "paused")) {
         printf (" accepted, paused: it runs by `zplan run`\n");
     } else if (when->rule.type == SCHEDULE_NONE) {
         printf (" accepted, runs at once\n");
     } else {
         printf (" accepted%s%s\n", *text ? ", first run at " : "", text);
     }
-    if (stored == ZPLAN_STORED_NEW && !sent->order->flow) {
+    if (stored == ZPLAN_STORED_NEW && !request->action->flow) {
         printf ("retry: ");
-        retry_summary (stdout, sent->plan);
+        retry_summary (stdout, request->plan);
         putchar ('\n');
     }
     return EXIT_DONE;
@@ -161,50 +161,50 @@ static void warn_of_pace (const struct when *when, const struct zone *zone)
 }
 
 // Submit the plan to its target, or else to the only one that the station knows.
-static int submit_plan (const struct cli *cli, const struct add_request *sent)
+static int submit_plan (const struct cli *cli, const struct add_request *request)
 {
     int code;
-    const struct action_options *order = sent->order;
-    char only[TARGET_NAME_SIZE], *text = json_write (sent->plan);
+    const struct action_options *action = request->action;
+    char only[TARGET_NAME_SIZE], *text = json_write (request->plan);
     struct zplan_reply reply;
     struct zplan_frame frames[ACTION_FRAMES_MAX];
-    struct zplan_submission submission = {.station = order->station,
+    struct zplan_submission submission = {.station = action->station,
                                           .plan = text,
-                                          .id = sent->id,
+                                          .id = request->id,
                                           .frames = frames,
-                                          .count = action_frames (order, frames)};
+                                          .count = action_frames (action, frames)};
     struct zplan_client *client = call_open (cli, &code);
-    if (client && !order->station) {
+    if (client && !action->station) {
         code = only_target_find (cli, client, NULL, "--target", only);
         submission.station = only;
     }
     if (client && code == EXIT_DONE)
         code = call_report (cli, zplan_client_submit (client, &submission, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
-        code = report_added (cli, &reply, sent);
+        code = report_added (cli, &reply, request);
     zplan_client_destroy (&client);
     free (text);
     return code;
 }
 
-static int add_one_plan (const struct cli *cli, const struct action_options *order, const char *id,
+static int add_one_plan (const struct cli *cli, const struct action_options *action, const char *id,
                          const struct zone *zone)
 {
     int code;
     struct reason reason;
     struct when when = {0};
     json_t *vote = NULL, *plan = NULL;
-    bool good = action_vote (order, NULL, &vote, &reason) == 0 &&
-                when_read (&order->words, zone, clock_wall_us (), &when, &reason) == 0;
+    bool good = action_vote (action, NULL, &vote, &reason) == 0 &&
+                when_read (&action->words, zone, clock_wall_us (), &when, &reason) == 0;
     if (good) {
-        plan = action_plan_frame (order, &when, vote);
-        good = action_params (order, plan, &reason) == 0;
+        plan = action_plan_frame (action, &when, vote);
+        good = action_params (action, plan, &reason) == 0;
     }
     if (good) {
-        if (!order->flow) // a flow plan is not retried, its steps are
-            retry_add_default (plan, order->words.terms.retry);
+        if (!action->flow) // a flow plan is not retried, its steps are
+            retry_add_default (plan, action->words.terms.retry);
         warn_of_pace (&when, zone);
-        code = submit_plan (cli, &(struct add_request){order, id, zone, &when, plan});
+        code = submit_plan (cli, &(struct add_request){action, id, zone, &when, plan});
     } else {
         code = usage_error (cli->argv[0], &reason);
     }
@@ -227,11 +227,11 @@ static const struct option from_rows[] = {
 enum { GROUPS_OF_ONE = 4 }; // the first groups: options of a single plan
 
 static int add_from_file (const struct cli *cli, const struct usage *usage,
-                          struct action_options *order, struct submit_lines *load)
+                          struct action_options *action, struct submit_lines *load)
 {
     struct reason reason;
-    load->timezone = order->words.timezone;
-    order->words.timezone = NULL;
+    load->timezone = action->words.timezone;
+    action->words.timezone = NULL;
     const char *given = options_given (usage->groups, GROUPS_OF_ONE);
     if (!given)
         return submit_lines (cli, load);
@@ -241,14 +241,14 @@ static int add_from_file (const struct cli *cli, const struct usage *usage,
 
 int verb_add (const struct cli *cli)
 {
-    struct action_options order = {0};
+    struct action_options action = {0};
     struct submit_lines load = {0};
     const struct usage usage = {
         .synopsis = "zplan add [--target NAME] --command WORD [--arg TEXT]... [TIME]  |  "
                     "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",
         .about = about,
-        .groups = {action_option_group (&order), when_options (&order.words),
-                   terms_options (&order.words.terms), terms_names (&order.words.terms),
+        .groups = {action_option_group (&action), when_options (&action.words),
+                   terms_options (&action.words.terms), terms_names (&action.words.terms),
                    OPTION_GROUP ("Many plans", from_rows, &load)},
     };
     int count, code;
@@ -256,16 +256,16 @@ int verb_add (const struct cli *cli)
         return code;
 
     if (load.file)
-        return add_from_file (cli, &usage, &order, &load);
+        return add_from_file (cli, &usage, &action, &load);
     struct reason reason;
     char id[PLAN_ID_SIZE];
-    if (action_set_target (&order, &reason) || check_order (&order, id, &reason))
+    if (action_set_target (&action, &reason) || check_action (&action, id, &reason))
         return usage_error (cli->argv[0], &reason);
-    const char *name = order.words.timezone ? order.words.timezone : "UTC";
+    const char *name = action.words.timezone ? action.words.timezone : "UTC";
     struct zone *zone = zonefile_load (name, &reason);
     if (!zone)
         return usage_error (cli->argv[0], &reason);
-    code = add_one_plan (cli, &order, order.id ? id : NULL, zone);
+    code = add_one_plan (cli, &action, action.id ? id : NULL, zone);
     zone_destroy (&zone);
     return code;
 }

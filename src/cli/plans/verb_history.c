@@ -118,9 +118,9 @@ static const struct column columns[] = {
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_reason_cell),
 };
 
-struct printing {
+struct history_printer {
     const struct cli *cli;
-    const struct history_options *asked;
+    const struct history_options *options;
     struct text_table *table; // NULL with --json and --output
     bool gone_reported;       // the note on missing outcomes was printed
     const char *plan;         // reading an archive: the plan's reference (plan_ref.h), NULL = any
@@ -133,12 +133,12 @@ enum { OUTPUTS_PAGE = 50 };
 
 // -- the pages
 
-// Print a run; as JSON with the plan's `id`, as in other verbs, in front, and with the epoch of its
+// Print a run. As JSON it begins with the plan's `id`, as in other verbs, and has the epoch of its
 // seq, which the station returns once per page, and an archive in each outcome.
-static void show_run (struct printing *self, const json_t *run, const json_t *epoch)
+static void show_run (struct history_printer *self, const json_t *run, const json_t *epoch)
 {
     if (!self->cli->json) {
-        if (self->asked->output)
+        if (self->options->output)
             print_run_output (run, write_plan_label);
         else
             table_add_row (self->table, run);
@@ -151,23 +151,23 @@ static void show_run (struct printing *self, const json_t *run, const json_t *ep
     print_answer_new (self->cli, JSON_RUN, object);
 }
 
-static void report_gone_outcomes (struct printing *self, const json_t *page)
+static void report_gone_outcomes (struct history_printer *self, const json_t *page)
 {
-    const char *asked = self->asked->epoch;
+    const char *epoch_given = self->options->epoch;
     const char *epoch = json_string_value (json_object_get (page, "epoch"));
-    if (asked && epoch && strcmp (asked, epoch) != 0)
+    if (epoch_given && epoch && strcmp (epoch_given, epoch) != 0)
         complain (NULL,
                   span_text ("the station restarted its numbering of results: it has only these"));
-    else if (field_number (page, "last") < self->asked->since)
+    else if (field_number (page, "last") < self->options->since)
         fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
-                 self->asked->since, number_cell_text (json_object_get (page, "last")));
-    else if (field_number (page, "first") <= self->asked->since + 1 &&
+                 self->options->since, number_cell_text (json_object_get (page, "last")));
+    else if (field_number (page, "first") <= self->options->since + 1 &&
              field_number (page, "first") > 0)
         fprintf (stderr, "zplan: some outcomes after %" PRId64 " were moved into an archive\n",
-                 self->asked->since);
+                 self->options->since);
     else
         fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
-                 self->asked->since, number_cell_text (json_object_get (page, "first")));
+                 self->options->since, number_cell_text (json_object_get (page, "first")));
     self->gone_reported = true;
 }
 
@@ -184,7 +184,7 @@ static void keep_last_line (json_t *run)
 
 static bool handle_page (struct pages *pages, const json_t *page)
 {
-    struct printing *self = pages->owner;
+    struct history_printer *self = pages->owner;
     if (field_is_true (page, "missed") && !self->gone_reported)
         report_gone_outcomes (self, page);
     size_t i;
@@ -194,9 +194,9 @@ static bool handle_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         self->found = true;
-        if (!outcome_matches (&self->asked->wanted, run))
+        if (!outcome_matches (&self->options->wanted, run))
             continue;
-        if (!self->asked->output)
+        if (!self->options->output)
             keep_last_line (run);
         show_run (self, run, json_object_get (page, "epoch"));
         pages->room--;
@@ -206,61 +206,62 @@ static bool handle_page (struct pages *pages, const json_t *page)
 
 static bool note_any_run (struct pages *pages, const json_t *page)
 {
-    struct printing *self = pages->owner;
+    struct history_printer *self = pages->owner;
     self->found = self->found || json_array_size (json_object_get (page, "runs")) > 0;
     return !self->found;
 }
 
 // Check a plan of which no outcome was printed: it is an error unless the plan exists, or the
 // history has outcomes of it that the filter excludes.
-static struct verdict check_absent_plan (struct printing *printing, struct zplan_client *client,
-                                         const char *plan)
+static struct verdict check_absent_plan (struct history_printer *printer,
+                                         struct zplan_client *client, const char *plan)
 {
     struct verdict verdict;
-    json_decref (call_command_quietly (printing->cli, client,
+    json_decref (call_command_quietly (printer->cli, client,
                                        (const char *[]){"message", plan, NULL}, &verdict));
     bool absent = verdict.status == ZERO_STATUS_NOT_FIND_ID;
     if (absent)
-        verdict = pages_read (printing->cli, client,
+        verdict = pages_read (printer->cli, client,
                               &(struct pages){.word = "history",
                                               .filter = json_pack ("{s:s}", "plan", plan),
                                               .room = 1,
                                               .take = note_any_run,
-                                              .owner = printing});
-    return absent && verdict.code == EXIT_DONE && !printing->found
+                                              .owner = printer});
+    return absent && verdict.code == EXIT_DONE && !printer->found
                ? verdict_refused ("no such plan, and no run of it in the history")
                : verdict;
 }
 
 // Print the runs of a plan, a reference (plan_ref.h), or of all plans if it is NULL. An id that is
 // not found is tried once as a name.
-static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
+static int print_runs (struct history_printer *printer, struct zplan_client *client,
+                       const char *plan)
 {
-    const struct history_options *asked = printing->asked;
-    bool output = !printing->cli->json || asked->output;
+    const struct history_options *options = printer->options;
+    bool output = !printer->cli->json || options->output;
     struct pages pages = {
         .word = "history",
         .filter = json_pack ("{s:s*, s:s*, s:s*, s:s*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "plan",
-                             plan, "epoch", asked->epoch, "station", asked->station, "flow_run",
-                             asked->flow_run, "output", output ? json_true () : NULL, "since",
-                             asked->since >= 0 ? json_integer (asked->since) : NULL, "newest",
-                             asked->newest ? json_true () : NULL, "from",
-                             asked->since_s ? json_integer (asked->since_s) : NULL, "to",
-                             asked->until_s ? json_integer (asked->until_s) : NULL, "status",
-                             asked->wanted.given ? outcome_statuses (&asked->wanted) : NULL),
-        .room = asked->count,
+                             plan, "epoch", options->epoch, "station", options->station, "flow_run",
+                             options->flow_run, "output", output ? json_true () : NULL, "since",
+                             options->since >= 0 ? json_integer (options->since) : NULL, "newest",
+                             options->newest ? json_true () : NULL, "from",
+                             options->since_s ? json_integer (options->since_s) : NULL, "to",
+                             options->until_s ? json_integer (options->until_s) : NULL, "status",
+                             options->wanted.given ? outcome_statuses (&options->wanted) : NULL),
+        .room = options->count,
         .size = output ? OUTPUTS_PAGE : 0,
         .take = handle_page,
-        .owner = printing};
-    printing->found = false;
-    struct verdict verdict = pages_read (printing->cli, client, &pages);
-    if (!plan && asked->station && verdict.code == EXIT_DONE && !printing->found)
-        only_target_warn (printing->cli, client, asked->station);
-    if (plan && verdict.code == EXIT_DONE && !printing->found) {
-        verdict = check_absent_plan (printing, client, plan);
+        .owner = printer};
+    printer->found = false;
+    struct verdict verdict = pages_read (printer->cli, client, &pages);
+    if (!plan && options->station && verdict.code == EXIT_DONE && !printer->found)
+        only_target_warn (printer->cli, client, options->station);
+    if (plan && verdict.code == EXIT_DONE && !printer->found) {
+        verdict = check_absent_plan (printer, client, plan);
         char name[PLAN_REF_SIZE];
-        if (verdict.code == EXIT_REFUSED && plan_ref_as_name (printing->cli, plan, name))
-            return print_runs (printing, client, name);
+        if (verdict.code == EXIT_REFUSED && plan_ref_as_name (printer->cli, plan, name))
+            return print_runs (printer, client, name);
     }
     return verdict_print (&verdict, plan ? plan_ref_shown (plan) : NULL);
 }
@@ -268,67 +269,69 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
 // -- the archive
 
 // Whether the outcome is after --since; with --epoch, outcomes of other epochs are not.
-static bool is_after_since (const struct history_options *asked, const json_t *run,
+static bool is_after_since (const struct history_options *options, const json_t *run,
                             const struct outcome_key *key)
 {
     const char *epoch = json_string_value (json_object_get (run, "epoch"));
-    const struct outcome_key since = {.seq = (uint64_t)asked->since};
-    return asked->since < 0 || (outcome_is_before (&since, key) &&
-                                (!asked->epoch || (epoch && strcmp (epoch, asked->epoch) == 0)));
+    const struct outcome_key since = {.seq = (uint64_t)options->since};
+    return options->since < 0 ||
+           (outcome_is_before (&since, key) &&
+            (!options->epoch || (epoch && strcmp (epoch, options->epoch) == 0)));
 }
 
 static bool wants_archived_run (void *owner, const json_t *run)
 {
-    struct printing *self = owner;
-    const struct history_options *asked = self->asked;
+    struct history_printer *self = owner;
+    const struct history_options *options = self->options;
     struct outcome_key key;
     const char *plan = self->plan, *field = plan && plan_ref_is_name (plan) ? "key" : "plan";
     if (plan && !span_is (field_text (run, field), plan_ref_shown (plan)))
         return false;
     self->found = true;
     double ended = json_number_value (json_object_get (run, "ended"));
-    return outcome_key_read (run, &key) && is_after_since (asked, run, &key) &&
-           ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s) &&
-           outcome_matches (&self->asked->wanted, run) &&
-           (!asked->station || span_is (field_text (run, "station"), asked->station));
+    return outcome_key_read (run, &key) && is_after_since (options, run, &key) &&
+           ended >= (double)options->since_s &&
+           (!options->until_s || ended < (double)options->until_s) &&
+           outcome_matches (&self->options->wanted, run) &&
+           (!options->station || span_is (field_text (run, "station"), options->station));
 }
 
 static bool print_archived_run (void *owner, const json_t *run)
 {
     show_run (owner, run, NULL);
-    return --((struct printing *)owner)->room > 0;
+    return --((struct history_printer *)owner)->room > 0;
 }
 
-static int print_archived (struct printing *printing, const char *plan)
+static int print_archived (struct history_printer *printer, const char *plan)
 {
     struct reason reason;
-    struct archive_reading reading = {.path = printing->asked->archive,
-                                      .newest = printing->asked->newest,
-                                      .quiet = printing->gone_reported,
-                                      .wants = wants_archived_run,
-                                      .take = print_archived_run,
-                                      .owner = printing};
+    struct archive_reader reader = {.path = printer->options->archive,
+                                    .newest = printer->options->newest,
+                                    .quiet = printer->gone_reported,
+                                    .wants = wants_archived_run,
+                                    .take = print_archived_run,
+                                    .owner = printer};
     char name[PLAN_REF_SIZE];
-    printing->plan = plan;
-    printing->room = printing->asked->count;
-    printing->found = !plan; // without a plan the archive may be empty
-    int error = archive_read (&reading, &reason);
-    if (error && !printing->gone_reported)
+    printer->plan = plan;
+    printer->room = printer->options->count;
+    printer->found = !plan; // without a plan the archive may be empty
+    int error = archive_read (&reader, &reason);
+    if (error && !printer->gone_reported)
         complain (NULL, span_text (reason.text));
-    printing->gone_reported = true;
-    if (error || printing->found)
-        return error || reading.broken ? EXIT_REFUSED : EXIT_DONE;
-    if (plan_ref_as_name (printing->cli, plan, name))
-        return print_archived (printing, name);
+    printer->gone_reported = true;
+    if (error || printer->found)
+        return error || reader.broken ? EXIT_REFUSED : EXIT_DONE;
+    if (plan_ref_as_name (printer->cli, plan, name))
+        return print_archived (printer, name);
     return complain (plan_ref_shown (plan), span_text ("no run of it in the archive"));
 }
 
 // -- station and archive
 
 // Print the runs of each given plan, or of all plans; `client` is NULL for an archive.
-static int print_plans (struct printing *printing, struct zplan_client *client, int plans)
+static int print_plans (struct history_printer *printer, struct zplan_client *client, int plans)
 {
-    const struct cli *cli = printing->cli;
+    const struct cli *cli = printer->cli;
     int code = EXIT_DONE;
     for (int i = plans ? 1 : 0; i <= plans && code != EXIT_NO_ANSWER; i++) {
         char id[PLAN_REF_SIZE];
@@ -336,42 +339,42 @@ static int print_plans (struct printing *printing, struct zplan_client *client, 
         const char *plan = i ? id : NULL;
         if (i)
             plan_ref_read (cli->argv[i], id, &reason); // valid: read_history_options read it
-        int one = client ? print_runs (printing, client, plan) : print_archived (printing, plan);
-        code = one == EXIT_DONE ? code : one;
+        int result = client ? print_runs (printer, client, plan) : print_archived (printer, plan);
+        code = result == EXIT_DONE ? code : result;
     }
     return code;
 }
 
-static int print_history (const struct cli *cli, const struct history_options *asked, int plans)
+static int print_history (const struct cli *cli, const struct history_options *options, int plans)
 {
     int code;
-    struct zplan_client *client = asked->archive ? NULL : call_open (cli, &code);
-    if (!client && !asked->archive)
+    struct zplan_client *client = options->archive ? NULL : call_open (cli, &code);
+    if (!client && !options->archive)
         return code;
-    struct printing printing = {.cli = cli, .asked = asked};
+    struct history_printer printer = {.cli = cli, .options = options};
     const size_t omitted = plans == 1;
-    if (!cli->json && !asked->output)
-        printing.table =
+    if (!cli->json && !options->output)
+        printer.table =
             table_new (columns + omitted, sizeof columns / sizeof *columns - omitted, stdout);
-    code = print_plans (&printing, client, plans);
-    (code == EXIT_DONE ? table_end : table_end_if_rows) (&printing.table);
+    code = print_plans (&printer, client, plans);
+    (code == EXIT_DONE ? table_end : table_end_if_rows) (&printer.table);
     zplan_client_destroy (&client);
     return code;
 }
 
 // Read --since, a number of an outcome or a time, and --until, a time.
-static int read_times (struct history_options *asked, struct reason *reason)
+static int read_times (struct history_options *options, struct reason *reason)
 {
     int64_t now = display_get ()->now;
-    const char *text = asked->since_text;
-    bool number = text && number_parse (text, &asked->since) && asked->since >= 0;
-    if (text && !number && !instant_since (text, now, &asked->since_s))
+    const char *text = options->since_text;
+    bool number = text && number_parse (text, &options->since) && options->since >= 0;
+    if (text && !number && !instant_since (text, now, &options->since_s))
         return reason_set (reason,
                            "--since: want a duration as 12h, today, yesterday, an instant as "
                            "2026-12-24T18:00, or a number of an outcome, got %s",
                            quoted (span_text (text)));
-    text = asked->until_text;
-    if (text && !instant_since (text, now, &asked->until_s))
+    text = options->until_text;
+    if (text && !instant_since (text, now, &options->until_s))
         return reason_set (reason,
                            "--until: want a duration as 12h, today, yesterday, or an instant as "
                            "2026-12-24T18:00, got %s",
@@ -379,35 +382,35 @@ static int read_times (struct history_options *asked, struct reason *reason)
     return 0;
 }
 
-static int read_history_options (const struct cli *cli, struct history_options *asked, int plans,
+static int read_history_options (const struct cli *cli, struct history_options *options, int plans,
                                  struct reason *reason)
 {
     char id[PLAN_REF_SIZE];
-    if (asked->failed && asked->states.count > 0)
+    if (options->failed && options->states.count > 0)
         return reason_set (reason, "--failed and --state: want one or the other");
-    if (asked->failed)
-        asked->states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
-    if (read_times (asked, reason))
+    if (options->failed)
+        options->states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
+    if (read_times (options, reason))
         return -1;
     for (int i = 1; i <= plans; i++)
         if (plan_ref_read (cli->argv[i], id, reason))
             return -1;
-    if (asked->flow_run && asked->archive)
+    if (options->flow_run && options->archive)
         return reason_set (reason, "--flow-run: goes without --archive only");
-    if (asked->epoch && asked->since < 0)
+    if (options->epoch && options->since < 0)
         return reason_set (reason, "--epoch: goes with --since only");
-    return outcome_states_read (&asked->states, &asked->wanted, reason);
+    return outcome_states_read (&options->states, &options->wanted, reason);
 }
 
 int verb_history (const struct cli *cli)
 {
-    struct history_options asked = {.since = -1, .count = INT64_MAX};
+    struct history_options options = {.since = -1, .count = INT64_MAX};
     const struct usage usage = {
         .synopsis =
             "zplan history [ID...] [--since WHEN] [--until WHEN] [--failed] "
             "[--target NAME] [--state STATE] [--newest] [-n COUNT] [--output] [--archive PATH]",
         .about = about,
-        .groups = {OPTION_GROUP ("Which runs", rows, &asked)},
+        .groups = {OPTION_GROUP ("Which runs", rows, &options)},
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
@@ -415,7 +418,7 @@ int verb_history (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (read_history_options (cli, &asked, count, &reason))
+    if (read_history_options (cli, &options, count, &reason))
         return usage_error (cli->argv[0], &reason);
-    return print_history (cli, &asked, count);
+    return print_history (cli, &options, count);
 }

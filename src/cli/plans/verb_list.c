@@ -7,7 +7,7 @@
 #include "select.h"
 #include "text_table.h"
 
-struct list_wanted {
+struct list_options {
     const struct cli *cli;
     const char *order;
     int64_t limit;
@@ -15,12 +15,12 @@ struct list_wanted {
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct list_wanted, order, "--order", "ORDER",
+    TEXT_OPTION (struct list_options, order, "--order", "ORDER",
                  "id (default); time: what runs next first; running: only runs in\n"
                  "progress; stopped: only plans out of the queue, the last first;\n"
                  "dead: the same of those that failed permanently",
                  .values = "id time running stopped dead"),
-    NUMBER_OPTION (struct list_wanted, limit, "--limit", "N", 1, INT64_MAX,
+    NUMBER_OPTION (struct list_options, limit, "--limit", "N", 1, INT64_MAX,
                    "print at most this many"),
 };
 
@@ -64,7 +64,7 @@ static const struct column columns[] = {
 
 static bool handle_plan (void *owner, const json_t *plan)
 {
-    const struct list_wanted *self = owner;
+    const struct list_options *self = owner;
     if (self->cli->json)
         print_plan (self->cli, plan);
     else
@@ -75,7 +75,7 @@ static bool handle_plan (void *owner, const json_t *plan)
 int verb_list (const struct cli *cli)
 {
     struct selection selection = {0};
-    struct list_wanted self = {.cli = cli, .limit = INT64_MAX};
+    struct list_options self = {.cli = cli, .limit = INT64_MAX};
     const struct usage usage = {
         .synopsis = "zplan list [OPTIONS]",
         .about = about,
@@ -93,9 +93,9 @@ int verb_list (const struct cli *cli)
         return code;
     if (!cli->json)
         self.table = table_new (columns, sizeof columns / sizeof *columns, stdout);
-    struct verdict verdict =
-        select_walk (cli, client, &selection,
-                     &(struct selected){.take = handle_plan, .owner = &self, .room = self.limit});
+    struct verdict verdict = select_walk (
+        cli, client, &selection,
+        &(struct plan_visitor){.take = handle_plan, .owner = &self, .room = self.limit});
     code = verdict_print (&verdict, NULL);
     (code == EXIT_DONE ? table_end : table_end_if_rows) (&self.table);
     zplan_client_destroy (&client);

@@ -108,9 +108,9 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
 
 // -- the verb
 
-// Why the history has no run of the plan; `ret_gone` is set if the plan no longer exists.
-static const char *no_run_reason (const struct cli *cli, struct zplan_client *client,
-                                  const char *plan, bool *ret_gone)
+// Find why the history has no run of the plan; `ret_gone` is set if the plan no longer exists.
+static const char *find_no_run_reason (const struct cli *cli, struct zplan_client *client,
+                                       const char *plan, bool *ret_gone)
 {
     struct verdict verdict;
     json_t *message =
@@ -158,7 +158,7 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
     return code;
 }
 
-// `filter` is that of single_run_filter, which this takes ownership of.
+// Print one run. Takes ownership of `filter`, which single_run_filter made.
 static int print_wanted_run (const struct cli *cli, struct zplan_client *client, const char *plan,
                              const char *wanted, json_t *filter)
 {
@@ -196,7 +196,7 @@ static int print_last_runs (const struct cli *cli, struct zplan_client *client,
     if (runs)
         return EXIT_DONE;
     bool gone;
-    const char *why = no_run_reason (cli, client, plan, &gone);
+    const char *why = find_no_run_reason (cli, client, plan, &gone);
     fprintf (stderr, "zplan: %s: %s\n", plan_ref_shown (plan), why);
     return gone ? EXIT_REFUSED : EXIT_DONE;
 }

@@ -16,7 +16,7 @@
 
 // -- the options
 
-struct manage_wish {
+struct manage_options {
     const struct manage_verb *verb;
     struct bulk bulk;
     int64_t count;
@@ -25,18 +25,18 @@ struct manage_wish {
 };
 
 static const struct option count_row =
-    NUMBER_OPTION (struct manage_wish, count, "--count", "N", 1, INT32_MAX,
+    NUMBER_OPTION (struct manage_options, count, "--count", "N", 1, INT32_MAX,
                    "skip the next N occurrences; default 1");
-static const struct option reason_row = TEXT_OPTION (struct manage_wish, reason, "--reason", "TEXT",
-                                                     "why: for the target and the history");
-static const struct option remark_row = TEXT_OPTION (struct manage_wish, remark, "--remark", "TEXT",
-                                                     "what was done about it: shown by `show`");
+static const struct option reason_row = TEXT_OPTION (struct manage_options, reason, "--reason",
+                                                     "TEXT", "why: for the target and the history");
+static const struct option remark_row = TEXT_OPTION (
+    struct manage_options, remark, "--remark", "TEXT", "what was done about it: shown by `show`");
 static const struct option run_rows[] = {
-    TEXT_OPTION (struct manage_wish, batch, "--batch", "DATE",
+    TEXT_OPTION (struct manage_options, batch, "--batch", "DATE",
                  "of a flow plan: business date of this run, as 2026-01-31 or\n"
                  "2026-01-31T02:00",
                  .utf8 = true),
-    TEXTS_OPTION (struct manage_wish, params, "--param", "NAME=VALUE",
+    TEXTS_OPTION (struct manage_options, params, "--param", "NAME=VALUE",
                   "of a flow plan: a param of this run, over that of the plan, as\n"
                   "of zplan flow start",
                   .utf8 = true),
@@ -48,16 +48,17 @@ static const struct option run_rows[] = {
 // caller frees; NULL: none.
 static char *run_argument (const struct plan_command *command, const char *id)
 {
-    const struct manage_wish *wish = command->owner;
+    const struct manage_options *options = command->owner;
     struct verdict ignored;
     struct reason reason;
-    json_t *with = json_pack ("{s:s*}", "batch", wish->batch);
-    if (wish->params.count) {
+    json_t *with = json_pack ("{s:s*}", "batch", options->batch);
+    if (options->params.count) {
         json_t *plan = call_command_quietly (command->cli, command->client,
                                              (const char *[]){"message", id, NULL}, &ignored);
         const char *flow = json_string_value (json_object_get (plan, "station"));
         json_t *declared = flow ? flow_stored_params (command->client, flow) : NULL;
-        json_object_set_new (with, "params", action_read_params (&wish->params, declared, &reason));
+        json_object_set_new (with, "params",
+                             action_read_params (&options->params, declared, &reason));
         json_decref (declared);
         json_decref (plan);
     }
@@ -94,14 +95,14 @@ static void report_cancelled (const json_t *answer, json_t *object)
 }
 
 static const struct manage_verb {
-    const char *name;    // the verb, and the command on the wire unless the next one is given
-    const char *command; // the command on the wire, where it has another name; else NULL
+    const char *name;    // the verb, and the command on the wire unless `command` is set
+    const char *command; // the command on the wire; NULL: it is `name`
     const char *done;    // the verb's past participle
     const char *synopsis, *about;
     const struct option *row; // the verb's own options
     size_t row_count;
     const char *state; // a filter without a state selects only plans in this one
-    bool dead;         // a filter without a verdict selects only plans with --dead
+    bool dead;         // a filter without a verdict selects plans as --dead does
     void (*add_report) (const json_t *answer, json_t *object); // as in struct plan_command
     unsigned wanted;
     bool gone_is_wanted;
@@ -214,13 +215,14 @@ static const struct manage_verb *manage_verb_named (const char *name)
 
 static int manage_plan (struct plan_command *command, const char *id)
 {
-    const struct manage_wish *wish = command->owner;
-    const char *argument = wish->reason ? wish->reason : wish->remark; // a verb has at most one
+    const struct manage_options *options = command->owner;
+    const char *argument =
+        options->reason ? options->reason : options->remark; // a verb has at most one
     char number[DECIMAL_SIZE], *run = NULL;
-    if (wish->verb->row == &count_row) {
-        decimal_text (wish->count, number);
+    if (options->verb->row == &count_row) {
+        decimal_text (options->count, number);
         argument = number;
-    } else if (wish->verb->row == run_rows) {
+    } else if (options->verb->row == run_rows) {
         argument = run = run_argument (command, id);
     }
     int code = plan_command_send (command, id, argument);
@@ -229,45 +231,45 @@ static int manage_plan (struct plan_command *command, const char *id)
 }
 
 // Print a hint after a failure: a name among several plans may be meant as the text of an option.
-static void hint_text (const struct manage_wish *wish)
+static void hint_text (const struct manage_options *options)
 {
     bool named = false;
-    for (size_t i = 1; i < wish->bulk.count; i++)
-        named = named || wish->bulk.plans[i].id == 0;
-    const struct option *row = wish->verb->row;
-    if (named && (row == &reason_row || row == &remark_row) && !wish->reason && !wish->remark)
+    for (size_t i = 1; i < options->bulk.count; i++)
+        named = named || options->bulk.plans[i].id == 0;
+    const struct option *row = options->verb->row;
+    if (named && (row == &reason_row || row == &remark_row) && !options->reason && !options->remark)
         fprintf (stderr, "zplan: a text follows %s\n", row->name);
 }
 
-static int manage_plans (const struct cli *cli, struct manage_wish *wish)
+static int manage_plans (const struct cli *cli, struct manage_options *options)
 {
-    const struct manage_verb *verb = wish->verb;
+    const struct manage_verb *verb = options->verb;
     struct plan_command command = {.cli = cli,
-                                   .bulk = &wish->bulk,
+                                   .bulk = &options->bulk,
                                    .name = verb->command ? verb->command : verb->name,
                                    .done = verb->done,
                                    .wanted = verb->wanted,
                                    .gone_is_wanted = verb->gone_is_wanted,
                                    .apply = manage_plan,
-                                   .owner = wish,
+                                   .owner = options,
                                    .add_report = verb->add_report};
     int code = bulk_apply (&command);
     if (code == EXIT_REFUSED && command.refused)
-        hint_text (wish);
+        hint_text (options);
     return code;
 }
 
 int verb_manage (const struct cli *cli)
 {
     const struct manage_verb *verb = manage_verb_named (cli->verb);
-    struct manage_wish wish = {.verb = verb, .count = 1};
-    const struct option_group which = select_options (&wish.bulk.selection);
+    struct manage_options options = {.verb = verb, .count = 1};
+    const struct option_group which = select_options (&options.bulk.selection);
     const struct usage usage = {
         .synopsis = verb->synopsis,
         .about = verb->about,
         .groups = {which,
-                   bulk_options (&wish.bulk),
-                   {"Besides", verb->row, verb->row_count, &wish}},
+                   bulk_options (&options.bulk),
+                   {"Besides", verb->row, verb->row_count, &options}},
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
@@ -275,18 +277,18 @@ int verb_manage (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    json_t *params = action_read_params (&wish.params, NULL, &reason); // checks only the syntax
-    if (!params || bulk_read (&wish.bulk, &which, cli, count, &reason)) {
+    json_t *params = action_read_params (&options.params, NULL, &reason); // checks only the syntax
+    if (!params || bulk_read (&options.bulk, &which, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
-        struct selection *selection = &wish.bulk.selection;
+        struct selection *selection = &options.bulk.selection;
         if (count == 0 && !selection->state)
             selection->state = verb->state;
         if (count == 0 && verb->dead)
             selection->dead = !selection->verdict;
-        code = manage_plans (cli, &wish);
+        code = manage_plans (cli, &options);
     }
-    free (wish.bulk.plans);
+    free (options.bulk.plans);
     json_decref (params);
     return code;
 }

@@ -109,7 +109,8 @@ static int compute_next (const struct cli *cli, const struct when_words *words,
 
 // -- a plan that the station has
 
-// `given` is an option that only a plan computed here may have, or NULL.
+// Print the next times of a stored plan. `given` is an option that conflicts with a plan id, or
+// NULL.
 static int preview_stored_plan (const struct cli *cli, const char *given,
                                 const struct next_options *preview)
 {

@@ -141,7 +141,7 @@ static void show_state (const json_t *plan, const json_t *names)
 static void print_counts (const json_t *plan)
 {
     static const struct {
-        const char *field, *one, *many;
+        const char *field, *singular, *plural;
     } counts[] = {
         {"error_count", "failed try of this occurrence", "failed tries of this occurrence"},
         {"skip_num", "skipped", "skipped"},
@@ -156,7 +156,7 @@ static void print_counts (const json_t *plan)
         json_int_t count = field_number (plan, counts[i].field);
         if (count > 0)
             printf (", %" JSON_INTEGER_FORMAT " %s", count,
-                    count == 1 ? counts[i].one : counts[i].many);
+                    count == 1 ? counts[i].singular : counts[i].plural);
     }
     putchar ('\n');
 }
@@ -231,8 +231,8 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
 
 // Find the occurrence after the current one, if the plan is running or retrying. NULL: none, or
 // unknown.
-static json_t *next_occurrence (const struct cli *cli, struct zplan_client *client,
-                                const json_t *plan)
+static json_t *request_next_occurrence (const struct cli *cli, struct zplan_client *client,
+                                        const json_t *plan)
 {
     size_t i;
     struct verdict ignored;
@@ -256,7 +256,7 @@ static void print_next (const struct cli *cli, struct zplan_client *client, cons
 {
     json_t *next = NULL;
     if (state_of (plan) == PLAN_EXECUTE || state_of (plan) == PLAN_RETRY)
-        next = next_occurrence (cli, client, plan);
+        next = request_next_occurrence (cli, client, plan);
     else if (plan_waits (plan))
         next = json_incref (json_object_get (plan, "plan_time"));
     show_line ("next", time_line_text (next));
@@ -275,8 +275,8 @@ static int64_t retry_delay (const json_t *plan)
     if (state_of (plan) != PLAN_RETRY || failures < 1 ||
         !policy_read_from (plan, &policy, &ignored))
         return -1;
-    const struct retry_policy paced = {.strategy = RETRY_PACED};
-    int64_t delay_ms = retry_delay_ms (policy ? &policy->retry : &paced, failures,
+    const struct retry_policy default_retry = {.strategy = RETRY_PACED};
+    int64_t delay_ms = retry_delay_ms (policy ? &policy->retry : &default_retry, failures,
                                        (uint64_t)json_integer_value (run));
     policy_destroy (&policy);
     return delay_ms;

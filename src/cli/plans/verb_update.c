@@ -14,7 +14,7 @@
 
 struct update_options {
     struct bulk bulk;
-    struct action_options order;
+    struct action_options action;
     bool no_keep, no_wall_clock;
     struct zone *zone; // of --timezone, default UTC
 };
@@ -93,8 +93,7 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
     }
 }
 
-// Whether the plan ran once and will repeat, or the other way round: then plan_repet must change,
-// too.
+// Whether the plan changes between running once and repeating: then plan_repet must change, too.
 static bool repeat_changes (const struct when *when, const json_t *plan)
 {
     json_int_t type = field_number (plan, "plan_type");
@@ -145,7 +144,7 @@ static void set_kind (const struct when *when, const struct when_words *words, c
 static void set_keep (const struct update_options *self, const struct when *when, bool new_kind,
                       const json_t *plan, json_t *fields)
 {
-    const struct when_words *words = &self->order.words;
+    const struct when_words *words = &self->action.words;
     bool keep = when->rule.keep;
     // --in and --at run a missed time late; a plan that repeats from now on should not inherit
     // this.
@@ -162,14 +161,14 @@ static void set_keep (const struct update_options *self, const struct when *when
 static int set_terms (const struct update_options *self, const struct when_words *words,
                       const struct zone *zone, int64_t step, json_t *fields, struct reason *reason)
 {
-    const struct terms_reading reading = {.zone = zone, .step = step, .use = TERMS_CHANGED};
+    const struct terms_context context = {.zone = zone, .step = step, .use = TERMS_CHANGED};
     if (self->no_wall_clock)
         json_object_set_new (fields, "timezone", json_null ());
     if (words->start && strcmp (words->start, "-") == 0)
         json_object_set_new (fields, "start_time", json_null ());
     else if (words->start && when_put_start (words->start, zone, fields, reason))
         return -1;
-    return terms_read (&words->terms, &reading, fields, reason);
+    return terms_read (&words->terms, &context, fields, reason);
 }
 
 // Add the members of the time options to `fields`; local times are in this zone. `plan` may be an
@@ -179,7 +178,7 @@ static int set_times_in_zone (const struct update_options *self, const struct zo
 {
     struct when when;
     struct stored_words stored;
-    struct when_words words = self->order.words, rest = words;
+    struct when_words words = self->action.words, rest = words;
     bool new_kind = when_is_given (&words);
     words.terms = (struct terms){0};
     if (new_kind)
@@ -210,7 +209,7 @@ static int set_times (const struct update_options *self, const json_t *plan, jso
                       struct reason *reason)
 {
     const char *name = json_string_value (json_object_get (plan, "timezone"));
-    if (self->order.words.timezone || self->no_wall_clock || !name)
+    if (self->action.words.timezone || self->no_wall_clock || !name)
         return set_times_in_zone (self, self->zone, plan, fields, reason);
     struct zone *zone = zonefile_load (name, reason);
     int rc = zone ? set_times_in_zone (self, zone, plan, fields, reason) : -1;
@@ -247,13 +246,13 @@ static void add_frame (struct desc *desc, json_t *list, uint8_t type, json_t *fr
 // If frames are given, set `messages` in the fields to change: given frames replace the stored ones
 // of their type, at the position of the first of these, or are added at the end. 0, or -1 with a
 // reason.
-static int update_messages (const struct action_options *order, const json_t *plan, json_t *fields,
+static int update_messages (const struct action_options *action, const json_t *plan, json_t *fields,
                             struct reason *reason)
 {
     struct zplan_frame given[ACTION_FRAMES_MAX];
     enum { TYPE_ABSENT, TYPE_GIVEN, TYPE_ADDED } types[UINT8_MAX + 1] = {0};
     const json_t *messages = json_object_get (plan, "messages");
-    size_t count = action_frames (order, given);
+    size_t count = action_frames (action, given);
     struct desc stored;
     if (count == 0)
         return 0;
@@ -299,11 +298,11 @@ static json_t *update_fields (const struct update_options *self, const json_t *p
     if (!good)
         reason_set (reason, "the station gives it no revision: it cannot be changed");
     json_object_set (fields, "revision", revision);
-    if (self->order.title)
-        json_object_set_new (fields, "description", json_string (self->order.title));
+    if (self->action.title)
+        json_object_set_new (fields, "description", json_string (self->action.title));
     good = good && set_times (self, plan, fields, reason) == 0 &&
-           action_vote (&self->order, json_object_get (plan, "vote"), &vote, reason) == 0 &&
-           update_messages (&self->order, plan, fields, reason) == 0;
+           action_vote (&self->action, json_object_get (plan, "vote"), &vote, reason) == 0 &&
+           update_messages (&self->action, plan, fields, reason) == 0;
     if (vote)
         json_object_set_new (fields, "vote", vote);
     if (good)
@@ -352,12 +351,12 @@ static int check_repeat_and_skip (const struct when_words *given, const struct z
 static int check_update_options (struct update_options *self, struct reason *reason)
 {
     struct update_options trial = *self;
-    struct when_words *words = &trial.order.words;
+    struct when_words *words = &trial.action.words;
     const char *zone = words->timezone;
     json_t *vote = NULL, *nothing = json_object (), *fields = json_object ();
     if (!words->wall_clock)
         words->timezone = NULL; // on its own --timezone only says how other options are read
-    const struct option_group groups[] = {action_change_options (&trial.order),
+    const struct option_group groups[] = {action_change_options (&trial.action),
                                           when_options (words), terms_options (&words->terms),
                                           terms_names_changed (&words->terms)};
     bool given = self->no_keep || self->no_wall_clock ||
@@ -373,10 +372,10 @@ static int check_update_options (struct update_options *self, struct reason *rea
         reason_set (reason, "--keep and --no-keep: want one or the other");
     else if (words->wall_clock && self->no_wall_clock)
         reason_set (reason, "--wall-clock and --no-wall-clock: want one or the other");
-    else if (!when_check_conflicts (&self->order.words, reason) &&
-             !(with_stored && check_repeat_and_skip (&self->order.words, self->zone, reason)) &&
+    else if (!when_check_conflicts (&self->action.words, reason) &&
+             !(with_stored && check_repeat_and_skip (&self->action.words, self->zone, reason)) &&
              !set_times_in_zone (&trial, self->zone, nothing, fields, reason))
-        rc = action_vote (&self->order, NULL, &vote, reason);
+        rc = action_vote (&self->action, NULL, &vote, reason);
     json_decref (vote);
     json_decref (nothing);
     json_decref (fields);
@@ -390,9 +389,9 @@ int verb_update (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan update ID... | --of-target NAME ... | --all  [--title TEXT] [TIME] ...",
         .about = about,
-        .groups = {action_change_options (&self.order), when_options (&self.order.words),
-                   terms_options (&self.order.words.terms),
-                   terms_names_changed (&self.order.words.terms),
+        .groups = {action_change_options (&self.action), when_options (&self.action.words),
+                   terms_options (&self.action.words.terms),
+                   terms_names_changed (&self.action.words.terms),
                    OPTION_GROUP ("Besides", rows, &self), which, bulk_options (&self.bulk)},
         .words_max = INT_MAX,
         .words = "plans, by id or name",
@@ -407,7 +406,7 @@ int verb_update (const struct cli *cli)
                                    .done = "updated",
                                    .apply = update_one_plan,
                                    .owner = &self};
-    const char *zone = self.order.words.timezone ? self.order.words.timezone : "UTC";
+    const char *zone = self.action.words.timezone ? self.action.words.timezone : "UTC";
     self.zone = zonefile_load (zone, &reason);
     if (!self.zone || bulk_read (&self.bulk, &which, cli, count, &reason) ||
         check_update_options (&self, &reason))

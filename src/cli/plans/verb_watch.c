@@ -22,7 +22,7 @@
 enum { AT_ONCE = 64 }; // results or events; after these, signals are checked
 enum { EPOCH_SIZE = 64 };
 
-struct watch_wanted {
+struct watch_options {
     int64_t count, since; // `since`: -1 = not given
     const char *epoch, *program, *events;
     const char *place;           // file with the epoch and number of the last result; NULL: none
@@ -32,7 +32,7 @@ struct watch_wanted {
 
 struct event_watch {
     const struct cli *cli;
-    struct watch_wanted *wanted;
+    struct watch_options *options;
     const char *title; // the beginning of a title, or of a target's or a flow's name
     struct zplan_subscriber *subscriber;
     struct zplan_events *events; // with --events, instead of the subscriber
@@ -44,23 +44,23 @@ struct event_watch {
 };
 
 static const struct option rows[] = {
-    NUMBER_OPTION (struct watch_wanted, count, "-n", "COUNT", 1, INT64_MAX,
+    NUMBER_OPTION (struct watch_options, count, "-n", "COUNT", 1, INT64_MAX,
                    "end after this many results"),
-    NUMBER_OPTION (struct watch_wanted, since, "--since", "SEQ", 0, INT64_MAX,
+    NUMBER_OPTION (struct watch_options, since, "--since", "SEQ", 0, INT64_MAX,
                    "begin with what was published after this one"),
-    TEXT_OPTION (struct watch_wanted, epoch, "--epoch", "TEXT",
+    TEXT_OPTION (struct watch_options, epoch, "--epoch", "TEXT",
                  "epoch of SEQ; if the station's differs, start with the whole history",
                  .utf8 = true),
-    FLAG_OPTION (struct watch_wanted, failed, "--failed",
+    FLAG_OPTION (struct watch_options, failed, "--failed",
                  "only runs that failed and are not retried"),
-    TEXT_OPTION (struct watch_wanted, program, "--exec", "PROGRAM",
+    TEXT_OPTION (struct watch_options, program, "--exec", "PROGRAM",
                  "with --failed: run this program for each, with the outcome as JSON on its "
                  "standard input",
                  .offered = VALUES_FILES),
-    TEXT_OPTION (struct watch_wanted, place, "--state", "FILE",
+    TEXT_OPTION (struct watch_options, place, "--state", "FILE",
                  "keep the place in this file, and begin there the next time",
                  .offered = VALUES_FILES),
-    TEXT_OPTION (struct watch_wanted, events, "--events", "ENDPOINTS",
+    TEXT_OPTION (struct watch_options, events, "--events", "ENDPOINTS",
                  "print events instead, from this events socket of the station,\n"
                  "as tcp://127.0.0.1:7922"),
 };
@@ -90,8 +90,8 @@ static const char about[] =
 
 // -- printing
 
-// Read a pending signal, which may end the watch. Returns whether the watch ends.
-static bool has_watch_ended (struct event_watch *self)
+// Read a pending signal; all but SIGCHLD end the watch. Returns whether the watch has ended.
+static bool watch_read_signal (struct event_watch *self)
 {
     int number = process_next_signal (self->signal_fd);
     if (number != 0 && number != SIGCHLD)
@@ -102,37 +102,38 @@ static bool has_watch_ended (struct event_watch *self)
 // -- the position file
 
 // Read the epoch and number of the last result; a missing file is not an error.
-static int position_read (struct watch_wanted *wanted, struct reason *reason)
+static int position_read (struct watch_options *options, struct reason *reason)
 {
     char rest;
-    FILE *file = fopen (wanted->place, "r");
+    FILE *file = fopen (options->place, "r");
     if (!file && errno == ENOENT)
         return 0;
     int count =
-        file ? fscanf (file, "%63s %" SCNd64 " %c", wanted->read_epoch, &wanted->since, &rest) : 0;
+        file ? fscanf (file, "%63s %" SCNd64 " %c", options->read_epoch, &options->since, &rest)
+             : 0;
     if (file)
         fclose (file);
-    if (count == 2 && wanted->since >= 0) {
-        wanted->epoch = wanted->read_epoch;
+    if (count == 2 && options->since >= 0) {
+        options->epoch = options->read_epoch;
         return 0;
     }
     return reason_set (reason,
                        "--state: %.150s: want EPOCH and NUMBER as zplan watch has written them",
-                       wanted->place);
+                       options->place);
 }
 
 // Write the position to a new file and rename it, so that the file is always complete.
 static void position_write (struct event_watch *self, const char *epoch, int64_t seq)
 {
-    char other[PATH_MAX];
-    int size = snprintf (other, sizeof other, "%s.new", self->wanted->place);
-    FILE *file = size > 0 && (size_t)size < sizeof other ? fopen (other, "w") : NULL;
+    char temporary[PATH_MAX];
+    int size = snprintf (temporary, sizeof temporary, "%s.new", self->options->place);
+    FILE *file = size > 0 && (size_t)size < sizeof temporary ? fopen (temporary, "w") : NULL;
     bool good = file && fprintf (file, "%s %" PRId64 "\n", epoch, seq) > 0 && !fflush (file);
     if (file && fclose (file))
         good = false;
-    if (good && rename (other, self->wanted->place) == 0)
+    if (good && rename (temporary, self->options->place) == 0)
         return;
-    self->code = complain (self->wanted->place, span_text (strerror (errno)));
+    self->code = complain (self->options->place, span_text (strerror (errno)));
     self->ended = true;
 }
 
@@ -142,7 +143,7 @@ static void handle_result (struct event_watch *self, const struct zplan_result *
     struct span text = result->from_history ? span_of (result->run, result->run_size)
                                             : span_of (result->plan, result->plan_size);
     json_t *object = json_read_object (text, &reason);
-    bool wanted = !self->wanted->failed || hook_is_failure (result, object), done = true;
+    bool wanted = !self->options->failed || hook_is_failure (result, object), done = true;
     if (wanted && result->from_history)
         result_print_run (self->cli, object, result->epoch);
     else if (wanted)
@@ -153,7 +154,7 @@ static void handle_result (struct event_watch *self, const struct zplan_result *
         self->ended = self->ended || !done;
     }
     json_decref (object);
-    if (done && self->wanted->place && result->seq && *result->epoch)
+    if (done && self->options->place && result->seq && *result->epoch)
         position_write (self, result->epoch, result->seq);
     // End after the last wanted result, or if stdout cannot be written, which main reports.
     if (wanted && (fflush (stdout) || --self->left == 0))
@@ -185,7 +186,7 @@ static void handle_notice (void *context, const struct zplan_notice *notice)
                                ""},
         [ZPLAN_NOTICE_AHEAD] = {"there is no result ", " yet: the last one is ", ""}};
     struct event_watch *self = context;
-    if (has_watch_ended (self))
+    if (watch_read_signal (self))
         return;
     switch (notice->kind) {
     case ZPLAN_NOTICE_SILENT:
@@ -243,7 +244,7 @@ static int wait_and_print (struct event_watch *self)
                                  {.fd = self->signal_fd, .events = POLLIN}};
         if (poll (items, 2, -1) < 0 && errno != EINTR)
             return EXIT_REFUSED;
-        if (!has_watch_ended (self))
+        if (!watch_read_signal (self))
             (self->events ? receive_events : receive_results) (self);
     }
     return self->code;
@@ -265,9 +266,10 @@ static int check_key (const struct cli *cli)
     const json_t *roles = json_object_get (answer, "roles");
     struct span name = field_text (answer, "name");
     size_t i;
-    bool observes = !json_is_array (roles);
-    json_array_foreach (roles, i, role) observes = observes || span_is (text_of (role), "observe");
-    if (!observes)
+    bool may_observe = !json_is_array (roles);
+    json_array_foreach (roles, i, role) may_observe =
+        may_observe || span_is (text_of (role), "observe");
+    if (!may_observe)
         reason_set (&reason, "the key %s may not subscribe: it needs the role observe",
                     quoted (name));
     else if (json_is_string (json_object_get (answer, "stations")))
@@ -286,7 +288,7 @@ static int open_socket (struct event_watch *self)
     struct keyfile key;
     int code;
     const struct cli *cli = self->cli;
-    const char *events = self->wanted->events;
+    const char *events = self->options->events;
     if (keyfile_read (&key, cli, &code))
         return code;
     if (events)
@@ -307,8 +309,8 @@ static int begin_watch (struct event_watch *self)
 {
     const struct cli *cli = self->cli;
     struct zplan_recovery recovery = {.endpoint = cli->connect,
-                                      .since = self->wanted->since,
-                                      .epoch = self->wanted->epoch,
+                                      .since = self->options->since,
+                                      .epoch = self->options->epoch,
                                       .title = self->title,
                                       .timeout_ms = cli->timeout_ms,
                                       .fn = handle_notice,
@@ -328,17 +330,17 @@ static int begin_watch (struct event_watch *self)
 static int position_create (struct event_watch *self)
 {
     int code;
-    struct watch_wanted *wanted = self->wanted;
+    struct watch_options *options = self->options;
     const char *const request_words[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
     struct zplan_client *client = call_open (self->cli, &code);
     json_t *answer = client ? call_command (self->cli, client, request_words, NULL, &code) : NULL;
     const char *text = json_string_value (json_object_get (answer, "epoch"));
     int64_t last = field_number (answer, "last");
     if (text && *text && strlen (text) < EPOCH_SIZE && last >= 0) {
-        snprintf (wanted->read_epoch, EPOCH_SIZE, "%s", text);
-        wanted->epoch = wanted->read_epoch;
-        wanted->since = last;
-        position_write (self, wanted->epoch, last);
+        snprintf (options->read_epoch, EPOCH_SIZE, "%s", text);
+        options->epoch = options->read_epoch;
+        options->since = last;
+        position_write (self, options->epoch, last);
         code = self->code;
     }
     json_decref (answer);
@@ -346,26 +348,26 @@ static int position_create (struct event_watch *self)
     return code;
 }
 
-static int watch (struct event_watch *self)
+static int run_watch (struct event_watch *self)
 {
     int code = open_socket (self);
-    if (code == EXIT_DONE && self->wanted->place && self->wanted->since < 0)
+    if (code == EXIT_DONE && self->options->place && self->options->since < 0)
         code = position_create (self);
     if (code == EXIT_DONE && self->subscriber)
         code = begin_watch (self);
     return code == EXIT_DONE ? wait_and_print (self) : code;
 }
 
-static int check_watch_options (const struct watch_wanted *wanted, struct reason *reason)
+static int check_watch_options (const struct watch_options *options, struct reason *reason)
 {
-    bool since = wanted->since >= 0;
-    if (wanted->epoch && !since)
+    bool since = options->since >= 0;
+    if (options->epoch && !since)
         reason_set (reason, "--epoch: goes with --since only");
-    else if (wanted->program && !wanted->failed)
+    else if (options->program && !options->failed)
         reason_set (reason, "--exec: goes with --failed only");
-    else if (wanted->place && since)
+    else if (options->place && since)
         reason_set (reason, "--state and --since: want one or the other");
-    else if (wanted->events && (since || wanted->failed || wanted->place))
+    else if (options->events && (since || options->failed || options->place))
         reason_set (reason, "--events: goes with -n and TITLE only");
     else
         return 0;
@@ -374,11 +376,11 @@ static int check_watch_options (const struct watch_wanted *wanted, struct reason
 
 int verb_watch (const struct cli *cli)
 {
-    struct watch_wanted wanted = {.count = INT64_MAX, .since = -1};
+    struct watch_options options = {.count = INT64_MAX, .since = -1};
     const struct usage usage = {
         .synopsis = "zplan watch [TITLE] [-n COUNT] [--since SEQ] [--failed [--exec PROGRAM]]",
         .about = about,
-        .groups = {OPTION_GROUP ("Watch", rows, &wanted)},
+        .groups = {OPTION_GROUP ("Watch", rows, &options)},
         .words_max = 1,
         .words = "at most one title",
     };
@@ -386,10 +388,10 @@ int verb_watch (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (check_watch_options (&wanted, &reason) ||
-        (wanted.place && position_read (&wanted, &reason)))
+    if (check_watch_options (&options, &reason) ||
+        (options.place && position_read (&options, &reason)))
         return usage_error (cli->argv[0], &reason);
-    if (wanted.program && hook_check (wanted.program, &reason))
+    if (options.program && hook_check (options.program, &reason))
         return complain (NULL, span_text (reason.text));
     code = check_key (cli);
     if (code)
@@ -397,13 +399,13 @@ int verb_watch (const struct cli *cli)
     mode_t before = umask (077);
     struct event_watch self = {.cli = cli,
                                .signal_fd = process_prepare (),
-                               .wanted = &wanted,
+                               .options = &options,
                                .title = count ? cli->argv[1] : "",
-                               .left = wanted.count,
+                               .left = options.count,
                                .code = EXIT_DONE,
-                               .hook = {.program = wanted.program, .umask = before}};
+                               .hook = {.program = options.program, .umask = before}};
     self.hook.signal_fd = self.signal_fd;
-    code = watch (&self);
+    code = run_watch (&self);
     zplan_subscriber_destroy (&self.subscriber);
     zplan_events_destroy (&self.events);
     close (self.signal_fd);

@@ -199,13 +199,13 @@ static int apply_to_each (struct plan_command *self)
         char ref[PLAN_REF_SIZE], id[IDENT_SIZE];
         snprintf (ref, sizeof ref, "key:%s", plan->name ? plan->name : "");
         self->maybe_name = plan->id && plan->name;
-        int one = self->apply (self, plan->id ? ident_text (plan->id, id) : ref);
-        if (one == PLAN_COMMAND_UNKNOWN) {
+        int result = self->apply (self, plan->id ? ident_text (plan->id, id) : ref);
+        if (result == PLAN_COMMAND_UNKNOWN) {
             self->maybe_name = false;
-            one = self->apply (self, ref);
+            result = self->apply (self, ref);
         }
-        if (one != EXIT_DONE)
-            code = one;
+        if (result != EXIT_DONE)
+            code = result;
         if (!self->stopped)
             progress_step (&self->progress, i + 1, count);
         else if (i + 1 < count)
@@ -278,9 +278,9 @@ static int apply_to_selected (struct plan_command *command)
     command->selected = true;
     progress_start (&command->progress, command->name,
                     bulk->dry_run ? PROGRESS_LINES : PROGRESS_QUIET);
-    struct verdict verdict =
-        select_walk (command->cli, command->client, &bulk->selection,
-                     &(struct selected){.take = handle_plan, .owner = command, .room = INT64_MAX});
+    struct verdict verdict = select_walk (
+        command->cli, command->client, &bulk->selection,
+        &(struct plan_visitor){.take = handle_plan, .owner = command, .room = INT64_MAX});
     progress_clear (&command->progress);
     bool none = bulk->count == 0 && command->already == 0;
     if (verdict.code == EXIT_DONE && none)

@@ -45,7 +45,7 @@ struct plan_command {
     void (*add_report) (const json_t *answer, json_t *object);
     bool maybe_name; // the current id may be a name: "no such plan" is not reported yet
     bool stopped;    // the last rejection was not specific to its plan: the next would fail as well
-    // The plans were selected by a filter: one that needs no change is then no error.
+    // The plans were selected by a filter: then a plan that needs no change is not an error.
     bool selected;
     unsigned wanted;                // bit set of the states that need no change; 0 = none
     bool gone_is_wanted;            // a plan that no longer exists needs no change either
@@ -66,6 +66,6 @@ int plan_command_report_rejection (struct plan_command *self, const char *id,
                                    const struct verdict *verdict);
 
 // Connect, and apply the verb to the given plans, or, if there are none, to the selected ones; with
-// --dry-run only list them. Selected plans that are in no need of a change are skipped, and counted
-// in the summary, which is printed last. Returns an exit code.
+// --dry-run only list them. Selected plans that need no change are skipped, and counted in the
+// summary, which is printed last. Returns an exit code.
 int bulk_apply (struct plan_command *command);

@@ -343,8 +343,8 @@ int call_for_each_argument (const struct cli *cli, struct zplan_client *client,
 {
     int code = EXIT_DONE;
     for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
-        int one = ask (cli, client, arguments[i]);
-        code = one == EXIT_DONE ? code : one;
+        int result = ask (cli, client, arguments[i]);
+        code = result == EXIT_DONE ? code : result;
     }
     return code;
 }
@@ -382,15 +382,15 @@ int call_for_each_plan (const struct cli *cli, const struct usage *usage, argume
     code = EXIT_DONE;
     for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
         plan_ref_read (cli->argv[1 + i], id, &reason);
-        int one = ask (cli, client, id);
-        code = one == EXIT_DONE ? code : one;
+        int result = ask (cli, client, id);
+        code = result == EXIT_DONE ? code : result;
     }
     zplan_client_destroy (&client);
     return code;
 }
 
 int subcommand_run (const struct cli *cli, const struct usage *usage,
-                    const struct subcommand_row *rows, size_t count, const void *wish)
+                    const struct subcommand_row *rows, size_t count, const void *options)
 {
     int arguments, code;
     struct reason reason;
@@ -403,7 +403,7 @@ int subcommand_run (const struct cli *cli, const struct usage *usage,
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
     int after = arguments ? arguments - 1 : 0; // without a subcommand the first one is run
-    struct subcommand_call self = {cli, call_open (cli, &code), wish, cli->argv + 2, after};
+    struct subcommand_call self = {cli, call_open (cli, &code), options, cli->argv + 2, after};
     if (self.client && rows[word].run)
         code = rows[word].run (&self);
     else if (self.client)

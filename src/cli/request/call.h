@@ -57,7 +57,7 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
 // away, or the station's quota of plans is exceeded.
 bool verdict_is_common (const struct verdict *self);
 
-// Make a verdict of the client itself: rejected, with this reason.
+// Make the verdict for an error that the client found: rejected, with this reason.
 struct verdict verdict_refused (const char *words);
 
 // Report the error on stderr, after `subject` if that is not NULL. Returns the exit code.
@@ -100,8 +100,8 @@ int call_print (const struct cli *cli, struct zplan_client *client, const char *
 json_t *call_command_quietly (const struct cli *cli, struct zplan_client *client,
                               const char *const *words, struct verdict *ret);
 
-// Send a command with a filter, which may be NULL, and otherwise as the function above. Takes
-// ownership of the filter.
+// As call_command_quietly, with a filter as the argument; the filter may be NULL. Takes ownership
+// of it.
 json_t *call_with_filter (const struct cli *cli, struct zplan_client *client, const char *command,
                           json_t *filter, struct verdict *ret);
 
@@ -109,7 +109,7 @@ json_t *call_with_filter (const struct cli *cli, struct zplan_client *client, co
 struct change_report {
     struct span name;
     const char *field;        // the JSON member that has the name
-    const char *label, *past; // "limit of ", " removed": around the name
+    const char *label, *past; // texts before and after the name: "limit of ", " removed"
 };
 
 // Send the NULL-terminated words, and report the change, in JSON with words[1] as `done`; errors on
@@ -140,12 +140,12 @@ int verb_run (const struct cli *cli, const char *synopsis, const char *about, co
 struct subcommand_call {
     const struct cli *cli;
     struct zplan_client *client;
-    const void *wish; // the values of its options
-    char **args;      // the arguments after the subcommand
+    const void *options; // the values of its options
+    char **args;         // the arguments after the subcommand
     int count;
 };
 
-// One of the two functions; both return an exit code.
+// Either `run` or `run_each` is set; both return an exit code.
 struct subcommand_row {
     struct subcommand word;
     int (*run) (const struct subcommand_call *self);
@@ -156,4 +156,4 @@ struct subcommand_row {
 // Returns an exit code.
 enum { SUBCOMMAND_ROWS_MAX = 8 };
 int subcommand_run (const struct cli *cli, const struct usage *usage,
-                    const struct subcommand_row *rows, size_t count, const void *wish);
+                    const struct subcommand_row *rows, size_t count, const void *options);

@@ -173,13 +173,13 @@ bool plan_export_begin (struct plan_export *self, const struct cli *cli, const c
 
 bool plan_export_flush (struct plan_export *self)
 {
-    bool going = true;
-    for (size_t i = 0; i < self->count && going; i++) {
+    bool responsive = true;
+    for (size_t i = 0; i < self->count && responsive; i++) {
         char id[IDENT_SIZE];
         const char *args[] = {ident_text (self->ids[i], id)};
-        going = pipeline_manage (self->pipeline, "message", args, 1, &self->plans[i]);
+        responsive = pipeline_manage (self->pipeline, "message", args, 1, &self->plans[i]);
     }
-    going = going && pipeline_drain (self->pipeline);
+    responsive = responsive && pipeline_drain (self->pipeline);
     for (size_t i = 0; i < self->count; i++) {
         json_t *plan = self->plans[i];
         if (!plan)
@@ -195,7 +195,7 @@ bool plan_export_flush (struct plan_export *self)
     }
     self->count = 0;
     show_progress (self);
-    return going;
+    return responsive;
 }
 
 bool plan_export_add (void *plan_export, const json_t *plan)

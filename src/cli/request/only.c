@@ -20,8 +20,9 @@ static int find_only_target (const json_t *stations, const char *type, char out[
     json_array_foreach (stations, i, station)
     {
         const char *name = json_string_value (json_object_get (station, "name"));
-        const char *its = json_string_value (json_object_get (station, "type"));
-        bool matches = type ? its && strcmp (its, type) == 0 : !its || strcmp (its, "flow") != 0;
+        const char *target_type = json_string_value (json_object_get (station, "type"));
+        bool matches = type ? target_type && strcmp (target_type, type) == 0
+                            : !target_type || strcmp (target_type, "flow") != 0;
         matches = matches && !json_object_get (station, "callbacks"); // the station's own target
         if (!name || strlen (name) >= TARGET_NAME_SIZE || !matches)
             continue;
@@ -71,9 +72,9 @@ void only_target_warn (const struct cli *cli, struct zplan_client *client, const
     bool known = !json_is_array (json_object_get (answer, "stations"));
     json_array_foreach (json_object_get (answer, "stations"), i, station)
     {
-        const char *its = json_string_value (json_object_get (station, "name"));
-        known = known || (its && strcmp (its, name) == 0);
-        nearest_try (&nearest, its ? its : "");
+        const char *target_name = json_string_value (json_object_get (station, "name"));
+        known = known || (target_name && strcmp (target_name, name) == 0);
+        nearest_try (&nearest, target_name ? target_name : "");
     }
     json_decref (answer);
     reason_set (&reason, "no target %s%s", quoted (span_text (name)), nearest_hint (&nearest));

@@ -27,7 +27,7 @@ static bool pages_advance (struct pages *self, const json_t *page, struct verdic
 }
 
 // Pass a page on. False: stop.
-static bool take_page (struct pages *self, const json_t *page)
+static bool pass_page (struct pages *self, const json_t *page)
 {
     size_t i;
     json_t *item;
@@ -50,7 +50,7 @@ struct verdict pages_read (const struct cli *cli, struct zplan_client *client, s
         json_object_set_new (self->filter, "limit", json_integer (limit));
         json_t *page =
             call_with_filter (cli, client, self->word, json_incref (self->filter), &verdict);
-        more = page && take_page (self, page) && self->room > 0 &&
+        more = page && pass_page (self, page) && self->room > 0 &&
                pages_advance (self, page, &verdict);
         json_decref (page);
     }

@@ -11,16 +11,16 @@ enum { PAGE_SIZE = 100, PAGE_LARGE = 1000 }; // items per request: the default, 
 struct pages {
     const char *word; // the command: list or history
     json_t *filter;   // pages_read takes ownership, and sets `after` and `limit` in it
-    int64_t room;     // items still wanted: the functions below decrement it
+    int64_t room;     // items still wanted; `take` and `take_item` decrement it
     int64_t size;     // items per request; 0 = PAGE_SIZE
-    // Called with each page, an object, and with each of its plans or runs; one of them may be
-    // NULL. They return false to stop.
+    // `take` is called with each page, an object, `take_item` with each plan or run on it. One of
+    // them may be NULL. They return false to stop.
     bool (*take) (struct pages *self, const json_t *page);
     bool (*take_item) (struct pages *self, json_t *item);
     void *owner; // for these
 };
 
-// Read pages up to the last one, until `room` is 0, or until one of its functions returns false.
+// Read pages up to the last one, until `room` is 0, or until a callback returns false.
 struct verdict pages_read (const struct cli *cli, struct zplan_client *client, struct pages *self);
 
 // At most `count` of the last runs of a plan, also of one that has ended: the oldest first, as

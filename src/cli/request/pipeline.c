@@ -114,8 +114,8 @@ static int64_t busy_delay_ms (const struct zplan_reply *reply)
     return wait_ms > BUSY_MS_MAX ? BUSY_MS_MAX : wait_ms;
 }
 
-// Whether the request may be repeated although it is unknown whether it was executed: a plan
-// without an id might be added twice, and so might outcomes.
+// Whether the request may be resent although it may already have been executed. A plan without an
+// id, or outcomes, might then be stored twice.
 static bool may_resend (const struct pipeline_request *request)
 {
     const struct zplan_frame *frames = request->frames;
@@ -123,14 +123,15 @@ static bool may_resend (const struct pipeline_request *request)
         return request->count < 2 ||
                !span_is (span_of (frames[0].data, frames[0].size), "restore") ||
                !span_is (span_of (frames[1].data, frames[1].size), "history");
-    bool named = request->command != ZERO_BYTE_COMMAND_PLAN;
+    bool repeatable = request->command != ZERO_BYTE_COMMAND_PLAN;
     for (size_t i = 0; i < request->count; i++)
-        named = named || request->frames[i].type == ZERO_FRAME_GLOBAL_ID;
-    return named;
+        repeatable = repeatable || request->frames[i].type == ZERO_FRAME_GLOBAL_ID;
+    return repeatable;
 }
 
-// The delay before this request is resent; 0: the reply is final.
-static int64_t resend_delay_ms (struct pipeline_request *request, const struct zplan_reply *reply)
+// Count this reply, and return the delay before the request is resent; 0: the reply is final.
+static int64_t next_resend_delay_ms (struct pipeline_request *request,
+                                     const struct zplan_reply *reply)
 {
     int64_t wait_ms = busy_delay_ms (reply);
     if (wait_ms > 0)
@@ -146,7 +147,7 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     if (error == ZPLAN_ERROR_CLOSED)
         return; // pipeline_destroy or end_all_requests handles all requests
     note_answer (request->pipeline, now_us);
-    int64_t wait_ms = error ? 0 : resend_delay_ms (request, reply);
+    int64_t wait_ms = error ? 0 : next_resend_delay_ms (request, reply);
     if (wait_ms <= 0) {
         finish_request (request, error, reply);
         return;

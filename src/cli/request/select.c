@@ -87,7 +87,7 @@ static bool filters_on_client (const struct selection *selection)
 // The state of select_walk.
 struct selection_walk {
     const struct selection *selection;
-    struct selected selected; // `room` is decremented
+    struct plan_visitor visitor; // `room` is decremented
 };
 
 // Whether the plan passes the filters that only the client can apply.
@@ -102,27 +102,27 @@ static bool matches_filters (const struct selection *selection, const json_t *pl
 static bool handle_plan (struct pages *pages, json_t *plan)
 {
     struct selection_walk *walk = pages->owner;
-    struct selected *selected = &walk->selected;
+    struct plan_visitor *visitor = &walk->visitor;
     if (!matches_filters (walk->selection, plan))
         return true;
-    if (selected->room == 0 || !selected->take (selected->owner, plan))
+    if (visitor->room == 0 || !visitor->take (visitor->owner, plan))
         return false;
-    selected->room--;
-    pages->room = filters_on_client (walk->selection) ? pages->room : selected->room;
-    return selected->room > 0;
+    visitor->room--;
+    pages->room = filters_on_client (walk->selection) ? pages->room : visitor->room;
+    return visitor->room > 0;
 }
 
 struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
-                            const struct selection *selection, const struct selected *selected)
+                            const struct selection *selection, const struct plan_visitor *visitor)
 {
-    struct selection_walk walk = {selection, *selected};
+    struct selection_walk walk = {selection, *visitor};
     struct pages pages = {.word = "list",
                           .filter = station_filter (selection),
-                          .room = filters_on_client (selection) ? INT64_MAX : selected->room,
+                          .room = filters_on_client (selection) ? INT64_MAX : visitor->room,
                           .take_item = handle_plan,
                           .owner = &walk};
     struct verdict verdict = pages_read (cli, client, &pages);
-    if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)
+    if (verdict.code == EXIT_DONE && walk.visitor.room == visitor->room && selection->station)
         only_target_warn (cli, client, selection->station);
     return verdict;
 }

@@ -24,10 +24,10 @@ int select_check (const struct selection *selection, const struct option_group *
 
 // Call `take` for each plan that matches, page by page, at most `room` of them; `take` returns
 // false to stop.
-struct selected {
+struct plan_visitor {
     bool (*take) (void *owner, const json_t *plan);
     void *owner;
     int64_t room;
 };
 struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
-                            const struct selection *selection, const struct selected *selected);
+                            const struct selection *selection, const struct plan_visitor *visitor);

@@ -37,14 +37,15 @@ struct load_run {
     int64_t size, read; // bytes of the file; 0 = not known
     int64_t line;
     int64_t added, existing, updated, ended, refused, unknown; // numbers of lines
-    // Lines that failed for a reason that is not theirs (verdict_is_common); the first ends it.
-    int64_t untaken;
-    int64_t untaken_line; // the first of these lines
-    struct verdict why;   // why the station rejected that line
-    bool asked_only;      // the station was already asked for its only target
-    char only[TARGET_NAME_SIZE];
-    struct reason why_none; // why there is no only target
-    bool unread;            // a part of the file could not be read
+    // Lines that failed for a reason common to all (verdict_is_common). The first one stops
+    // reading.
+    int64_t not_taken;
+    int64_t not_taken_line;          // the one with the lowest number
+    struct verdict not_taken_reason; // why the station rejected that line
+    bool target_requested;           // the station was already asked for its only target
+    char only_target[TARGET_NAME_SIZE];
+    struct reason no_target_reason; // why `only_target` is empty
+    bool unread;                    // a part of the file could not be read
     struct progress progress;
     struct verdict no_answer;
 };
@@ -93,9 +94,9 @@ static void refuse_item (struct load_run *self, struct load_line *item,
 {
     if (!verdict_is_common (verdict)) {
         reject_line (self, item->line, verdict_text (verdict));
-    } else if (self->untaken++ == 0 || item->line < self->untaken_line) {
-        self->untaken_line = item->line;
-        self->why = *verdict;
+    } else if (self->not_taken++ == 0 || item->line < self->not_taken_line) {
+        self->not_taken_line = item->line;
+        self->not_taken_reason = *verdict;
     }
     free_item (item);
 }
@@ -177,8 +178,8 @@ static bool is_same_plan (const struct load_run *self, const struct load_line *i
     return same;
 }
 
-static void on_checked (struct load_run *self, struct load_line *item,
-                        const struct verdict *verdict, const struct zplan_reply *reply)
+static void handle_check (struct load_run *self, struct load_line *item,
+                          const struct verdict *verdict, const struct zplan_reply *reply)
 {
     if (reply->status == ZERO_STATUS_NOT_FIND_ID) {
         submit_line (self, item);
@@ -204,8 +205,8 @@ static void count_stored_item (struct load_run *self, struct load_line *item,
         count_item (self, item, &self->added, "add");
 }
 
-static void on_submitted (struct load_run *self, struct load_line *item,
-                          const struct verdict *verdict, const struct zplan_reply *reply)
+static void handle_submission (struct load_run *self, struct load_line *item,
+                               const struct verdict *verdict, const struct zplan_reply *reply)
 {
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
     if (reply->status == ZERO_STATUS_FRAME_PLANERROR_ID && *item->entry.id) {
@@ -235,9 +236,9 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
     } else if (outcome != ZPLAN_OK) {
         refuse_item (self, item, &verdict);
     } else if (item->stage == STAGE_CHECK) {
-        on_checked (self, item, &verdict, reply);
+        handle_check (self, item, &verdict, reply);
     } else if (item->stage == STAGE_SUBMIT) {
-        on_submitted (self, item, &verdict, reply);
+        handle_submission (self, item, &verdict, reply);
     } else if (item->stage == STAGE_COMPARE && verdict.code == EXIT_DONE &&
                is_same_plan (self, item, reply)) {
         count_item (self, item, &self->existing, "nothing");
@@ -257,7 +258,7 @@ static void pause_entry (struct entry *entry)
     json_t *plan = json_read_object (span_text (entry->plan), &reason);
     if (field_is_true (plan, "paused")) {
         json_decref (plan);
-        return; // it stays paused anyway; `paused` and `hold` exclude each other
+        return; // the plan is already paused; `paused` and `hold` exclude each other
     }
     json_object_set_new (plan, "hold",
                          entry->state == ENTRY_PAUSED ? json_string ("pause") : json_true ());
@@ -269,16 +270,16 @@ static void pause_entry (struct entry *entry)
 // Send the first request for a line. False: the station does not answer.
 static bool send_item (struct load_run *self, struct load_line *item)
 {
-    bool holds = self->load->how == LINES_HELD || item->entry.state == ENTRY_PAUSED;
+    bool hold = self->load->mode == LINES_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
         count_item (self, item, &self->ended, "nothing");
         return true;
     }
-    if (holds)
+    if (hold)
         pause_entry (&item->entry);
     // Do not pause an existing plan: it may have been released meanwhile.
-    bool sent = holds && *item->entry.id ? send_command (self, item, STAGE_CHECK, "message")
-                                         : submit_line (self, item);
+    bool sent = hold && *item->entry.id ? send_command (self, item, STAGE_CHECK, "message")
+                                        : submit_line (self, item);
     if (!sent) {
         self->unknown++;
         free_item (item);
@@ -290,24 +291,26 @@ static bool send_item (struct load_run *self, struct load_line *item)
 // are several.
 static bool add_target (struct load_run *self, json_t *object, struct reason *reason)
 {
-    bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
-    if (!orders || json_object_get (object, "station") || json_object_get (object, "target"))
+    bool has_action =
+        json_object_get (object, "command") || json_object_get (object, "publish_title");
+    if (!has_action || json_object_get (object, "station") || json_object_get (object, "target"))
         return true; // entry_read reports an invalid entry
-    if (!self->asked_only) {
+    if (!self->target_requested) {
         int code;
         struct reason why = {"the station cannot be asked"};
         struct zplan_client *client = call_open (self->cli, &code);
-        if (client && only_target_request (self->cli, client, NULL, self->only, &why) != EXIT_DONE)
-            self->only[0] = '\0';
+        if (client &&
+            only_target_request (self->cli, client, NULL, self->only_target, &why) != EXIT_DONE)
+            self->only_target[0] = '\0';
         zplan_client_destroy (&client);
-        self->asked_only = true;
-        self->why_none = why;
+        self->target_requested = true;
+        self->no_target_reason = why;
     }
-    if (self->only[0])
-        json_object_set_new (object, "station", json_string (self->only));
+    if (self->only_target[0])
+        json_object_set_new (object, "station", json_string (self->only_target));
     else
-        reason_set (reason, "target: %s", self->why_none.text);
-    return self->only[0] != '\0';
+        reason_set (reason, "target: %s", self->no_target_reason.text);
+    return self->only_target[0] != '\0';
 }
 
 static bool process_line (struct load_run *self, struct span text)
@@ -340,9 +343,9 @@ static bool process_text (struct load_run *self, const char *text, size_t size)
 {
     self->line++;
     self->read += (int64_t)size;
-    bool going = is_blank (text, size) || process_line (self, span_of (text, size));
+    bool responsive = is_blank (text, size) || process_line (self, span_of (text, size));
     show_progress (self);
-    return going;
+    return responsive;
 }
 
 // Process all lines, and wait for the answers. False: the station does not answer.
@@ -352,16 +355,16 @@ static bool process_lines (struct load_run *self)
     size_t room = 0;
     ssize_t size;
     const struct submit_lines *load = self->load;
-    bool going = !load->first_size || process_text (self, load->first, load->first_size);
-    while (going && self->untaken == 0 && !(load->stop_on_error && self->refused > 0) &&
+    bool responsive = !load->first_size || process_text (self, load->first, load->first_size);
+    while (responsive && self->not_taken == 0 && !(load->stop_on_error && self->refused > 0) &&
            (size = getline (&text, &room, self->file)) >= 0)
-        going = process_text (self, text, (size_t)size);
+        responsive = process_text (self, text, (size_t)size);
     if (ferror (self->file)) {
         complain (file_name (self), span_text (strerror (errno)));
         self->unread = true;
     }
     free (text);
-    return going && pipeline_drain (self->pipeline);
+    return responsive && pipeline_drain (self->pipeline);
 }
 
 // -- the file
@@ -369,12 +372,13 @@ static bool process_lines (struct load_run *self)
 static int report_load (struct load_run *self)
 {
     progress_clear (&self->progress);
-    if (self->untaken) { // report the first of these lines: several may have been in flight
-        report_refusal (self, self->untaken_line, span_of (self->why.words, self->why.size));
+    if (self->not_taken) { // report the first of these lines: several may have been in flight
+        report_refusal (self, self->not_taken_line,
+                        span_of (self->not_taken_reason.words, self->not_taken_reason.size));
         fprintf (stderr,
                  "zplan: stopped: line %" PRId64 " is the first that was not taken; lines with an "
                  "id may be sent again\n",
-                 self->untaken_line);
+                 self->not_taken_line);
     }
     if (self->cli->json) {
         print_answer_new (
@@ -383,7 +387,7 @@ static int report_load (struct load_run *self)
                        (json_int_t)self->line, "added", (json_int_t)self->added, "there",
                        (json_int_t)self->existing, "updated", (json_int_t)self->updated, "ended",
                        (json_int_t)self->ended, "refused", (json_int_t)self->refused, "unknown",
-                       (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken));
+                       (json_int_t)self->unknown, "not_taken", (json_int_t)self->not_taken));
     } else {
         if (self->load->on_line)
             self->load->on_line (self->load->owner, 0, NULL);
@@ -395,7 +399,7 @@ static int report_load (struct load_run *self)
                     {self->updated, "updated"},
                     {self->ended, "ended and skipped"},
                     {self->refused, "refused"},
-                    {self->untaken, "not taken"},
+                    {self->not_taken, "not taken"},
                     {self->unknown, "not known"}};
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
             if (more[i].count)
@@ -404,7 +408,7 @@ static int report_load (struct load_run *self)
     }
     if (self->unknown)
         return verdict_print (&self->no_answer, NULL);
-    return self->refused || self->untaken || self->unread ? EXIT_REFUSED : EXIT_DONE;
+    return self->refused || self->not_taken || self->unread ? EXIT_REFUSED : EXIT_DONE;
 }
 
 FILE *lines_open (const char *name)

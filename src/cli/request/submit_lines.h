@@ -13,7 +13,7 @@ struct submit_lines {
     const char *first;    // the line that was read from `opened`
     size_t first_size;    // 0: there is none
     const char *timezone; // zone of local times in lines; NULL: UTC
-    enum { LINES_AS_THEY_ARE, LINES_HELD } how;
+    enum { LINES_AS_THEY_ARE, LINES_HELD } mode;
     bool stop_on_error; // stop at the first line that is invalid or rejected
     // Without --json: called with the result of each line, in any order (`done` as in JSON), and
     // once with line 0 before the summary. NULL: only the summary is printed.

@@ -152,11 +152,12 @@ static void print_targets (const struct status *self)
     for (int connected = 0; connected <= 1; connected++)
         json_array_foreach (self->targets, i, target)
         {
-            bool is = field_is_true (target, "connected");
-            if (is != connected)
+            bool is_connected = field_is_true (target, "connected");
+            if (is_connected != connected)
                 continue;
             const char *name = json_string_value (json_object_get (target, "name"));
-            fprintf (memory, "%s%s %s", separator, name ? name : "?", is ? "connected" : "away");
+            fprintf (memory, "%s%s %s", separator, name ? name : "?",
+                     is_connected ? "connected" : "away");
             separator = ", ";
         }
     fclose (memory);
@@ -165,12 +166,13 @@ static void print_targets (const struct status *self)
     free (text);
 }
 
-static void print_count (int64_t count, const char *one, const char *many, const char *command)
+static void print_count (int64_t count, const char *singular, const char *plural,
+                         const char *command)
 {
     char before[60];
     if (count == 0)
         return;
-    snprintf (before, sizeof before, "%" PRId64 " %s: ", count, count == 1 ? one : many);
+    snprintf (before, sizeof before, "%" PRId64 " %s: ", count, count == 1 ? singular : plural);
     print_cut (0, before, command, "");
 }
 

@@ -18,7 +18,7 @@ struct status {
     json_t *failing;  // plan -> its row of `failed`
     // The parts.
     json_t *health;  // NULL: not known
-    json_t *running; // plans, STATUS_FAILED_SHOWN at most
+    json_t *running; // plans, at most STATUS_FAILED_SHOWN
     json_t *failed;  // the newest failed run of each plan, with `failures`, the number of failures,
                      // and `recovered`: the plan succeeded since
     json_t *next;    // plans, the soonest first

@@ -23,15 +23,15 @@ static const char about[] =
     "  zplan callback test jobs https://hooks.example/alert --secret billing\n"
     "  zplan add --command backup --daily 2:00 --callback https://hooks.example/alert\n";
 
-struct callback_wish {
+struct callback_options {
     const char *secret;
     bool put;
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct callback_wish, secret, "--secret", "NAME",
+    TEXT_OPTION (struct callback_options, secret, "--secret", "NAME",
                  "test: sign it with this secret of the sender", .utf8 = true),
-    FLAG_OPTION (struct callback_wish, put, "--put", "test: with PUT instead of POST"),
+    FLAG_OPTION (struct callback_options, put, "--put", "test: with PUT instead of POST"),
 };
 
 // Find the station's target for callbacks. Returns an exit code; after EXIT_DONE an empty `out`
@@ -137,7 +137,7 @@ static int redeliver_callback (const struct cli *cli, struct zplan_client *clien
 
 // -- test
 
-enum { LOOK_MS = 200, WAIT_MS = 30000 };
+enum { POLL_MS = 200, WAIT_MS = 30000 };
 
 // Read the first try of a delivery; NULL: none was made yet, or an error was reported. `ret_code`
 // is the exit code.
@@ -178,8 +178,8 @@ static int await_delivery (const struct cli *cli, struct zplan_client *client, c
     char target[NAME_SIZE];
     int code = find_target (cli, client, target);
     json_t *run = NULL;
-    for (int waited = 0; code == EXIT_DONE && !run && waited < WAIT_MS; waited += LOOK_MS) {
-        usleep (LOOK_MS * 1000);
+    for (int waited = 0; code == EXIT_DONE && !run && waited < WAIT_MS; waited += POLL_MS) {
+        usleep (POLL_MS * 1000);
         run = read_first_try (cli, client, target, id, &code);
     }
     if (code == EXIT_DONE)
@@ -191,11 +191,12 @@ static int await_delivery (const struct cli *cli, struct zplan_client *client, c
 static int callback_test (const struct subcommand_call *request)
 {
     const struct cli *cli = request->cli;
-    const struct callback_wish *wish = request->wish;
+    const struct callback_options *options = request->options;
     struct zplan_reply reply;
     char id[PLAN_ID_SIZE];
-    json_t *callback = json_pack ("{s:{s:s, s:s}, s:s*}", "success", "url", request->args[1],
-                                  "method", wish->put ? "PUT" : "POST", "secret", wish->secret);
+    json_t *callback =
+        json_pack ("{s:{s:s, s:s}, s:s*}", "success", "url", request->args[1], "method",
+                   options->put ? "PUT" : "POST", "secret", options->secret);
     char *text = callback ? json_write (callback) : NULL;
     int outcome = zplan_client_manage (
         request->client, "callback", (const char *[]){"test", request->args[0], text ? text : "{}"},
@@ -218,14 +219,14 @@ static const struct subcommand_row words[] = {
 
 int verb_callback (const struct cli *cli)
 {
-    struct callback_wish wish = {0};
+    struct callback_options options = {0};
     const struct usage usage = {
         .synopsis =
             "zplan callback [list] | redeliver ID... | test TARGET URL [--secret NAME] [--put]",
         .about = about,
-        .groups = {OPTION_GROUP ("Test", rows, &wish)},
+        .groups = {OPTION_GROUP ("Test", rows, &options)},
         .words_max = INT_MAX,
         .words = "list, redeliver or test",
     };
-    return subcommand_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
+    return subcommand_run (cli, &usage, words, sizeof words / sizeof *words, &options);
 }

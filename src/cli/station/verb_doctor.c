@@ -88,7 +88,7 @@ static void check_lag (json_t *health, const json_t *stats)
 
 // Why a target does not work.
 struct fault {
-    const char *is, *advice;
+    const char *text, *advice;
     const char *since; // member of the target: since when, Unix seconds
     bool known;        // the station has already reported it, as a warning
     bool queues;       // its plans can only be in the queue, not in progress
@@ -156,7 +156,7 @@ static bool report_idle_target (const struct cli *cli, struct zplan_client *clie
     if (fault->known && !plans)
         return true;
     snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
-              name, fault->is, time_line_text (begin), plans, more && plans ? " or more" : "",
+              name, fault->text, time_line_text (begin), plans, more && plans ? " or more" : "",
               plans == 1 ? "" : "s", plans == 1 ? "s" : "");
     add_finding (health, plans ? FOUND_PROBLEM : FOUND_WARNING, fault->advice, text);
     return true;
@@ -247,14 +247,14 @@ static bool report_parked_undos (const struct cli *cli, struct zplan_client *cli
 {
     size_t i;
     int found = 0;
-    const json_t *listed;
+    const json_t *undoing_run;
     struct verdict ignored; // there may be no flows, or the key may see none
     json_t *page = call_command_quietly (
         cli, client, (const char *[]){"flow", "runs", newest_undoing, NULL}, &ignored);
-    json_array_foreach (json_object_get (page, "runs"), i, listed)
+    json_array_foreach (json_object_get (page, "runs"), i, undoing_run)
     {
         char text[TEXT_MAX], advice[TEXT_MAX];
-        const char *run = json_string_value (json_object_get (listed, "run"));
+        const char *run = json_string_value (json_object_get (undoing_run, "run"));
         if (!run || found == PARKED_MAX)
             break;
         json_t *shown = call_command_quietly (

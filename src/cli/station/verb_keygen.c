@@ -7,17 +7,17 @@
 #include "options.h"
 #include "print.h"
 
-struct keygen_wanted {
+struct keygen_options {
     const char *folder;
     const char *roles;
     const char *stations;
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct keygen_wanted, folder, "--out", "DIR",
+    TEXT_OPTION (struct keygen_options, folder, "--out", "DIR",
                  "the folder to write to, which must be there; default: this one",
                  .offered = VALUES_FOLDERS, .utf8 = true),
-    TEXT_OPTION (struct keygen_wanted, roles, "--role", "ROLES",
+    TEXT_OPTION (struct keygen_options, roles, "--role", "ROLES",
                  "what the key's owner may do, several with commas:\n"
                  " submit   add, import, cron, next, kind list,\n"
                  "          kind get, flow start, flow backfill (with\n"
@@ -41,7 +41,7 @@ static const struct option rows[] = {
                  " result   results of runs (targets); of workers that\n"
                  "          fetch plans: take, alive, report, team\n"
                  " signal   flow signal, flow reject"),
-    TEXT_OPTION (struct keygen_wanted, stations, "--target", "NAMES",
+    TEXT_OPTION (struct keygen_options, stations, "--target", "NAMES",
                  "only with plans of these targets, several with commas;\n"
                  "report-* is all that begin so; such a key cannot watch",
                  .aliases = "--station"),
@@ -83,8 +83,8 @@ static void report_key (const struct cli *cli, const struct curve_cert *cert,
 }
 
 // Copy the name and the requested rights into the certificate. 0, or -1 with a reason.
-static int read_wanted (const struct keygen_wanted *wanted, const char *name,
-                        struct curve_cert *ret, struct reason *reason)
+static int apply_options (const struct keygen_options *options, const char *name,
+                          struct curve_cert *ret, struct reason *reason)
 {
     struct {
         const char *what, *text;
@@ -92,10 +92,10 @@ static int read_wanted (const struct keygen_wanted *wanted, const char *name,
         size_t size;
     } texts[] = {
         {"NAME", name, ret->name, sizeof ret->name},
-        {"--role", wanted->roles, ret->roles, sizeof ret->roles},
-        {"--target", wanted->stations, ret->stations, sizeof ret->stations},
+        {"--role", options->roles, ret->roles, sizeof ret->roles},
+        {"--target", options->stations, ret->stations, sizeof ret->stations},
     };
-    if (wanted->stations && !*wanted->stations) { // an empty list would allow all
+    if (options->stations && !*options->stations) { // an empty list would allow all
         return reason_set (reason, "--target: want names of targets, as jobs,report-*");
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -110,11 +110,11 @@ static int read_wanted (const struct keygen_wanted *wanted, const char *name,
 
 int verb_keygen (const struct cli *cli)
 {
-    struct keygen_wanted wanted = {.folder = ".", .roles = ""};
+    struct keygen_options options = {.folder = ".", .roles = ""};
     const struct usage usage = {
         .synopsis = "zplan keygen NAME [--out DIR] [--role ROLES] [--target NAMES]",
         .about = about,
-        .groups = {OPTION_GROUP ("Options", rows, &wanted)},
+        .groups = {OPTION_GROUP ("Options", rows, &options)},
         .words_min = 1,
         .words_max = 1,
         .words = "one name",
@@ -124,11 +124,11 @@ int verb_keygen (const struct cli *cli)
         return code;
     struct curve_cert cert = {0};
     struct reason reason;
-    if (read_wanted (&wanted, cli->argv[1], &cert, &reason))
+    if (apply_options (&options, cli->argv[1], &cert, &reason))
         return usage_error (cli->argv[0], &reason);
     char public_file[CURVE_PATH_SIZE], secret_file[CURVE_PATH_SIZE];
     bool made = curve_keys_make (&cert.keys, &reason) == 0 &&
-                curve_cert_save (wanted.folder, &cert, public_file, secret_file, &reason) == 0;
+                curve_cert_save (options.folder, &cert, public_file, secret_file, &reason) == 0;
     if (made)
         report_key (cli, &cert, public_file, secret_file);
     else

@@ -41,9 +41,9 @@ static const struct column columns[] = {
     COLUMN ("FIELDS", 0, .rule = COLUMN_REST, .field = "fields", .write = write_fields),
 };
 
-static int compare_kind_names (const void *one, const void *other)
+static int compare_kind_names (const void *a, const void *b)
 {
-    return strcmp (*(const char *const *)one, *(const char *const *)other);
+    return strcmp (*(const char *const *)a, *(const char *const *)b);
 }
 
 // Print the kinds sorted by name: the station returns them unordered.
@@ -73,14 +73,14 @@ static int list_kinds (const struct subcommand_call *request)
     int code = EXIT_DONE, next = 0;
     json_t *found = json_object ();
     do {
-        int one;
+        int result;
         const char *name = request->count ? request->args[next] : NULL;
         const char *const request_words[] = {"kind", name ? "get" : "list", name, NULL};
         json_t *answer = call_command (request->cli, request->client, request_words,
-                                       name ? quoted (span_text (name)) : NULL, &one);
+                                       name ? quoted (span_text (name)) : NULL, &result);
         json_object_update (found, json_object_get (answer, "kinds"));
         json_decref (answer);
-        code = one == EXIT_DONE ? code : one;
+        code = result == EXIT_DONE ? code : result;
     } while (++next < request->count && code != EXIT_NO_ANSWER);
     if (code == EXIT_DONE || json_object_size (found) > 0)
         print_kinds (request->cli, found);

@@ -19,15 +19,16 @@ static const char about[] =
     "  zplan limit set jobs                  # none, whatever the settings say\n"
     "  zplan limit remove jobs group:mail\n";
 
-struct limit_wish {
+struct limit_options {
     const char *concurrency, *rate, *burst;
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct limit_wish, concurrency, "--concurrency", "N", "at most N concurrent runs"),
-    TEXT_OPTION (struct limit_wish, rate, "--rate", "N",
+    TEXT_OPTION (struct limit_options, concurrency, "--concurrency", "N",
+                 "at most N concurrent runs"),
+    TEXT_OPTION (struct limit_options, rate, "--rate", "N",
                  "at most N starts per second; may be a fraction"),
-    TEXT_OPTION (struct limit_wish, burst, "--burst", "N",
+    TEXT_OPTION (struct limit_options, burst, "--burst", "N",
                  "at most N starts at once after a pause; default 1"),
 };
 
@@ -63,14 +64,14 @@ static void print_limits (const struct cli *cli, json_t *limits)
 // -- set, remove
 
 // Write the limit as JSON. Numbers are sent as they were typed: the station reports errors in them.
-static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
+static bool write_rule (const struct limit_options *options, char *out, size_t size,
                         struct reason *reason)
 {
     const struct {
         const char *name, *value, *rule;
-    } fields[] = {{"concurrency", wish->concurrency, "a number 1..10000"},
-                  {"rate", wish->rate, "starts per second, 0.000001..1000000"},
-                  {"burst", wish->burst, "a number 1..1000000"}};
+    } fields[] = {{"concurrency", options->concurrency, "a number 1..10000"},
+                  {"rate", options->rate, "starts per second, 0.000001..1000000"},
+                  {"burst", options->burst, "a number 1..1000000"}};
     size_t at = (size_t)snprintf (out, size, "{");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const char *value = fields[i].value;
@@ -105,9 +106,9 @@ static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
 // target may be called 5, but a limit without any value is a mistake.
 static bool is_value_misplaced (const struct subcommand_call *request, struct reason *reason)
 {
-    const struct limit_wish *wish = request->wish;
+    const struct limit_options *options = request->options;
     const char *last = request->args[request->count - 1];
-    if (request->count < 2 || wish->concurrency || wish->rate || wish->burst ||
+    if (request->count < 2 || options->concurrency || options->rate || options->burst ||
         strspn (last, "0123456789.") != strlen (last))
         return false;
     reason_set (reason, "set: want --concurrency %s, --rate %s or --burst %s", last, last, last);
@@ -146,12 +147,12 @@ static int limit_set (const struct subcommand_call *request)
     char rule[128];
     struct reason reason;
     int code = EXIT_DONE;
-    if (!write_rule (request->wish, rule, sizeof rule, &reason) ||
+    if (!write_rule (request->options, rule, sizeof rule, &reason) ||
         is_value_misplaced (request, &reason))
         return usage_error (request->cli->argv[0], &reason);
     for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
-        int one = change_limit (request->cli, request->client, request->args[i], rule);
-        code = one == EXIT_DONE ? code : one;
+        int result = change_limit (request->cli, request->client, request->args[i], rule);
+        code = result == EXIT_DONE ? code : result;
     }
     return code;
 }
@@ -169,14 +170,14 @@ static const struct subcommand_row words[] = {
 
 int verb_limit (const struct cli *cli)
 {
-    struct limit_wish wish = {0};
+    struct limit_options options = {0};
     const struct usage usage = {
         .synopsis = "zplan limit [list] | set NAME... [--concurrency N] [--rate N] [--burst N] | "
                     "remove NAME...",
         .about = about,
-        .groups = {OPTION_GROUP ("Limit", rows, &wish)},
+        .groups = {OPTION_GROUP ("Limit", rows, &options)},
         .words_max = INT_MAX,
         .words = "list, set or remove",
     };
-    return subcommand_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
+    return subcommand_run (cli, &usage, words, sizeof words / sizeof *words, &options);
 }

@@ -18,12 +18,12 @@ static const char about[] =
 
 enum { BAR = 50, ROW_S = 60, HOURS_MAX = 8760 };
 
-struct load_wish {
+struct load_options {
     int64_t hours;
 };
 
 static const struct option rows[] = {
-    NUMBER_OPTION (struct load_wish, hours, "--hours", "N", 1, HOURS_MAX,
+    NUMBER_OPTION (struct load_options, hours, "--hours", "N", 1, HOURS_MAX,
                    "number of hours from now; default 1"),
 };
 
@@ -31,10 +31,10 @@ static int64_t largest_count (const json_t *counts)
 {
     size_t i;
     const json_t *count;
-    int64_t most = 0;
-    json_array_foreach (counts, i, count) most =
-        json_integer_value (count) > most ? json_integer_value (count) : most;
-    return most;
+    int64_t largest = 0;
+    json_array_foreach (counts, i, count) largest =
+        json_integer_value (count) > largest ? json_integer_value (count) : largest;
+    return largest;
 }
 
 static void print_load (const char *subject, const json_t *answer)
@@ -42,13 +42,13 @@ static void print_load (const char *subject, const json_t *answer)
     (void)subject;
     const json_t *counts = json_object_get (answer, "counts"), *count;
     int64_t from = field_number (answer, "from");
-    int64_t step = field_number (answer, "step"), most = largest_count (counts);
+    int64_t step = field_number (answer, "step"), largest = largest_count (counts);
     size_t i;
     json_array_foreach (counts, i, count)
     {
         char when[RFC3339_SIZE];
         int64_t value = json_integer_value (count);
-        int64_t bar = most ? (value * BAR + most - 1) / most : 0;
+        int64_t bar = largest ? (value * BAR + largest - 1) / largest : 0;
         rfc3339_format (from + (int64_t)i * step, when);
         printf ("%.10s %.8s  %8" PRId64, when, when + 11, value);
         for (int64_t at = 0; at < bar; at++)
@@ -56,23 +56,23 @@ static void print_load (const char *subject, const json_t *answer)
         putchar ('\n');
     }
     printf ("%" PRId64 " plans, %" PRId64 " in the fullest row of %" PRId64 " s; UTC\n",
-            (int64_t)field_number (answer, "total"), most, step);
+            (int64_t)field_number (answer, "total"), largest, step);
 }
 
 int verb_load (const struct cli *cli)
 {
-    struct load_wish wish = {.hours = 1};
+    struct load_options options = {.hours = 1};
     const struct usage usage = {
         .synopsis = "zplan load [--hours N]",
         .about = about,
-        .groups = {OPTION_GROUP ("Load", rows, &wish)},
+        .groups = {OPTION_GROUP ("Load", rows, &options)},
     };
     int count, code;
     char ask[48];
     if (!options_read (&usage, cli, &count, &code))
         return code;
     // The station starts at its current time, and returns 60 rows.
-    snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", wish.hours * ROW_S);
+    snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", options.hours * ROW_S);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
         code = call_print (cli, client, (const char *[]){"load", ask, NULL}, NULL, print_load);

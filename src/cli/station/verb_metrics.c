@@ -25,7 +25,7 @@
 
 enum {
     TARGETS_DEFAULT = 64,
-    LOOK_MS = 400, // timeout of each of two requests, so that a scrape takes below 1 s
+    REQUEST_MS = 400, // timeout of each of two requests, so that a scrape takes below 1 s
     CONNECTIONS_MAX = 32,
     HEAD_MAX = 8192,
     DEADLINE_US = 10000000,
@@ -265,9 +265,10 @@ static void serve_connections (struct metrics *self, int stop_fd)
         items[1].fd = self->count < CONNECTIONS_MAX ? self->listener : -1;
         items[1].events = POLLIN;
         for (size_t i = 0; i < self->count; i++) {
-            const struct metrics_connection *one = &self->connections[i];
-            items[2 + i].fd = one->fd;
-            items[2 + i].events = one->answer && one->sent < one->answer_size ? POLLOUT : POLLIN;
+            const struct metrics_connection *connection = &self->connections[i];
+            items[2 + i].fd = connection->fd;
+            items[2 + i].events =
+                connection->answer && connection->sent < connection->answer_size ? POLLOUT : POLLIN;
         }
         if (poll (items, 2 + self->count, poll_timeout_ms (self)) < 0 && errno != EINTR)
             break;
@@ -275,10 +276,11 @@ static void serve_connections (struct metrics *self, int stop_fd)
             break;
         // Iterate backwards: a closed connection is replaced by the last one.
         for (size_t i = self->count; i-- > 0;) {
-            struct metrics_connection *one = &self->connections[i];
-            bool continues = clock_mono_us () < one->end_us;
+            struct metrics_connection *connection = &self->connections[i];
+            bool continues = clock_mono_us () < connection->end_us;
             if (continues && items[2 + i].revents)
-                continues = one->answer ? write_answer (one) : read_head (self, one);
+                continues =
+                    connection->answer ? write_answer (connection) : read_head (self, connection);
             if (!continues)
                 close_connection (self, i);
         }
@@ -306,7 +308,7 @@ static int serve_metrics (struct metrics *self)
     printf ("http://%.*s:%s/metrics\n", (int)(strrchr (address, ':') - address), address,
             self->port);
     fflush (stdout);
-    zplan_client_set_timeout (self->client, LOOK_MS);
+    zplan_client_set_timeout (self->client, REQUEST_MS);
     zplan_client_set_interrupt (self->client, stop_fd);
     serve_connections (self, stop_fd);
     close (stop_fd);

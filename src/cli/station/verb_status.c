@@ -132,7 +132,7 @@ static struct verdict request_plans (struct status *self)
         self->plans = -1;
         return verdict;
     }
-    // Plans in these states are complete, also beyond the plans that were counted.
+    // Not all plans were read: read all running and all stopped ones separately.
     if (self->more) {
         json_array_clear (self->running);
         self->running_count = self->paused = self->dead = 0;

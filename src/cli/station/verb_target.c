@@ -86,8 +86,8 @@ static int add_targets_from_stdin (const struct cli *cli, struct zplan_client *c
     size_t room = 0;
     while (code != EXIT_NO_ANSWER && getline (&line, &room, stdin) >= 0) {
         line[strcspn (line, "\r\n")] = '\0';
-        int one = *line ? target_change (cli, client, line) : EXIT_DONE;
-        code = one == EXIT_DONE ? code : one;
+        int result = *line ? target_change (cli, client, line) : EXIT_DONE;
+        code = result == EXIT_DONE ? code : result;
     }
     if (ferror (stdin)) {
         complain ("stdin", span_text (strerror (errno)));

@@ -79,10 +79,10 @@ static json_t *make_target_view (const json_t *now, const json_t *stats_before, 
                                  struct lateness *all)
 {
     const json_t *before = target_of (stats_before, json_object_get (now, "name"));
-    static const char *const same[] = {"name", "connected", "since", "unanswered"};
+    static const char *const copied[] = {"name", "connected", "since", "unanswered"};
     json_t *view = json_object ();
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        json_object_set (view, same[i], json_object_get (now, same[i]));
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        json_object_set (view, copied[i], json_object_get (now, copied[i]));
     struct lateness late = {counter_growth (now, before, "late_ms"),
                             counter_growth (now, before, "fresh")};
     set_ratio (view, "done_per_s", counter_growth (now, before, "ended_well"), seconds);
@@ -96,14 +96,14 @@ static json_t *make_target_view (const json_t *now, const json_t *stats_before, 
 // Compute the view from two answers of `stats`, `seconds` apart; 0: `now` is the first answer.
 static json_t *make_view (const json_t *now, const json_t *before, double seconds)
 {
-    static const char *const same[] = {"now_ms", "uptime_s", "plans",       "queued", "due",
-                                       "next",   "running",  "redis_bytes", "version"};
+    static const char *const copied[] = {"now_ms", "uptime_s", "plans",       "queued", "due",
+                                         "next",   "running",  "redis_bytes", "version"};
     json_t *view = json_object (), *targets = json_array ();
     struct lateness late = {0, 0};
     size_t i;
     const json_t *target;
-    for (i = 0; i < sizeof same / sizeof *same; i++)
-        json_object_set (view, same[i], json_object_get (now, same[i]));
+    for (i = 0; i < sizeof copied / sizeof *copied; i++)
+        json_object_set (view, copied[i], json_object_get (now, copied[i]));
     const json_t *counters = json_object_get (now, "counters");
     const json_t *counted = json_object_get (before, "counters");
     set_ratio (view, "accepted_per_s", counter_growth (counters, counted, "accepted"), seconds);
@@ -118,7 +118,7 @@ static json_t *make_view (const json_t *now, const json_t *before, double second
 
 // -- for people
 
-static void write_whole (FILE *out, const json_t *number)
+static void write_rounded (FILE *out, const json_t *number)
 {
     fprintf (out, json_is_number (number) ? "%.0f" : "-", json_number_value (number));
 }
@@ -137,11 +137,11 @@ static const struct column columns[] = {
     COLUMN ("TARGET", 16, .rule = COLUMN_SHORT, .field = "name"),
     COLUMN ("STATE", 9, .field = "connected", .write = column_connected,
             .colour = connected_colour),
-    COLUMN ("UNANSWERED", 10, .is_number = true, .field = "unanswered", .write = write_whole),
+    COLUMN ("UNANSWERED", 10, .is_number = true, .field = "unanswered", .write = write_rounded),
     COLUMN ("DONE/S", 8, .is_number = true, .field = "done_per_s", .write = write_rate),
     COLUMN ("FAILED/S", 8, .is_number = true, .field = "failed_per_s", .write = write_rate,
             .colour = failed_rate_colour),
-    COLUMN ("LATE/MS", 8, .is_number = true, .field = "late_ms", .write = write_whole),
+    COLUMN ("LATE/MS", 8, .is_number = true, .field = "late_ms", .write = write_rounded),
     COLUMN ("SINCE", 0, .rule = COLUMN_REST, .field = "since", .write = column_time),
 };
 
@@ -181,7 +181,7 @@ static char *heading_text (const struct top *self)
     fputs ("/s  taken ", out);
     write_rate (out, json_object_get (view, "accepted_per_s"));
     fputs ("/s  late ", out);
-    write_whole (out, json_object_get (view, "late_ms"));
+    write_rounded (out, json_object_get (view, "late_ms"));
     fprintf (out, " ms  Redis %.1f MiB\n",
              json_number_value (json_object_get (view, "redis_bytes")) / 1048576.0);
     fclose (out);
@@ -307,7 +307,7 @@ static int run_top (struct top *self)
     if (screen_open (&self->screen, !self->cli->json)) {
         code = complain (NULL, span_text (strerror (errno)));
     } else {
-        zplan_client_set_interrupt (self->client, self->screen.any_fd);
+        zplan_client_set_interrupt (self->client, self->screen.event_fd);
         code = watch_top (self);
     }
     screen_close (&self->screen);

@@ -14,16 +14,16 @@
 #include "options.h"
 #include "user_file.h"
 
-struct web_wish {
+struct web_options {
     const char *folder;
     int64_t rate; // 0: no limit
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct web_wish, folder, "--out", "DIR",
+    TEXT_OPTION (struct web_options, folder, "--out", "DIR",
                  "the folder of users of zplan-web; default: this one", .offered = VALUES_FOLDERS,
                  .utf8 = true),
-    NUMBER_OPTION (struct web_wish, rate, "--rate", "N", 1, USER_RATE_MAX,
+    NUMBER_OPTION (struct web_options, rate, "--rate", "N", 1, USER_RATE_MAX,
                    "serve at most N requests of the token in a second"),
 };
 
@@ -39,12 +39,12 @@ static const char about[] =
     "Needs no station.\n";
 
 // Write the user's file, never over an existing one. 0, or -1 with a reason.
-static int write_user (const struct web_wish *wish, const char *name, const char *key,
+static int write_user (const struct web_options *options, const char *name, const char *key,
                        const char *token, struct reason *reason)
 {
     char path[PATH_MAX], hex[2 * TOKEN_SUM_SIZE + 1];
     uint8_t sum[TOKEN_SUM_SIZE];
-    snprintf (path, sizeof path, "%s/%s.user", wish->folder, name);
+    snprintf (path, sizeof path, "%s/%s.user", options->folder, name);
     token_sum (token, sum);
     sodium_bin2hex (hex, sizeof hex, sum, sizeof sum);
     int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -53,7 +53,7 @@ static int write_user (const struct web_wish *wish, const char *name, const char
     bool written = dprintf (fd, "name = %s\n", name) > 0 &&
                    (!key || dprintf (fd, "key = %s\n", key) > 0) &&
                    dprintf (fd, "token = %s\n", hex) > 0 &&
-                   (!wish->rate || dprintf (fd, "rate = %" PRId64 "\n", wish->rate) > 0);
+                   (!options->rate || dprintf (fd, "rate = %" PRId64 "\n", options->rate) > 0);
     bool done = written && fsync (fd) == 0;
     done = close (fd) == 0 && done;
     if (done)
@@ -63,7 +63,7 @@ static int write_user (const struct web_wish *wish, const char *name, const char
     return -1;
 }
 
-static int make_user (const struct cli *cli, const struct web_wish *wish)
+static int make_user (const struct cli *cli, const struct web_options *options)
 {
     const char *name = cli->argv[2];
     // $ZPLAN_KEY is the operator's own key: with it the user would get the operator's rights.
@@ -85,7 +85,7 @@ static int make_user (const struct cli *cli, const struct web_wish *wish)
     if (rc)
         return complain ("web", span_text (reason.text));
     token_make ("zpw_", token);
-    rc = write_user (wish, name, given ? key : NULL, token, &reason);
+    rc = write_user (options, name, given ? key : NULL, token, &reason);
     if (rc)
         complain ("web", span_text (reason.text));
     else if (cli->json)
@@ -99,11 +99,11 @@ static int make_user (const struct cli *cli, const struct web_wish *wish)
 int verb_web (const struct cli *cli)
 {
     static const struct subcommand words[] = {{"user", 1, 1, "want the name of a user"}};
-    struct web_wish wish = {.folder = "."};
+    struct web_options options = {.folder = "."};
     const struct usage usage = {
         .synopsis = "zplan web user NAME [--key FILE] [--out DIR] [--rate N]",
         .about = about,
-        .groups = {OPTION_GROUP ("Options", rows, &wish)},
+        .groups = {OPTION_GROUP ("Options", rows, &options)},
         .words_min = 1,
         .words_max = 2,
         .words = "user and a name",
@@ -114,5 +114,5 @@ int verb_web (const struct cli *cli)
     struct reason reason;
     if (subcommand_read (words, 1, cli, count, &reason) < 0)
         return usage_error (cli->argv[0], &reason);
-    return make_user (cli, &wish);
+    return make_user (cli, &options);
 }

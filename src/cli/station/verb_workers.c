@@ -1,4 +1,5 @@
-// zplan workers and drain: list and drain the workers of a target station, which gets the request.
+// zplan workers and drain: list and drain the workers of a target station. The request is sent to
+// the target station itself.
 #include "verb_workers.h"
 
 #include <limits.h>

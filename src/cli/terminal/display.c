@@ -10,15 +10,15 @@
 #include "clock.h"
 #include "settings.h"
 
-// The least width at which a line has room for both forms of a time and a readable title.
+// BOTH_COLUMNS: the minimum width for both forms of a time and a readable title on a line.
 enum { BOTH_COLUMNS = 120, COLUMNS_DEFAULT = 80, COLUMNS_MAX = 10000 };
 
-static struct display decided;
+static struct display current;
 static const char *times; // the value of --times
 
 const struct display *display_get (void)
 {
-    return &decided;
+    return &current;
 }
 
 struct display_size display_size (void)
@@ -42,7 +42,7 @@ static bool uses_colours (const struct cli *cli)
         return false;
     if (strcmp (cli->color, "always") == 0)
         return true;
-    return decided.terminal && !(none && *none) && decided.obeys;
+    return current.terminal && !(none && *none) && current.controllable;
 }
 
 void display_init (const struct cli *cli)
@@ -51,9 +51,9 @@ void display_init (const struct cli *cli)
     if (!setlocale (LC_CTYPE, "") || strcmp (nl_langinfo (CODESET), "UTF-8") != 0)
         setlocale (LC_CTYPE, "C.UTF-8");
     const char *kind = getenv ("TERM");
-    decided.terminal = isatty (STDOUT_FILENO);
-    decided.obeys = kind && strcmp (kind, "dumb") != 0;
-    decided.coloured = uses_colours (cli);
+    current.terminal = isatty (STDOUT_FILENO);
+    current.controllable = kind && strcmp (kind, "dumb") != 0;
+    current.coloured = uses_colours (cli);
     times = cli->times;
     display_refresh ();
 }
@@ -64,16 +64,16 @@ void display_refresh (void)
                                          [MOMENT_RELATIVE] = "relative",
                                          [MOMENT_BOTH] = "both",
                                          [MOMENT_UNIX] = "unix"};
-    if (decided.terminal)
-        decided.columns = display_size ().columns;
-    decided.times = !decided.terminal                ? MOMENT_ABSOLUTE
-                    : decided.columns < BOTH_COLUMNS ? MOMENT_RELATIVE
+    if (current.terminal)
+        current.columns = display_size ().columns;
+    current.times = !current.terminal                ? MOMENT_ABSOLUTE
+                    : current.columns < BOTH_COLUMNS ? MOMENT_RELATIVE
                                                      : MOMENT_BOTH;
-    decided.times_alone = decided.terminal ? MOMENT_BOTH : MOMENT_ABSOLUTE;
+    current.times_alone = current.terminal ? MOMENT_BOTH : MOMENT_ABSOLUTE;
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (strcmp (styles[i], times) == 0)
-            decided.times = decided.times_alone = (enum moment_style)i;
-    decided.now = clock_wall_us () / 1000000;
+            current.times = current.times_alone = (enum moment_style)i;
+    current.now = clock_wall_us () / 1000000;
 }
 
 static const char *const colours[] = {
@@ -81,12 +81,12 @@ static const char *const colours[] = {
 
 void colour_on (FILE *file, enum colour colour)
 {
-    if (decided.coloured && colour != PLAIN)
+    if (current.coloured && colour != PLAIN)
         fprintf (file, "\x1b[%sm", colours[colour]);
 }
 
 void colour_off (FILE *file, enum colour colour)
 {
-    if (decided.coloured && colour != PLAIN)
+    if (current.coloured && colour != PLAIN)
         fputs ("\x1b[0m", file);
 }

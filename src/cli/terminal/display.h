@@ -10,7 +10,7 @@
 struct display {
     bool terminal;                 // stdout is a terminal
     int columns;                   // the terminal's width; 0 = nothing is cut
-    bool obeys;                    // the terminal accepts control sequences; false if it is dumb
+    bool controllable;             // the terminal accepts control sequences; false if it is dumb
     bool coloured;                 // never with --json
     enum moment_style times;       // style of times in a table
     enum moment_style times_alone; // style of a time on a line of its own, where there is room

@@ -195,7 +195,7 @@ static int digits_of (double real)
     return digits;
 }
 
-// In strings jansson escapes all control characters but DEL.
+// Write dumped JSON, with DEL escaped: jansson escapes all other control characters.
 static int write_dumped (const char *text, size_t size, void *file)
 {
     for (size_t i = 0; i < size; i++) {
@@ -207,22 +207,22 @@ static int write_dumped (const char *text, size_t size, void *file)
     return 0;
 }
 
-// Write a value that has no parts.
-static void write_plain (FILE *file, const json_t *value)
+// Write a scalar.
+static void write_scalar (FILE *file, const json_t *value)
 {
     size_t digits = json_is_real (value) ? (size_t)digits_of (json_real_value (value)) : 0;
     json_dump_callback (value, write_dumped, file,
                         JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION (digits));
 }
 
-// Not json_dumps for the whole: that uses one precision for all numbers.
+// Arrays and objects are not passed to json_dumps, because it uses one precision for all numbers.
 void write_json (FILE *file, const json_t *value)
 {
     const char *name, *separator = "";
     json_t *part;
     size_t i;
     if (!json_is_object (value) && !json_is_array (value)) {
-        write_plain (file, value);
+        write_scalar (file, value);
         return;
     }
     fputc (json_is_array (value) ? '[' : '{', file);
@@ -230,7 +230,7 @@ void write_json (FILE *file, const json_t *value)
     {
         json_t *key = json_string (name);
         fputs (separator, file);
-        write_plain (file, key);
+        write_scalar (file, key);
         fputc (':', file);
         write_json (file, part);
         json_decref (key);
@@ -276,12 +276,12 @@ void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire)
 
 enum { TEXT_SIZE = MOMENT_SIZE, TEXTS_ROTATION = 16 };
 
-// Write a text that is at most TEXT_SIZE long into the next one of the buffers.
-__attribute__ ((format (printf, 1, 2))) static const char *turning_text (const char *format, ...)
+// Format a text into the next of the static buffers; it is cut to TEXT_SIZE.
+__attribute__ ((format (printf, 1, 2))) static const char *rotating_text (const char *format, ...)
 {
     static char texts[TEXTS_ROTATION][TEXT_SIZE];
-    static unsigned turn;
-    char *out = texts[turn++ % TEXTS_ROTATION];
+    static unsigned next;
+    char *out = texts[next++ % TEXTS_ROTATION];
     va_list args;
     va_start (args, format);
     vsnprintf (out, TEXT_SIZE, format, args);
@@ -292,7 +292,7 @@ __attribute__ ((format (printf, 1, 2))) static const char *turning_text (const c
 const char *number_cell_text (const json_t *number)
 {
     if (json_is_integer (number))
-        return turning_text ("%" JSON_INTEGER_FORMAT, json_integer_value (number));
+        return rotating_text ("%" JSON_INTEGER_FORMAT, json_integer_value (number));
     return !json_is_boolean (number) ? "-" : json_is_true (number) ? "yes" : "no";
 }
 
@@ -307,7 +307,7 @@ static const char *styled_time (const json_t *seconds, enum moment_style style)
         return "-";
     if (time < 0 || time > SCHEDULE_TIME_MAX)
         return number_cell_text (seconds);
-    return turning_text ("%s", moment_text (time, display_get ()->now, style, out));
+    return rotating_text ("%s", moment_text (time, display_get ()->now, style, out));
 }
 
 const char *time_cell_text (const json_t *seconds)
@@ -329,14 +329,14 @@ const char *duration_between_text (const json_t *from, const json_t *to)
 {
     double took = json_number_value (to) - json_number_value (from);
     bool known = json_is_number (from) && json_is_number (to) && took >= 0 && took < 1e9;
-    return known ? turning_text ("%.3f s", took) : "-";
+    return known ? rotating_text ("%.3f s", took) : "-";
 }
 
 const char *id_hex_text (const json_t *id)
 {
     char out[IDENT_SIZE];
     json_int_t number = json_integer_value (id);
-    return number > 0 ? turning_text ("%s", ident_text ((uint64_t)number, out)) : "-";
+    return number > 0 ? rotating_text ("%s", ident_text ((uint64_t)number, out)) : "-";
 }
 
 // The word for a number. A word that the station sent instead is returned, if it is safe to print.
@@ -346,7 +346,7 @@ static const char *table_word (const json_t *value, const char *word)
         return word ? word : number_cell_text (value);
     const char *text = json_string_value (value);
     bool safe = text && *text && strspn (text, "abcdefghijklmnopqrstuvwxyz_-+ ") == strlen (text);
-    return safe ? turning_text ("%s", text) : "-";
+    return safe ? rotating_text ("%s", text) : "-";
 }
 
 static const char *type_word (const json_t *type)

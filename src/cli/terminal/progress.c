@@ -6,23 +6,23 @@
 #include "clock.h"
 #include "display.h"
 
-enum { PATIENCE_US = 2000000, PACE_US = 200000, BAR = 20 };
+enum { SHOW_AFTER_US = 2000000, UPDATE_US = 200000, BAR = 20 };
 
 void progress_start (struct progress *self, const char *verb, enum progress_output output)
 {
     *self = (struct progress){
-        .verb = verb, .things = "plans", .next_us = clock_mono_us () + PATIENCE_US};
-    self->wanted = isatty (STDERR_FILENO) && display_get ()->obeys &&
+        .verb = verb, .things = "plans", .next_us = clock_mono_us () + SHOW_AFTER_US};
+    self->wanted = isatty (STDERR_FILENO) && display_get ()->controllable &&
                    (output == PROGRESS_QUIET || !isatty (STDOUT_FILENO));
 }
 
-static bool is_update_due (struct progress *self)
+static bool begin_update (struct progress *self)
 {
     int64_t now_us = clock_mono_us ();
     if (!self->wanted || now_us < self->next_us)
         return false;
     self->shown = true;
-    self->next_us = now_us + PACE_US;
+    self->next_us = now_us + UPDATE_US;
     return true;
 }
 
@@ -40,7 +40,7 @@ static void write_bar (int64_t part, int64_t whole)
 
 void progress_step (struct progress *self, size_t done, size_t total)
 {
-    if (!is_update_due (self))
+    if (!begin_update (self))
         return;
     if (total)
         fprintf (stderr, "\r%s: %zu of %zu %s", self->verb, done, total, self->things);
@@ -51,7 +51,7 @@ void progress_step (struct progress *self, size_t done, size_t total)
 
 void progress_share (struct progress *self, size_t done, int64_t part, int64_t whole)
 {
-    if (!is_update_due (self))
+    if (!begin_update (self))
         return;
     fprintf (stderr, "\r%s: %zu %s", self->verb, done, self->things);
     write_bar (part, whole);

@@ -10,7 +10,7 @@ struct progress {
     const char *verb, *things; // `things`: what is counted, by default plans
     bool wanted;               // stderr is a terminal
     bool shown;
-    int64_t next_us; // monotonic: when it is written again
+    int64_t next_us; // monotonic: the line is not updated before
 };
 
 enum progress_output { PROGRESS_QUIET, PROGRESS_LINES };

@@ -13,10 +13,10 @@ enum screen_event {
 };
 
 struct screen {
-    bool shown;            // stdout is a terminal, and shows its alternate screen
-    bool keyed;            // stdin is a terminal in unbuffered mode
-    int signal_fd, any_fd; // any_fd is readable when there is a signal or a key
-    struct termios before; // stdin's settings, to be restored
+    bool shown;                   // stdout is a terminal, and shows its alternate screen
+    bool reads_keys;              // stdin is a terminal, in unbuffered mode
+    int signal_fd, event_fd;      // event_fd is readable when there is a signal or a key
+    struct termios saved_termios; // stdin's settings, to be restored
 };
 
 // Catch the signals; if `wanted` and stdout is a terminal, set it up. 0, or -1 with errno.

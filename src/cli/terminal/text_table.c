@@ -65,9 +65,9 @@ static void shrink_rule (const struct text_table *self, int rule, int *widths)
     int lacks = missing_columns (self, widths);
     for (size_t i = 0; i < self->count && lacks > 0; i++) {
         int spare = widths[i] - (rule == MAY_OMIT ? 1 : least_width (&self->columns[i]));
-        bool is_one =
+        bool matches =
             rule == MAY_OMIT ? self->columns[i].may_omit : (int)self->columns[i].rule == rule;
-        if (!is_one || self->omitted[i] || spare <= 0)
+        if (!matches || self->omitted[i] || spare <= 0)
             continue;
         int taken = spare < lacks ? spare : lacks;
         widths[i] -= taken;

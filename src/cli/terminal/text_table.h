@@ -17,10 +17,10 @@ struct column {
         COLUMN_REST   // the last column: takes the rest of the line
     } rule;
     int least;         // minimum width on a terminal, also of COLUMN_REST; 0 = default of the rule
-    bool may_omit;     // omitted if the line would not fit otherwise, the first such column first
+    bool may_omit;     // omitted, from the left, if the line would not fit otherwise
     bool is_number;    // right-aligned on a terminal
     const char *field; // member of the row, the argument of the next three; NULL: the row itself
-    // One of the two, or neither: writes a string, which may be absent.
+    // At most one of the two is set. If neither is, the cell is the value, a string, or empty.
     void (*write) (FILE *out, const json_t *value);
     const char *(*text) (const json_t *value);   // ASCII
     enum colour (*colour) (const json_t *value); // NULL: plain
@@ -56,5 +56,5 @@ void table_end (struct text_table **self);
 void table_print (const struct cli *cli, enum json_kind kind, const struct column *columns,
                   size_t count, const json_t *list);
 
-// As table_end, but without any row print nothing, not even the heading, as after an error.
+// As table_end, but print nothing, not even the heading, if there are no rows, as after an error.
 void table_end_if_rows (struct text_table **self);

@@ -33,7 +33,8 @@ void environment_free (char **environment)
     free (environment);
 }
 
-static bool is_own (const char *entry, const struct environment_variable *variables, size_t count)
+static bool is_overridden (const char *entry, const struct environment_variable *variables,
+                           size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t size = strlen (variables[i].name);
@@ -66,7 +67,7 @@ char **environment_new (const struct environment_variable *variables, size_t cou
             abort (); // only for lack of memory
     }
     for (size_t i = 0; i < inherited; i++)
-        if (!is_own (environ[i], variables, count))
+        if (!is_overridden (environ[i], variables, count))
             environment[at++] = memory_text (environ[i]);
     return environment;
 }
@@ -136,22 +137,22 @@ static void exec_command (const struct child_command *command, const struct pipe
 {
     setpgid (0, 0);
     umask (command->umask);
-    // Move these above the numbers that the child uses for its progress and its context. dup2
+    // Move these descriptors above those that the child uses for its progress and its context. dup2
     // clears close-on-exec, except if both numbers are equal.
     int error_fd = fcntl (pipes->ends[EXEC_ERROR][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
     int progress = fcntl (pipes->ends[PROGRESS][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
     int context =
         pipes->context < 0 ? -1 : fcntl (pipes->context, F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
-    bool wired = error_fd >= 0 && dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
-                 dup2 (pipes->ends[OUT][1], STDOUT_FILENO) >= 0 &&
-                 dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0 &&
-                 dup2 (progress, CHILD_PROGRESS_FD) >= 0 &&
-                 (pipes->context < 0 || dup2 (context, CHILD_CONTEXT_FD) >= 0);
+    bool good = error_fd >= 0 && dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
+                dup2 (pipes->ends[OUT][1], STDOUT_FILENO) >= 0 &&
+                dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0 &&
+                dup2 (progress, CHILD_PROGRESS_FD) >= 0 &&
+                (pipes->context < 0 || dup2 (context, CHILD_CONTEXT_FD) >= 0);
     // All descriptors that we opened are close-on-exec; this closes those that we inherited.
     unsigned rest = pipes->context < 0 ? CHILD_CONTEXT_FD : CHILD_CONTEXT_FD + 1;
     close_range (rest, ~0U, CLOSE_RANGE_CLOEXEC);
     process_reset_signals (HANGUP_KEPT);
-    if (wired)
+    if (good)
         execvpe (command->argv[0], command->argv, command->environment);
     int error = errno;
     ssize_t size = write (error_fd, &error, sizeof error);

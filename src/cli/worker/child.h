@@ -23,7 +23,7 @@ struct child_output {
     uint8_t *bytes;
     size_t size;
     size_t room;
-    bool cut; // there was more than CHILD_OUTPUT_MAX; the rest was read and thrown away
+    bool cut; // it exceeded CHILD_OUTPUT_MAX; the rest was read and discarded
 };
 
 enum { PROGRESS_LINE_SIZE = 512 };
@@ -54,7 +54,7 @@ struct child {
 
 struct environment_variable {
     const char *name;
-    struct span value; // without data = unset, and not inherited either
+    struct span value; // without data: the variable is unset, and not inherited
 };
 
 // Make the environment. Free it with environment_free, which accepts NULL. NULL with a reason.
@@ -77,8 +77,8 @@ struct child_command {
 };
 int child_start (struct child *self, const struct child_command *command, struct reason *reason);
 
-// The open descriptors to poll, besides waiting for SIGCHLD. Returns how many: closed ones would
-// count for poll as well, which takes no more than the process may open.
+// Get the open descriptors to poll, besides waiting for SIGCHLD. Returns their number. Closed ones
+// are omitted, because poll limits the number of items to RLIMIT_NOFILE.
 nfds_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS]);
 
 // Write, read and reap what can be done without waiting.

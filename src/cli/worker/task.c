@@ -18,13 +18,13 @@
 #include "utf8.h"
 
 enum {
-    GROUP_TURN_US = 100000,    // how often an ended command's outputs and group are checked
+    GROUP_CHECK_US = 100000,   // how often an ended command's outputs and group are checked
     OUTPUT_JSON_MAX = 64 << 10 // bytes of a report to a pull target
 };
 
 // -- the command's environment
 
-// Linux accepts no longer "NAME=VALUE" in an environment (MAX_ARG_STRLEN, 32 pages of 4 KiB).
+// Linux's limit for one "NAME=VALUE" of an environment (MAX_ARG_STRLEN, 32 pages of 4 KiB).
 enum { VARIABLE_MAX = 128 << 10 };
 
 static struct span bytes_of (const struct zplan_frame *frame)
@@ -372,8 +372,8 @@ static void report_progress (const struct worker_task *self, const char *line)
     if (size < sizeof digits)
         memcpy (digits, line, size);
     const char *words = line + size + strspn (line + size, " ");
-    bool apart = line[size] == '\0' || line[size] == ' ' || line[size] == '%';
-    if (!apart || !number_parse (digits, &percent) || percent > 100) {
+    bool is_delimited = line[size] == '\0' || line[size] == ' ' || line[size] == '%';
+    if (!is_delimited || !number_parse (digits, &percent) || percent > 100) {
         zplan_job_progress (self->job, -1, line);
         return;
     }
@@ -407,9 +407,9 @@ static bool has_time_limit (const struct worker_task *self)
     return self->limit_us && !self->child.exited;
 }
 
-// End the command if the job is cancelled or took too long: send SIGTERM, unless it was already
-// asked to end, and SIGKILL when the grace period is over.
-static void task_check_end (struct worker_task *self)
+// End the command if the job is cancelled or took too long: send SIGTERM, unless a signal was
+// already sent, and SIGKILL when the grace period is over.
+static void task_end_if_due (struct worker_task *self)
 {
     char words[REASON_MAX];
     int64_t now_us = clock_mono_us ();
@@ -434,8 +434,8 @@ enum task_end task_serve (struct worker_task *self)
         report_progress (self, line);
     if (!*self->why.text && child_has_ended (&self->child))
         return answer_result (self);
-    task_check_end (self);
-    // A command that was asked to end has ended when its process group is empty, or was killed.
+    task_end_if_due (self);
+    // A command that was sent a signal has ended when its process group is empty or was killed.
     bool ended = self->child.exited && (self->killed || child_group_has_ended (&self->child));
     return ended && *self->why.text ? answer_failure (self, self->why.text) : TASK_RUNNING;
 }
@@ -445,6 +445,6 @@ int64_t task_due_us (const struct worker_task *self)
     int64_t due_us = self->kill_us;
     if (!*self->why.text && has_time_limit (self))
         due_us = self->limit_us;
-    int64_t turn_us = clock_mono_us () + GROUP_TURN_US;
+    int64_t turn_us = clock_mono_us () + GROUP_CHECK_US;
     return self->child.exited && (!due_us || turn_us < due_us) ? turn_us : due_us;
 }

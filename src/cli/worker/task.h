@@ -24,7 +24,7 @@ struct worker_task {
     int64_t limit_us;   // monotonic; when it times out, 0 = never or already done
     int64_t kill_us;    // when its process group is killed, 0 = never or already done
     bool killed;        // the process group was killed
-    struct reason why;  // why its command was asked to end; "" = it was not
+    struct reason why;  // why the command was sent a signal to end; "" = it was not
 };
 
 // TASK_RUNNING: the job is not answered yet. Otherwise it was answered, and is freed.

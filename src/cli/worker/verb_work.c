@@ -1,8 +1,8 @@
 // zplan work: a worker that runs a command for each job, of a target station or of a pull target of
 // the station.
 //
-// One loop waits for jobs, for signals and for the commands' pipes. The library's thread keeps up
-// the conversation with the station.
+// One loop waits for jobs, for signals and for the commands' pipes. A thread of the library
+// exchanges messages with the station.
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
