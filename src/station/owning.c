@@ -50,7 +50,7 @@ void owning_report_redis_down (struct station *self, const char *trouble)
     notify_status (words);
 }
 
-static void on_redis_up (struct station *self)
+static void handle_redis_up (struct station *self)
 {
     const char *fsync = link_fsync (store_link (self->store));
     self->logged_trouble.text[0] = '\0';
@@ -79,7 +79,7 @@ static void on_schema_converted (void *owner, enum store_result result, const ch
 }
 
 // Start to serve: this station owns the plans and has loaded what it needs to know about them.
-static void on_owned (struct station *self)
+static void take_ownership (struct station *self)
 {
     if (!self->owner_since) {
         self->owner_since = clock_wall_us () / 1000000;
@@ -103,7 +103,7 @@ static void on_owned (struct station *self)
 }
 
 // Stop serving: another station owns the plans, or may take them over.
-static void on_fenced (struct station *self)
+static void stop_serving (struct station *self)
 {
     log_event (
         self->phase == PHASE_STOPPING ? LEVEL_INFO : LEVEL_WARN, "owner.lost", "reason=\"%s\"",
@@ -119,18 +119,18 @@ void owning_handle_store_state (void *owner, enum store_state state)
 {
     struct station *self = owner;
     const char *trouble = link_trouble (store_link (self->store));
-    bool goes_on = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
+    bool started = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
     if (state == STORE_STANDBY)
-        on_redis_up (self);
+        handle_redis_up (self);
     else if (state == STORE_LOADING)
         prefetch_drop_all (self);
     else if (state == STORE_SERVING)
-        on_owned (self);
+        take_ownership (self);
     else if (state == STORE_FENCED)
-        on_fenced (self);
+        stop_serving (self);
     else if (state == STORE_REFUSED && self->phase == PHASE_STARTING && !self->was_owner)
         station_fail (self, trouble);
-    else if ((state == STORE_REFUSED || state == STORE_AWAY) && goes_on)
+    else if ((state == STORE_REFUSED || state == STORE_AWAY) && started)
         owning_report_redis_down (self, trouble);
 }
 
@@ -169,5 +169,5 @@ void owning_watch (struct station *self, int64_t now_us)
         become_standby (self);
     else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_SERVING &&
              !self->owner_since)
-        on_fenced (self); // this station began to serve while Redis was away
+        stop_serving (self); // this station began to serve while Redis was away
 }

@@ -113,8 +113,8 @@ static int copy_secret (const char *text, const char *name, char *out, size_t ro
     return 0;
 }
 
-// The password of redis_addr, else of redis_password_file, else that of the environment; empty when
-// there is none.
+// Read the password of redis_addr, else of redis_password_file, else of the environment; empty if
+// none has one.
 static int read_password (const struct station_settings *settings, const char *given,
                           struct link_config *ret, struct reason *reason)
 {
@@ -128,8 +128,8 @@ static int read_password (const struct station_settings *settings, const char *g
                  : 0;
 }
 
-// Take a copy of the variable and remove it, so that children do not inherit it, and overwrite it,
-// as /proc/PID/environ shows the initial environment of the process.
+// Copy the variable, then remove it, so that children do not inherit it, and overwrite it, as
+// /proc/PID/environ shows the initial environment of the process.
 static char *take_from_environment (const char *name)
 {
     char *value = getenv (name);
@@ -144,7 +144,7 @@ static char *take_from_environment (const char *name)
 // Fill in user and password: of redis_addr, else of redis_password_file, else of the environment
 // (ZPLAN_REDIS_USER, ZPLAN_REDIS_PASSWORD), which are removed and overwritten there. 0, or -1 with
 // a reason that holds no secret.
-static int secrets_read (const struct station_settings *settings, struct link_config *ret,
+static int read_secrets (const struct station_settings *settings, struct link_config *ret,
                          struct reason *reason)
 {
     // Kept because a fenced station is created again, as a standby.
@@ -178,7 +178,7 @@ int redis_config_read (const struct station_settings *settings, struct link_conf
                                    .replica_timeout_ms = settings->replica_timeout_ms,
                                    .window = settings->limits.requests};
     if (address_parse (settings->redis_addr, &config->address, reason) ||
-        secrets_read (settings, config, reason))
+        read_secrets (settings, config, reason))
         return -1;
     if (config->address.kind != ADDRESS_EMBEDDED)
         log_event (LEVEL_INFO, "redis.given", "address=%s", address_text (&config->address, shown));

@@ -38,7 +38,7 @@ static void apply_new_settings (struct station *self)
         targets_load (self); // an added target may have the name that was removed from the settings
 }
 
-// Whether a target has the name of a flow, whose plans it would get.
+// Whether a target has the name of a flow; it would get the plans of that flow.
 static bool has_target_named_as_flow (const struct station *self,
                                       const struct station_settings *fresh, struct reason *reason)
 {

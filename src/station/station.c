@@ -102,8 +102,8 @@ void station_hand_over (struct station *self)
 
 // -- the reactor
 
-// Reload the settings if SIGHUP has come; during the start that waits, as the station loads its
-// data.
+// Reload the settings after SIGHUP. A SIGHUP during the start is handled when the start is over, as
+// the station is loading its data.
 static void reload_if_wanted (struct station *self)
 {
     bool ready = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
@@ -179,9 +179,9 @@ static void tick_starting (struct station *self, int64_t now_us)
     }
 }
 
-// Whether the station has stopped: its writes are done or have timed out, and the plans are
-// released. Also true after a failure.
-static bool has_stopped (struct station *self, int64_t now_us)
+// Continue a stop that is in progress: wait until the writes are done or time out, then release the
+// plans. True: the station has stopped, or has failed.
+static bool continue_stop (struct station *self, int64_t now_us)
 {
     bool settled = store_pending (self->store) == 0 && self->prefetched.count == 0;
     if (self->phase != PHASE_STOPPING || !(settled || now_us > self->stop_us))
@@ -189,8 +189,8 @@ static bool has_stopped (struct station *self, int64_t now_us)
     if (!self->releasing_plans)
         store_leave_presence (self->store);
     // Release the plans once, so that a standby or the next start takes over at once.
-    bool free = self->embedded || !station_store_up (self) || self->releasing_plans;
-    if (free)
+    bool release = !self->embedded && station_store_up (self) && !self->releasing_plans;
+    if (!release)
         return !self->releasing_plans || now_us > self->stop_us;
     self->releasing_plans = true;
     self->stop_us = now_us + FREE_WAIT_US;
@@ -204,7 +204,7 @@ static void on_tick (void *owner)
     int64_t now_us = clock_mono_us ();
     timer_set (&self->tick, self->reactor, TICK_MS);
     notify_alive (now_us);
-    if (has_stopped (self, now_us)) {
+    if (continue_stop (self, now_us)) {
         reactor_stop (self->reactor);
         return;
     }
@@ -236,7 +236,7 @@ static void on_tick (void *owner)
 
 // -- construction
 
-// Load and check what the settings refer to; an error here fails at the next start too.
+// Load and check what the settings refer to; an error here recurs at the next start.
 static int resolve_settings (struct station *self, struct link_config *config,
                              struct reason *reason)
 {

@@ -6,7 +6,7 @@
 // The forgotten names must be whole, each with the blank after it.
 static void fuzz_forget (struct span text)
 {
-    struct forgetting forgetting = {0};
+    struct forget_request forgetting = {0};
     struct reason reason = {""};
     if (read_forgetting (text, &forgetting, &reason)) {
         HOLDS (forgetting.size == strlen (forgetting.entries));

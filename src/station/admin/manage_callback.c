@@ -14,7 +14,7 @@
 #include "publish.h"
 #include "targets.h"
 
-enum { BETWEEN_US = 1000000 }; // at least between two tests
+enum { TEST_INTERVAL_US = 1000000 }; // minimum between two tests
 
 struct callback_test {
     struct station *station;
@@ -64,7 +64,7 @@ static int check_callback_target (struct station *self, const struct request *re
         return target_not_found (self, request->peer.user, "target", target, reason);
     if (callback_book_full (self, target))
         return reason_error (reason, ZPLAN_EBUSY, "callback: too many of this target are kept");
-    if (self->callback_tested_us && now_us - self->callback_tested_us < BETWEEN_US)
+    if (self->callback_tested_us && now_us - self->callback_tested_us < TEST_INTERVAL_US)
         return reason_error (reason, ZPLAN_EBUSY, "callback test: one a second; try again");
     if (targets_ensure_pull (self, self->settings->callback_target, reason))
         return ZPLAN_EARGUMENT;

@@ -11,7 +11,7 @@
 #include "results.h"
 #include "utf8.h"
 
-struct cancel {
+struct cancel_request {
     struct inquiry inquiry;
     char reason[REASON_MAX];
     uint64_t exec_id;
@@ -22,7 +22,7 @@ struct cancel {
 
 static void on_written (void *owner, enum store_result result)
 {
-    struct cancel *self = owner;
+    struct cancel_request *self = owner;
     json_int_t id = (json_int_t)self->inquiry.plan.id;
     if (result == STORE_DONE) {
         json_t *object = json_pack ("{s:I, s:I, s:b}", "plan_id", id, "exec_id",
@@ -42,7 +42,7 @@ static void on_written (void *owner, enum store_result result)
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
-    struct cancel *self = owner;
+    struct cancel_request *self = owner;
     struct station *station = self->inquiry.station;
     // A key that may cancel a flow's run may cancel its steps, whatever their targets.
     enum store_result result =
@@ -80,7 +80,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
 // Cancel the plan of the step if its call is in flight, else refuse.
 static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
-    struct cancel *self = owner;
+    struct cancel_request *self = owner;
     struct station *station = self->inquiry.station;
     bool parked = live && flow_undo_is_parked (live, step, self->step.item);
     if (live && !parked && flow_call_in_flight (live, step, self->step.item)) {
@@ -108,7 +108,7 @@ int manage_cancel (struct station *self, struct request *request)
     int rc = of_step ? 0 : manage_plan_name (self, request, request->args[0], &plan);
     if (rc)
         return rc;
-    struct cancel *cancel = memory_new (sizeof *cancel);
+    struct cancel_request *cancel = memory_new (sizeof *cancel);
     struct span remark = request->args[1];
     cancel->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
     size_t size = (size_t)snprintf (cancel->reason, sizeof cancel->reason, "cancelled%s",

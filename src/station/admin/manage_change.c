@@ -105,10 +105,10 @@ int manage_check_messages (struct station *self, const char *user, const struct 
     return submit_check_frames (&message, target, reason) ? ZPLAN_EARGUMENT : 0;
 }
 
-static bool is_same_field (const struct policy *one, const struct policy *two, const char *name)
+static bool is_same_field (const struct policy *a, const struct policy *b, const char *name)
 {
-    json_t *first = one ? json_object_get (one->fields, name) : NULL;
-    json_t *second = two ? json_object_get (two->fields, name) : NULL;
+    json_t *first = a ? json_object_get (a->fields, name) : NULL;
+    json_t *second = b ? json_object_get (b->fields, name) : NULL;
     return first == second || json_equal (first, second);
 }
 
@@ -152,8 +152,8 @@ static int read_batch_and_params (struct plan_change *self, const struct plan *p
     return *ret ? 0 : ZPLAN_EARGUMENT;
 }
 
-// Whether the definition of the plan's flow must be read before the change, as its params are
-// checked.
+// Whether the change has params to check, so that the definition of the plan's flow must be read
+// first.
 static bool needs_definition (const struct plan_change *self, const struct plan *plan)
 {
     struct station *station = self->inquiry.station;
@@ -210,14 +210,14 @@ static int apply_change (struct plan_change *self, struct plan **plan,
     if (!rc)
         rc = check_params (self, *plan, with, reason);
     json_decref (with);
-    // The plan borrows its new description from the update.
-    struct plan *own = rc ? NULL : submit_copy_plan (*plan, reason);
-    if (own) {
+    // The plan borrows its new description from the update: copy it.
+    struct plan *copy = rc ? NULL : submit_copy_plan (*plan, reason);
+    if (copy) {
         plan_destroy (plan);
-        *plan = own;
+        *plan = copy;
     }
     plan_update_clear (&update);
-    return own || rc ? rc : ZPLAN_EARGUMENT;
+    return copy || rc ? rc : ZPLAN_EARGUMENT;
 }
 
 static void on_stored (void *owner, enum store_result result, const char *error);
@@ -230,7 +230,7 @@ static bool record_resolved (void *owner)
     return true;
 }
 
-// Whether the command starts the plan again: `reset`, or `callback redeliver`.
+// Whether the command resets the plan: `reset`, or `callback redeliver`.
 static bool resets_plan (const struct plan_change *self)
 {
     return self->command == MANAGE_RESET || self->command == MANAGE_AT_ONCE;
@@ -246,7 +246,7 @@ static void store_changed (struct plan_change *self, const struct store_loaded *
     bool resolves = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
     const struct target *target = station_target (station, answer->station);
     bool pull = target && target_type (target) == TARGET_PULL;
-    bool begins = resets_plan (self) || self->command == MANAGE_RUN;
+    bool restarts = resets_plan (self) || self->command == MANAGE_RUN;
     size_t missed_size;
     char *missed = missed_record (self->plan, &self->misses,
                                   (uint64_t)store_now_us (station->store), &missed_size);
@@ -257,7 +257,7 @@ static void store_changed (struct plan_change *self, const struct store_loaded *
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
-                                         .resets_team = begins && pull,
+                                         .resets_team = restarts && pull,
                                          .missed = span_of (missed, missed_size),
                                          .first = resolves ? record_resolved : NULL},
                   on_stored, self);

@@ -18,7 +18,7 @@
 
 enum { RECENT_US = 60000000 }; // older rejections are not reported
 
-// What was found: the texts of problems and warnings for people, and all of them with advice.
+// The findings: the texts of the problems, those of the warnings, and all of them with advice.
 struct findings {
     json_t *problems, *warnings, *all;
 };

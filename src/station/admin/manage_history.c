@@ -275,11 +275,11 @@ int manage_history (struct station *self, struct request *request)
 
 enum { ENTRIES_MAX = 1000, ENTRY_TEXT_MAX = 64 };
 
-struct forgetting {
+struct forget_request {
     struct station *station;
     struct peer *peer;
     char epoch[EPOCH_MAX + 1];
-    char only[STATION_NAME_MAX + 1]; // station of the outcomes; "" = any
+    char station_name[STATION_NAME_MAX + 1]; // station of the outcomes; "" = any
     bool epoch_given;
     char *entries; // as text for store_forget; NULL: not given
     size_t size;
@@ -287,13 +287,13 @@ struct forgetting {
 
 static bool read_forget_epoch (void *filter, const json_t *value)
 {
-    struct forgetting *self = filter;
+    struct forget_request *self = filter;
     self->epoch_given = true;
     return copy_json_text (value, self->epoch, sizeof self->epoch);
 }
 
 // Parse SEQ-SUB or SEQ-SUB:T; neither can contain NULs.
-static bool read_entry (struct forgetting *self, struct span text)
+static bool read_entry (struct forget_request *self, struct span text)
 {
     uint64_t seq, sub;
     int64_t time = 0;
@@ -313,7 +313,7 @@ static bool read_entry (struct forgetting *self, struct span text)
 
 static bool read_entries (void *filter, const json_t *value)
 {
-    struct forgetting *self = filter;
+    struct forget_request *self = filter;
     size_t count = json_array_size (value);
     if (!json_is_array (value) || count > ENTRIES_MAX)
         return false;
@@ -328,13 +328,13 @@ static bool read_entries (void *filter, const json_t *value)
 
 static const struct json_field forget_fields[] = {
     {"epoch", .rule = "want the epoch of the entries", .read = read_forget_epoch},
-    {"station", AS_TEXT, offsetof (struct forgetting, only), 1, STATION_NAME_MAX,
+    {"station", AS_TEXT, offsetof (struct forget_request, station_name), 1, STATION_NAME_MAX,
      "want a target's name"},
     {"entries", .rule = "want an array of at most 1000 entries, SEQ-SUB or SEQ-SUB:ENDED_MS",
      .read = read_entries},
 };
 
-static bool read_forgetting (struct span text, struct forgetting *ret, struct reason *reason)
+static bool read_forgetting (struct span text, struct forget_request *ret, struct reason *reason)
 {
     bool good = json_fields_parse (text, forget_fields,
                                    sizeof forget_fields / sizeof *forget_fields, ret, reason);
@@ -343,7 +343,7 @@ static bool read_forgetting (struct span text, struct forgetting *ret, struct re
     return good;
 }
 
-static void forgetting_destroy (struct forgetting *self)
+static void forgetting_destroy (struct forget_request *self)
 {
     free (self->entries);
     free (self);
@@ -351,7 +351,7 @@ static void forgetting_destroy (struct forgetting *self)
 
 static void on_forgot (void *owner, const struct store_forgot *answer)
 {
-    struct forgetting *forgetting = owner;
+    struct forget_request *forgetting = owner;
     struct station *self = forgetting->station;
     if (answer->result == STORE_DONE) {
         self->counters.forgotten += (uint64_t)answer->count;
@@ -366,13 +366,13 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
     forgetting_destroy (forgetting);
 }
 
-// Check that the key may forget outcomes of the station `only`, "" = of all. A key that is bound to
+// Check that the key may forget outcomes of this station, "" = of all. A key that is bound to
 // targets must name one of them. 0, or the error with its reason.
-static int may_forget (const struct station *self, const char *user, const char *only,
-                       struct reason *reason)
+static int check_may_forget (const struct station *self, const char *user, const char *station_name,
+                             struct reason *reason)
 {
-    if (only[0])
-        return permit_station (self, user, span_text (only), reason);
+    if (station_name[0])
+        return permit_station (self, user, span_text (station_name), reason);
     if (permits_all_stations (self, user))
         return 0;
     return reason_error (reason, ZPLAN_EDENY,
@@ -382,17 +382,17 @@ static int may_forget (const struct station *self, const char *user, const char 
 int manage_forget (struct station *self, struct request *request)
 {
     struct reason *reason = &request->reason;
-    struct forgetting *forgetting = memory_new (sizeof *forgetting);
+    struct forget_request *forgetting = memory_new (sizeof *forgetting);
     int rc = ZPLAN_EARGUMENT;
     if (read_forgetting (request->args[0], forgetting, reason))
-        rc = may_forget (self, request->peer.user, forgetting->only, reason);
+        rc = check_may_forget (self, request->peer.user, forgetting->station_name, reason);
     if (rc) {
         forgetting_destroy (forgetting);
         return rc;
     }
     forgetting->station = self;
     forgetting->peer = peer_keep (self, request);
-    store_forget (self->store, forgetting->epoch, forgetting->only,
+    store_forget (self->store, forgetting->epoch, forgetting->station_name,
                   span_of (forgetting->entries, forgetting->size), on_forgot, forgetting);
     return 0;
 }

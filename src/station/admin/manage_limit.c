@@ -9,7 +9,7 @@
 #include "permit.h"
 #include "due.h"
 
-enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // prefix and name; names of targets are no longer
+enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // prefix and name; target names are not longer
 
 _Static_assert((int)POLICY_NAME_MAX >= (int)STATION_NAME_MAX, "names of stations fit as well");
 

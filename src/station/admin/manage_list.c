@@ -45,7 +45,7 @@ struct plan_listing {
     struct station *station;
     struct peer *peer;
     struct list_filter filter;
-    bool for_monitor; // for MicroZero's monitor: one array of all plans it may see, in STATUS
+    bool for_monitor; // for MicroZero's monitor: one array of all plans that it may see, in STATUS
 };
 
 // -- the filter
@@ -201,7 +201,7 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
 // -- the page
 
 // The place where the next page begins. Source: proto 9.3.
-static json_t *run_place_json (const struct store_filter *filter, const struct store_listed *last)
+static json_t *next_place_json (const struct store_filter *filter, const struct store_listed *last)
 {
     char id[IDENT_SIZE];
     ident_text (last->plan_id, id);
@@ -228,23 +228,23 @@ static bool matches_title (const struct list_filter *filter, struct span plan)
     return found;
 }
 
-static bool permits_listed (const struct plan_listing *listing, const struct store_listed *one)
+static bool permits_listed (const struct plan_listing *listing, const struct store_listed *listed)
 {
-    return permits_plan (listing->station, listing->peer->user, one->station, one->message);
+    return permits_plan (listing->station, listing->peer->user, listed->station, listed->message);
 }
 
 // Write a stored plan as an item of the list. False: it is invalid or does not match the filter.
-static bool write_listed (const struct plan_listing *listing, const struct store_listed *one,
+static bool write_listed (const struct plan_listing *listing, const struct store_listed *listed,
                           struct json_text *text)
 {
     static const struct json_name progress_name = JSON_NAME ("progress");
-    if (!permits_listed (listing, one) || !matches_title (&listing->filter, one->message) ||
-        !plan_write_public (one->plan_id, one->message, COMMAND_MAX, text))
+    if (!permits_listed (listing, listed) || !matches_title (&listing->filter, listed->message) ||
+        !plan_write_public (listed->plan_id, listed->message, COMMAND_MAX, text))
         return false;
     // The progress that a worker reported for the plan's current run.
-    const struct active_run *active = runs_find (listing->station, one->plan_id);
-    if (active && active->progress && active->run.exec_id == message_exec_id (one->message) &&
-        message_number (one->message, "plan_state") == PLAN_EXECUTE) {
+    const struct active_run *active = runs_find (listing->station, listed->plan_id);
+    if (active && active->progress && active->run.exec_id == message_exec_id (listed->message) &&
+        message_number (listed->message, "plan_state") == PLAN_EXECUTE) {
         json_text_name (text, &progress_name);
         json_text_frame (text, span_text (active->progress));
     }
@@ -289,7 +289,7 @@ static char *page_json (const struct plan_listing *listing, const struct store_p
     }
     json_text_raw (&text, span_text ("]"));
     if (last.plan_id) {
-        json_t *place = run_place_json (&filter->store, &last);
+        json_t *place = next_place_json (&filter->store, &last);
         json_text_member (&text, "next", place);
         json_decref (place);
     }
@@ -301,11 +301,11 @@ static char *monitor_json (const struct plan_listing *listing, const struct stor
 {
     json_t *plans = json_array ();
     for (size_t i = 0; i < page->count; i++) {
-        const struct store_listed *one = &page->plans[i];
+        const struct store_listed *listed = &page->plans[i];
         struct reason reason;
         struct plan *plan = NULL;
-        if (permits_listed (listing, one))
-            plan = plan_from_stored_json (one->plan_id, one->message, &reason);
+        if (permits_listed (listing, listed))
+            plan = plan_from_stored_json (listed->plan_id, listed->message, &reason);
         if (plan)
             json_array_append_new (
                 plans, publish_monitor_plan (listing->station, plan, plan_command (plan)));

@@ -17,13 +17,13 @@ struct load_inquiry {
     struct peer *peer;
     int64_t from_s, to_s, step_s; // 0 = not given
     size_t count;                 // buckets
-    size_t left;                  // buckets whose count is not read yet
+    size_t left;                  // buckets that are not counted yet
     bool lost;
     int64_t counts[BUCKETS_MAX];
 };
 
 struct bucket {
-    struct load_inquiry *loading;
+    struct load_inquiry *inquiry;
     size_t at;
 };
 
@@ -50,7 +50,7 @@ static void reply_load (struct load_inquiry *self)
 static void on_count (void *owner, const redisReply *reply)
 {
     struct bucket *bucket = owner;
-    struct load_inquiry *self = bucket->loading;
+    struct load_inquiry *self = bucket->inquiry;
     if (reply && reply->type == REDIS_REPLY_INTEGER)
         self->counts[bucket->at] += reply->integer;
     else
@@ -120,13 +120,13 @@ int manage_load (struct station *self, struct request *request)
     if (!permits_all_stations (self, request->peer.user))
         return reason_error (reason, ZPLAN_EDENY,
                              "load: counts the plans of all targets, and the key is bound to some");
-    struct load_inquiry *loading = memory_new (sizeof *loading);
-    loading->station = self;
-    if (!read_interval (loading, request, reason)) {
-        free (loading);
+    struct load_inquiry *inquiry = memory_new (sizeof *inquiry);
+    inquiry->station = self;
+    if (!read_interval (inquiry, request, reason)) {
+        free (inquiry);
         return ZPLAN_EARGUMENT;
     }
-    loading->peer = peer_keep (self, request);
-    reads_start (self, loading->peer, count_buckets, loading);
+    inquiry->peer = peer_keep (self, request);
+    reads_start (self, inquiry->peer, count_buckets, inquiry);
     return 0;
 }

@@ -128,8 +128,8 @@ int manage_take (struct station *self, struct request *request)
 
 struct worker_request {
     struct inquiry inquiry;
-    bool reports; // it is a report, else a heartbeat (alive)
-    bool repeat;  // its plan is gone: the report may repeat an accepted one
+    bool is_report;  // else a heartbeat (alive)
+    bool may_repeat; // its plan is gone: the report may repeat an accepted one
     char plan[PLAN_TEXT_SIZE];
     char worker[WORKER_NAME_MAX + 1];
     uint64_t exec_id;
@@ -162,14 +162,15 @@ static const char *const states[] = {
 
 #define FIELD(name) offsetof (struct worker_request, name)
 
+// alive has the first ALIVE_FIELDS, report those from REPORT_FIRST on.
 static const struct json_field worker_fields[] = {
     {"progress", AS_TEXT, FIELD (progress), 0, PROGRESS_BYTES,
-     "want a string of at most 256 bytes"}, // alive
+     "want a string of at most 256 bytes"},
     {"release", AS_FLAG, FIELD (release)},
-    {"plan", .rule = "want the plan's id, or key:NAME", .read = read_plan}, // both
+    {"plan", .rule = "want the plan's id, or key:NAME", .read = read_plan},
     {"worker", AS_OWN, FIELD (worker), .rule = WORKER_RULE, .read = read_worker},
     {"exec_id", AS_IDENT, FIELD (exec_id), .rule = "want the exec_id of the job"},
-    {"state", AS_WORD, FIELD (state), STATE_SUCCESS, STATE_RELEASE + 1, .words = states}, // report
+    {"state", AS_WORD, FIELD (state), STATE_SUCCESS, STATE_RELEASE + 1, .words = states},
     {"reason", AS_TEXT, FIELD (reason), 0, REASON_BYTES, "want a string of at most 512 bytes"},
     {"result", .rule = "want JSON of at most 65536 bytes", .read = read_result},
     {"final", AS_FLAG, FIELD (final)},
@@ -225,7 +226,7 @@ static void on_reported (void *owner, const struct store_pulled *answer)
     uint64_t plan_id = self->inquiry.plan.id;
     if (answer->result == STORE_DONE)
         pull_worker_reported (station, answer->reported.target);
-    if (answer->result == STORE_DONE && answer->reported.refused && self->repeat) {
+    if (answer->result == STORE_DONE && answer->reported.refused && self->may_repeat) {
         inquiry_refuse (&self->inquiry, STORE_NONE, "");
     } else if (answer->result == STORE_DONE && answer->reported.refused) {
         reply_refuse_format (station, self->inquiry.peer, ZPLAN_EARGUMENT, "report: %s",
@@ -260,13 +261,13 @@ static void send_to_store (struct worker_request *self)
                                  .exec_id = self->exec_id,
                                  .lease_us = station->settings->exec_timeout_s * 1000000};
     struct core_report report = {.success = self->state == STATE_SUCCESS,
-                                 .repeat = self->repeat,
+                                 .repeat = self->may_repeat,
                                  .advice = reported_advice (self),
                                  .reason = span_text (self->reason),
                                  .result = span_text (self->result ? self->result : "")};
     struct core_heartbeat heartbeat = {.progress = span_text (self->progress),
                                        .release = self->release};
-    if (self->reports)
+    if (self->is_report)
         store_report (station->store, &worker, &report, on_reported, self);
     else
         store_report_worker (station->store, &worker, &heartbeat, on_alive, self);
@@ -283,8 +284,8 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
                                : permit_work_silently (self->inquiry.station, user, answer->station)
                                    ? STORE_DONE
                                    : STORE_NONE;
-    self->repeat = self->reports && result == STORE_NONE;
-    if (result != STORE_DONE && !self->repeat) {
+    self->may_repeat = self->is_report && result == STORE_NONE;
+    if (result != STORE_DONE && !self->may_repeat) {
         inquiry_refuse (&self->inquiry, result, answer->error);
         worker_request_end (self);
         return;
@@ -297,7 +298,8 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     link_flush (store_link (self->inquiry.station->store));
 }
 
-// Note the target that the worker reports on; the key may touch all, and the store checks the plan.
+// Note the target that the worker reports on. The key may touch all targets, and the store checks
+// the plan.
 static void on_target_loaded (void *owner, const struct store_loaded *answer)
 {
     struct worker_request *self = owner;
@@ -328,28 +330,28 @@ static const char *find_conflict (const struct worker_request *self)
 static bool read_worker_request (struct worker_request *self, struct span text,
                                  struct reason *reason)
 {
-    const struct json_field *first = worker_fields + (self->reports ? REPORT_FIRST : 0);
-    size_t count = self->reports ? FIELDS - REPORT_FIRST : ALIVE_FIELDS;
+    const struct json_field *first = worker_fields + (self->is_report ? REPORT_FIRST : 0);
+    size_t count = self->is_report ? FIELDS - REPORT_FIRST : ALIVE_FIELDS;
     if (!json_fields_parse (text, first, count, self, reason))
         return false;
-    const char *missing = !self->plan[0]                               ? "plan"
-                          : !self->worker[0]                           ? "worker"
-                          : self->reports && !self->exec_id            ? "exec_id"
-                          : self->reports && self->state == STATE_NONE ? "state"
-                                                                       : NULL;
-    const char *wrong = missing || !self->reports ? NULL : find_conflict (self);
+    const char *missing = !self->plan[0]                                 ? "plan"
+                          : !self->worker[0]                             ? "worker"
+                          : self->is_report && !self->exec_id            ? "exec_id"
+                          : self->is_report && self->state == STATE_NONE ? "state"
+                                                                         : NULL;
+    const char *wrong = missing || !self->is_report ? NULL : find_conflict (self);
     if (missing)
         return reason_reject (reason, "%s: is missing", missing);
     return !wrong || reason_reject (reason, "%s", wrong);
 }
 
-static int start_worker_request (struct station *self, struct request *request, bool reports)
+static int start_worker_request (struct station *self, struct request *request, bool is_report)
 {
     struct worker_request *worker_request = memory_new (sizeof *worker_request);
     struct plan_name plan;
     int rc = ZPLAN_EARGUMENT;
     *worker_request =
-        (struct worker_request){.reports = reports, .retry_after_s = -1, .after_s = -1};
+        (struct worker_request){.is_report = is_report, .retry_after_s = -1, .after_s = -1};
     if (read_worker_request (worker_request, request->args[0], &request->reason))
         rc = manage_plan_name (self, request, span_text (worker_request->plan), &plan);
     if (rc) {
@@ -361,7 +363,7 @@ static int start_worker_request (struct station *self, struct request *request, 
         pull_worker_reported (self, span_text (plan.station));
     if (!plan.station[0] && !permits_all_stations (self, request->peer.user))
         reads_load (self, worker_request->inquiry.peer, plan.id, on_plan_loaded, worker_request);
-    else if (!plan.station[0] && !reports && pull_lacks_worker_contact (self))
+    else if (!plan.station[0] && !is_report && pull_lacks_worker_contact (self))
         reads_load (self, worker_request->inquiry.peer, plan.id, on_target_loaded, worker_request);
     else
         send_to_store (worker_request);

@@ -191,7 +191,7 @@ static void outcomes_destroy (struct outcomes_restore *self)
     free (self);
 }
 
-// Decode a text or bytes of the run to *room, and advance that.
+// Decode a text or bytes of the run to *room, and advance *room.
 static bool read_frame (const json_t *run, const char *name, uint8_t **room, struct span *ret,
                         struct reason *reason)
 {

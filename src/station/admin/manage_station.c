@@ -26,16 +26,16 @@ static json_t *target_json (const struct station *self, const struct target *tar
     target_settings_text (settings, text);
     bool callbacks = station_is_callbacks (self, span_text (settings->name));
     int64_t unresponsive_s = target_unresponsive_since (target);
-    return json_pack ("{s:s, s:s, s:o*, s:s, s:s, s:s*, s:o*, s:o*, s:s, s:o*, s:b, s:i, s:o*}",
-                      "name", settings->name, "type", target_type_name (settings->type), "endpoint",
-                      json_string (settings->endpoint), "dialect", dialect_name (settings->dialect),
-                      "mailbox", settings->by_identity ? "identity" : "frame", "curve",
-                      settings->curve[0] ? settings->curve : NULL, "text", json_string (text),
-                      "key", settings->key[0] ? json_true () : NULL, // itself it is never shown
-                      "origin", origin_name (settings->origin), "callbacks",
-                      callbacks ? json_true () : NULL, "connected", target_connection (target) != 0,
-                      "unanswered", target_unanswered (target), "unresponsive_since",
-                      unresponsive_s ? json_integer (unresponsive_s) : NULL);
+    return json_pack (
+        "{s:s, s:s, s:o*, s:s, s:s, s:s*, s:o*, s:o*, s:s, s:o*, s:b, s:i, s:o*}", "name",
+        settings->name, "type", target_type_name (settings->type), "endpoint",
+        json_string (settings->endpoint), "dialect", dialect_name (settings->dialect), "mailbox",
+        settings->by_identity ? "identity" : "frame", "curve",
+        settings->curve[0] ? settings->curve : NULL, "text", json_string (text), "key",
+        settings->key[0] ? json_true () : NULL, // the key itself is never shown
+        "origin", origin_name (settings->origin), "callbacks", callbacks ? json_true () : NULL,
+        "connected", target_connection (target) != 0, "unanswered", target_unanswered (target),
+        "unresponsive_since", unresponsive_s ? json_integer (unresponsive_s) : NULL);
 }
 
 static int station_list (struct station *self, struct request *request)

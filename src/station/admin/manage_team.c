@@ -28,15 +28,15 @@ static json_t *text_json (struct span text)
 static json_t *member_json (const struct team_member *member)
 {
     char id[IDENT_SIZE];
-    // Out: from an earlier attempt. It takes no slot of the team.
-    bool out = span_is (member->state, "out");
+    // The worker is of an earlier attempt, and takes no slot of the team.
+    bool earlier = span_is (member->state, "out");
     return json_pack (
         "{s:o*, s:o*, s:s, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o*}", "worker",
-        text_json (member->name), "state", text_json (out ? span_text ("fail") : member->state),
+        text_json (member->name), "state", text_json (earlier ? span_text ("fail") : member->state),
         "exec_id", ident_text (member->exec_id, id), "started_ms", (json_int_t)member->started_ms,
         "heard_ms", (json_int_t)member->last_report_ms, "ended_ms",
         member->ended_ms ? json_integer (member->ended_ms) : NULL, "earlier",
-        out ? json_true () : NULL, "progress", text_json (member->progress), "reason",
+        earlier ? json_true () : NULL, "progress", text_json (member->progress), "reason",
         text_json (member->reason), "result",
         json_loadb ((const char *)member->result.data, member->result.size, JSON_DECODE_ANY, NULL));
 }

@@ -74,19 +74,19 @@ static void explain_error (struct facts *self)
         add_reason (self, until, 0, "its target has rejected it: %s", words);
 }
 
-// Add the reason if this limit blocks the plan, and return whether it does. `whose`: its target or
-// group.
-static bool explain_limit (struct facts *self, const struct limit_use *use, const char *whose)
+// Add the reason if this limit blocks the plan, and return whether it does. `holder`: text that
+// names the target or group of the limit.
+static bool explain_limit (struct facts *self, const struct limit_use *use, const char *holder)
 {
     int64_t next_us = limit_next_us (use);
     bool busy = use->limit.concurrency && use->busy >= use->limit.concurrency;
     if (busy)
         add_reason (self, "one of them ends", 0,
-                    "%s runs as many as its limit allows (%" PRId64 ")", whose,
+                    "%s runs as many as its limit allows (%" PRId64 ")", holder,
                     use->limit.concurrency);
     else if (next_us > self->now_us)
         add_reason (self, "the rate allows the next", next_us,
-                    "%s starts no more runs than its rate allows (%g a second)", whose,
+                    "%s starts no more runs than its rate allows (%g a second)", holder,
                     use->limit.rate);
     return busy || next_us > self->now_us;
 }
@@ -94,19 +94,19 @@ static bool explain_limit (struct facts *self, const struct limit_use *use, cons
 // Add the limits of its target and of its group that block the plan.
 static void explain_limits (struct facts *self)
 {
-    char whose[80];
+    char holder[80];
     struct limit_use use = self->place->station;
     const struct target *target = station_target (self->station, self->loaded->station);
     if (target && !use.set) // that of the settings, unless one was set by command
         use.limit = target_settings (target)->limit;
-    snprintf (whose, sizeof whose, "the target %.*s", (int)self->loaded->station.size,
+    snprintf (holder, sizeof holder, "the target %.*s", (int)self->loaded->station.size,
               (const char *)self->loaded->station.data);
-    self->limited = explain_limit (self, &use, whose);
+    self->limited = explain_limit (self, &use, holder);
     const struct policy *policy = self->plan->policy;
     if (!policy || !policy->group[0])
         return;
-    snprintf (whose, sizeof whose, "the group %s", policy->group);
-    self->limited = explain_limit (self, &self->place->group, whose) || self->limited;
+    snprintf (holder, sizeof holder, "the group %s", policy->group);
+    self->limited = explain_limit (self, &self->place->group, holder) || self->limited;
 }
 
 // If the plan is of a pull target, add that it is offered to workers, or that they work on it.

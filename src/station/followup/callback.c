@@ -8,7 +8,7 @@
 #include "plan_json.h"
 
 enum { SECOND_US = 1000000, RESULT_BYTES_MAX = 65536, GROUP_PREFIX = 3 };
-// Short, in seconds, so that the end of a sender is noticed soon.
+// In seconds; short, so that the end of a sender is noticed soon.
 enum { PING_S = 5, SENDER_TIMEOUT_S = 20 };
 
 // -- which outcomes get a callback
@@ -115,7 +115,7 @@ static json_t *plan_fields_json (const struct callback_outcome *outcome)
 {
     const struct policy *policy = outcome->plan->policy;
     json_t *retry = json_incref (json_object_get (policy->callback, "retry"));
-    if (!retry) // in all 27.5 hours
+    if (!retry) // the default: 7 retries in 27.5 hours
         retry = json_pack ("{s:s, s:[i,i,i,i,i,i,i], s:i}", "strategy", "sequence", "sequence", 5,
                            300, 1800, 7200, 18000, 36000, 36000, "max", 7);
     char trace[TRACE_SIZE];
@@ -142,32 +142,34 @@ static void set_source_group (struct plan *plan, struct span source)
     json_decref (fields);
 }
 
-// A callback plan for an outcome of the plan `of`, with this body. Takes `fields` and `body`.
-static struct plan *make_callback_plan (struct station *self, uint64_t id, const struct plan *of,
-                                        const json_t *end, json_t *fields, char *body)
+// Make a callback plan for an outcome of the plan `source`, with this body. Takes `fields` and
+// `body`.
+static struct plan *make_callback_plan (struct station *self, uint64_t id,
+                                        const struct plan *source, const json_t *end,
+                                        json_t *fields, char *body)
 {
-    const json_t *rule = of->policy->callback;
+    const json_t *rule = source->policy->callback;
     const char *method = json_string_value (json_object_get (end, "method"));
     const char *secret = json_string_value (json_object_get (rule, "secret"));
     const json_t *headers = json_object_get (rule, "headers");
     char *lines = headers ? json_write (headers) : NULL;
     struct plan *plan = called_plan (
-        self,
-        &(struct called){.id = id,
-                         .of = of,
-                         .target = span_text (self->settings->callback_target),
-                         .prefix = "callback: ",
-                         .fields = fields,
-                         .frames = {{ZERO_FRAME_COMMAND, span_text (method ? method : "POST")},
-                                    {ZERO_FRAME_ARG,
-                                     span_text (json_string_value (json_object_get (end, "url")))},
-                                    {ZERO_FRAME_ARG, span_text (secret ? secret : "")},
-                                    {ZERO_FRAME_ARG, span_text (lines ? lines : "{}")},
-                                    {ZERO_FRAME_JSON, span_text (body)}},
-                         .frame_count = 5});
+        self, &(struct plan_call){
+                  .id = id,
+                  .source = source,
+                  .target = span_text (self->settings->callback_target),
+                  .prefix = "callback: ",
+                  .fields = fields,
+                  .frames = {{ZERO_FRAME_COMMAND, span_text (method ? method : "POST")},
+                             {ZERO_FRAME_ARG,
+                              span_text (json_string_value (json_object_get (end, "url")))},
+                             {ZERO_FRAME_ARG, span_text (secret ? secret : "")},
+                             {ZERO_FRAME_ARG, span_text (lines ? lines : "{}")},
+                             {ZERO_FRAME_JSON, span_text (body)}},
+                  .frame_count = 5});
     if (plan) {
-        set_source_group (plan, of->station);
-        plan_set_source (plan, of->station);
+        set_source_group (plan, source->station);
+        plan_set_source (plan, source->station);
     }
     json_decref (fields);
     free (lines);
@@ -194,7 +196,7 @@ struct plan *callback_test_plan (struct station *self, const struct plan *plan)
                                called_instant (store_now_us (self->store)), "data", "target",
                                json_from_frame (plan->station));
     json_t *fields = plan_fields_json (&none);
-    // The callback plan itself:
+    // Here `ext` names the callback plan itself, as the test has no run.
     json_object_set_new (json_object_get (fields, "ext"), "plan", called_hex (id));
     char *body = json_write (event);
     json_decref (event);

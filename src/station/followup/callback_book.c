@@ -11,17 +11,17 @@
 #include "plan_json.h"
 #include "stored_text.h"
 
-struct kept_callbacks {
+struct callback_tally {
     int64_t count, bytes;
-    bool changed; // since it was last written to Redis
+    bool changed; // since the last write to Redis
 };
 
 struct callback_book {
     zhashx_t *sources; // by name
-    struct kept_callbacks all;
+    struct callback_tally all;
     uint64_t resets; // number of resets of the store when loading began
-    bool asked;      // the counts of Redis are being read
-    bool read;       // the counts of Redis are included
+    bool loading;    // the counts of Redis are being read
+    bool loaded;     // the counts of Redis are included
 };
 
 static void destroy_tally (void **tally)
@@ -30,9 +30,9 @@ static void destroy_tally (void **tally)
     *tally = NULL;
 }
 
-static struct kept_callbacks *find_or_create_tally (struct callback_book *self, const char *source)
+static struct callback_tally *find_or_create_tally (struct callback_book *self, const char *source)
 {
-    struct kept_callbacks *tally = zhashx_lookup (self->sources, source);
+    struct callback_tally *tally = zhashx_lookup (self->sources, source);
     if (!tally) {
         tally = memory_new (sizeof *tally);
         zhashx_insert (self->sources, source, tally);
@@ -40,9 +40,10 @@ static struct kept_callbacks *find_or_create_tally (struct callback_book *self, 
     return tally;
 }
 
-static struct callback_book *current_book (struct station *self)
+// The book of the present load of the store: an earlier book is dropped, as another owner may have
+// changed the counts in between.
+static struct callback_book *refresh_book (struct station *self)
 {
-    // Another owner may have changed the counts in between.
     if (self->callbacks && self->callbacks->resets != store_resets (self->store))
         callback_book_stop (self);
     if (!self->callbacks) {
@@ -67,7 +68,7 @@ static void write_number (struct station *self, const char *field, int64_t numbe
 }
 
 static void write_tally (struct station *self, const char *source,
-                         const struct kept_callbacks *tally)
+                         const struct callback_tally *tally)
 {
     char field[STATION_NAME_MAX + 2];
     snprintf (field, sizeof field, " %s", source);
@@ -78,7 +79,7 @@ static void write_tally (struct station *self, const char *source,
 static void write_changed_tallies (struct station *self)
 {
     zhashx_t *sources = self->callbacks->sources;
-    for (struct kept_callbacks *tally = zhashx_first (sources); tally;
+    for (struct callback_tally *tally = zhashx_first (sources); tally;
          tally = zhashx_next (sources)) {
         if (tally->changed)
             write_tally (self, zhashx_cursor (sources), tally);
@@ -91,9 +92,9 @@ static void on_counts (void *owner, const redisReply *reply)
 {
     struct station *station = owner;
     struct callback_book *self = station->callbacks;
-    if (!self || self->read || self->resets != store_resets (station->store))
+    if (!self || self->loaded || self->resets != store_resets (station->store))
         return;
-    self->asked = false;
+    self->loading = false;
     if ((!reply || reply->type == REDIS_REPLY_ERROR) && !link_is_wrong_type (reply))
         return; // retried with the next change
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
@@ -102,20 +103,20 @@ static void on_counts (void *owner, const redisReply *reply)
             continue;
         bool bytes = name[0] == ' ';
         int64_t value = strtoll (number, NULL, 10);
-        struct kept_callbacks *tally = find_or_create_tally (self, name + bytes);
+        struct callback_tally *tally = find_or_create_tally (self, name + bytes);
         *(bytes ? &tally->bytes : &tally->count) += value;
         *(bytes ? &self->all.bytes : &self->all.count) += value;
     }
-    self->read = true;
+    self->loaded = true;
     write_changed_tallies (station);
 }
 
 void callback_book_load (struct station *self)
 {
-    struct callback_book *book = current_book (self);
-    if (book->read || book->asked)
+    struct callback_book *book = refresh_book (self);
+    if (book->loaded || book->loading)
         return;
-    book->asked = true;
+    book->loading = true;
     store_get (self->store, (const struct span[]){span_text ("HGETALL"), span_text (KEY_CALLBACKS)},
                2, on_counts, self);
 }
@@ -135,23 +136,23 @@ static void count_callback (struct station *self, const struct plan *callback, i
     int64_t bytes = 0;
     for (size_t i = 0; i < callback->message_count; i++)
         bytes += (int64_t)callback->messages[i].size;
-    struct callback_book *book = current_book (self);
-    struct kept_callbacks *tally = find_or_create_tally (book, source);
+    struct callback_book *book = refresh_book (self);
+    struct callback_tally *tally = find_or_create_tally (book, source);
     tally->count += sign;
     tally->bytes += sign * bytes;
     book->all.count += sign;
     book->all.bytes += sign * bytes;
-    tally->changed = !book->read;
-    if (book->read)
+    tally->changed = !book->loaded;
+    if (book->loaded)
         write_tally (self, source, tally);
     else
         callback_book_load (self);
 }
 
-// Whether no source has more bytes of callbacks: at the common limit that source has to wait.
-static bool has_most_bytes (const struct callback_book *self, const struct kept_callbacks *tally)
+// Whether no source has more bytes of callbacks: at the common limit the largest has to wait.
+static bool has_most_bytes (const struct callback_book *self, const struct callback_tally *tally)
 {
-    for (const struct kept_callbacks *other = zhashx_first (self->sources); other;
+    for (const struct callback_tally *other = zhashx_first (self->sources); other;
          other = zhashx_next (self->sources))
         if (other->bytes > tally->bytes)
             return false;
@@ -159,10 +160,10 @@ static bool has_most_bytes (const struct callback_book *self, const struct kept_
 }
 
 // Whether the source has reached its own limit, or has the most bytes at the common limit.
-static bool is_source_full (const struct station *self, const struct kept_callbacks *tally)
+static bool is_source_full (const struct station *self, const struct callback_tally *tally)
 {
     const struct limits *limits = &self->settings->limits;
-    const struct kept_callbacks *all = &self->callbacks->all;
+    const struct callback_tally *all = &self->callbacks->all;
     return tally->count >= limits->callbacks_station ||
            tally->bytes >= limits->callbacks_station_bytes ||
            ((all->count >= limits->callbacks || all->bytes >= limits->callbacks_bytes) &&
@@ -185,7 +186,7 @@ bool callback_book_full (const struct station *self, struct span source)
     if (!self->callbacks || source.size > STATION_NAME_MAX)
         return false;
     snprintf (name, sizeof name, "%.*s", (int)source.size, (const char *)source.data);
-    const struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
+    const struct callback_tally *tally = zhashx_lookup (self->callbacks->sources, name);
     return tally && is_source_full (self, tally);
 }
 
@@ -196,7 +197,7 @@ bool callback_book_full_source (const struct station *self, char ret_name[STATIO
     zlistx_t *names = self->callbacks ? zhashx_keys (self->callbacks->sources) : NULL;
     for (const char *name = names ? zlistx_first (names) : NULL; name && !found;
          name = zlistx_next (names)) {
-        const struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
+        const struct callback_tally *tally = zhashx_lookup (self->callbacks->sources, name);
         found = tally && is_source_full (self, tally);
         if (found) {
             snprintf (ret_name, STATION_NAME_MAX + 1, "%s", name);
@@ -209,19 +210,19 @@ bool callback_book_full_source (const struct station *self, char ret_name[STATIO
 
 // -- drops of callbacks that failed permanently
 
-enum { PAGE = 100, AGAIN_US = 5000000, OLD_S = 30 * 86400 };
+enum { PAGE = 100, RETRY_US = 5000000, OLD_S = 30 * 86400 };
 
-struct dropping {
+struct callback_drop {
     struct station *station;
     char source[STATION_NAME_MAX + 1]; // "" = drop those that are too old
     char member[STATION_NAME_MAX + 16];
     struct span members[1];
     struct store_filter filter;
-    bool any; // some were dropped; else there is no point in retrying at once
+    bool dropped_any; // else there is no point in retrying at once
 };
 
 // Record the drop and its reason in the history of callbacks.
-static void record_drop (const struct dropping *self, const struct plan *callback)
+static void record_drop (const struct callback_drop *self, const struct plan *callback)
 {
     struct station *station = self->station;
     size_t size;
@@ -239,7 +240,7 @@ static void record_drop (const struct dropping *self, const struct plan *callbac
     free (text);
 }
 
-static bool drop_callback (const struct dropping *self, const struct store_listed *listed)
+static bool drop_callback (const struct callback_drop *self, const struct store_listed *listed)
 {
     struct station *station = self->station;
     struct reason ignored;
@@ -257,18 +258,18 @@ static bool drop_callback (const struct dropping *self, const struct store_liste
 }
 
 // Whether to drop a callback that stopped at this time.
-static bool must_drop (const struct dropping *self, int64_t stopped_us)
+static bool must_drop (const struct callback_drop *self, int64_t stopped_us)
 {
     if (self->source[0])
         return callback_book_full (self->station, span_text (self->source));
     return stopped_us < (station_now (self->station) - OLD_S) * 1000000;
 }
 
-static void list_callbacks (struct dropping *self);
+static void list_callbacks (struct callback_drop *self);
 
 static void on_page (void *owner, const struct store_page *page)
 {
-    struct dropping *self = owner;
+    struct callback_drop *self = owner;
     struct station *station = self->station;
     size_t at = 0, dropped = 0;
     for (; page->result == STORE_DONE && at < page->count &&
@@ -277,7 +278,7 @@ static void on_page (void *owner, const struct store_page *page)
         dropped += drop_callback (self, &page->plans[at]);
     bool done = page->result == STORE_DONE;
     bool more = done && page->last && at == page->count && must_drop (self, page->last_us);
-    self->any = self->any || dropped;
+    self->dropped_any = self->dropped_any || dropped;
     if (dropped)
         link_flush (store_link (station->store));
     if (more) {
@@ -285,19 +286,19 @@ static void on_page (void *owner, const struct store_page *page)
         self->filter.after_us = page->last_us;
         list_callbacks (self);
     } else if (done && self->filter.order == STORE_DEAD && must_drop (self, 0)) {
-        // After the failed ones those that an operator resolved.
+        // Then drop those that an operator resolved.
         self->filter.order = STORE_STOPPED;
         self->filter.state = PLAN_CLOSE;
         self->filter.after = 0;
         self->filter.after_us = 0;
         list_callbacks (self);
     } else {
-        station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
+        station->dropping_us = self->dropped_any ? 0 : clock_mono_us () + RETRY_US;
         free (self);
     }
 }
 
-static void list_callbacks (struct dropping *self)
+static void list_callbacks (struct callback_drop *self)
 {
     self->filter.after_station = self->station->settings->callback_target;
     store_list (self->station->store, &self->filter, on_page, self);
@@ -305,24 +306,24 @@ static void list_callbacks (struct dropping *self)
 
 static void begin_drop (struct station *self, struct span source)
 {
-    struct dropping *dropping = memory_new (sizeof *dropping);
-    dropping->station = self;
-    dropping->filter = (struct store_filter){.order = STORE_DEAD,
-                                             .oldest = true,
-                                             .limit = PAGE,
-                                             .station = self->settings->callback_target,
-                                             .state = -1,
-                                             .type = -1};
+    struct callback_drop *drop = memory_new (sizeof *drop);
+    drop->station = self;
+    drop->filter = (struct store_filter){.order = STORE_DEAD,
+                                         .oldest = true,
+                                         .limit = PAGE,
+                                         .station = self->settings->callback_target,
+                                         .state = -1,
+                                         .type = -1};
     if (source.size) {
-        snprintf (dropping->source, sizeof dropping->source, "%.*s", (int)source.size,
+        snprintf (drop->source, sizeof drop->source, "%.*s", (int)source.size,
                   (const char *)source.data);
-        snprintf (dropping->member, sizeof dropping->member, "\"source\":\"%s\"", dropping->source);
-        dropping->members[0] = span_text (dropping->member);
-        dropping->filter.members = dropping->members;
-        dropping->filter.member_count = 1;
+        snprintf (drop->member, sizeof drop->member, "\"source\":\"%s\"", drop->source);
+        drop->members[0] = span_text (drop->member);
+        drop->filter.members = drop->members;
+        drop->filter.member_count = 1;
     }
     self->dropping_us = INT64_MAX; // until it is done
-    list_callbacks (dropping);
+    list_callbacks (drop);
 }
 
 void callback_drop_full (struct station *self, struct span source)
@@ -346,8 +347,8 @@ struct states_query {
     void *owner;
 };
 
-struct state_query {
-    struct states_query *asking;
+struct callback_query {
+    struct states_query *states;
     json_t *callback;
     bool exists;
 };
@@ -381,7 +382,7 @@ static const char *callback_state_name (struct span head)
 // Handle the beginning of the callback's plan, which holds the state.
 static void on_head (void *owner, const redisReply *reply)
 {
-    struct state_query *self = owner;
+    struct callback_query *self = owner;
     bool text = reply && reply->type == REDIS_REPLY_STRING;
     struct span head = text ? span_of (reply->str, reply->len) : (struct span){0};
     const char *word = callback_state_name (head);
@@ -392,51 +393,51 @@ static void on_head (void *owner, const redisReply *reply)
 
 static void on_resolved (void *owner, const redisReply *reply)
 {
-    struct state_query *self = owner;
-    struct states_query *asking = self->asking;
+    struct callback_query *self = owner;
+    struct states_query *states = self->states;
     if (reply && !self->exists)
         json_object_set_new (
             self->callback, "state",
             json_string (reply->type == REDIS_REPLY_NIL ? "delivered" : "given_up"));
     json_decref (self->callback);
     free (self);
-    query_answered (asking);
+    query_answered (states);
 }
 
-static void read_state (struct station *self, struct states_query *asking, json_t *run, uint64_t id)
+static void read_state (struct station *self, struct states_query *states, json_t *run, uint64_t id)
 {
     char hex[IDENT_SIZE], key[STATION_NAME_MAX + IDENT_SIZE + 16];
-    struct state_query *question = memory_new (sizeof *question);
-    *question = (struct state_query){asking, json_object (), false};
+    struct callback_query *query = memory_new (sizeof *query);
+    *query = (struct callback_query){states, json_object (), false};
     ident_text (id, hex);
-    json_object_set_new (question->callback, "id", json_string (hex));
-    json_object_set (run, "callback", question->callback);
+    json_object_set_new (query->callback, "id", json_string (hex));
+    json_object_set (run, "callback", query->callback);
     snprintf (key, sizeof key, KEY_MESSAGE "%.*s:%s", STATION_NAME_MAX,
               self->settings->callback_target, hex);
-    asking->left++;
+    states->left++;
     store_get (self->store,
                (const struct span[]){span_text ("GETRANGE"), span_text (key), span_text ("0"),
                                      span_text ("255")},
-               4, on_head, question);
+               4, on_head, query);
     store_get (
         self->store,
         (const struct span[]){span_text ("ZSCORE"), span_text (KEY_GIVEN_UP), span_text (hex)}, 3,
-        on_resolved, question);
+        on_resolved, query);
 }
 
 void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner)
 {
-    struct states_query *asking = memory_new (sizeof *asking);
-    *asking = (struct states_query){1, call, owner};
+    struct states_query *states = memory_new (sizeof *states);
+    *states = (struct states_query){1, call, owner};
     json_t *run;
     size_t index;
     json_array_foreach (runs, index, run)
     {
         json_int_t id = json_integer_value (json_object_get (run, "callback"));
         if (id > 0)
-            read_state (self, asking, run, (uint64_t)id);
+            read_state (self, states, run, (uint64_t)id);
     }
-    query_answered (asking);
+    query_answered (states);
 }
 
 void callback_record_resolved (struct station *self, uint64_t id)

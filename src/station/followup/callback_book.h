@@ -1,13 +1,14 @@
-// Counts the stored callbacks of each source, as receivers that are away must not fill Redis. While
-// a source has too many, its plans that want a callback wait: nothing is lost, and other sources
-// are not affected. Also drops callbacks, and reports their states. Source: proto 7.12.
+// Counts the stored callbacks of each source, the target of the plans that want them: receivers
+// that are away must not fill Redis. While a source has too many, its plans that want a callback
+// wait: nothing is lost, and other sources are not affected. Also drops callbacks, and reports
+// their states. Source: proto 7.12.
 #pragma once
 
 #include "station_state.h"
 
 struct callback_book;
 
-// This station owns the plans now: read the counts from Redis, unless they are still known.
+// Read the counts from Redis, unless they are known; call it when this station owns the plans.
 void callback_book_load (struct station *self);
 // Forget all counts.
 void callback_book_stop (struct station *self);

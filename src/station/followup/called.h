@@ -6,11 +6,11 @@
 
 enum { CALLED_FRAMES_MAX = 5 };
 
-struct called {
+struct plan_call {
     uint64_t id;
-    const struct plan *of; // the plan of the outcome; its caller, tenant and creator are copied
+    const struct plan *source; // the plan of the outcome; its caller, tenant and creator are copied
     struct span target;
-    const char *prefix;   // begins the title, before the title of `of`
+    const char *prefix;   // begins the title, before the title of `source`
     const char *title;    // replaces prefix and title; NULL = none
     const json_t *fields; // other fields of the PLAN frame; borrowed
     struct {
@@ -20,8 +20,8 @@ struct called {
     size_t frame_count;
 };
 
-// Create the plan. NULL: the current settings do not allow it. The caller owns it.
-struct plan *called_plan (struct station *self, const struct called *called);
+// Create the plan. NULL: its fields are invalid, or the engine rejects it. The caller owns it.
+struct plan *called_plan (struct station *self, const struct plan_call *call);
 
 // Values of an outcome in JSON for people and programs: an id as hex text, an instant by RFC 3339
 // with milliseconds, the name of a status in lower case (NULL: it has none).

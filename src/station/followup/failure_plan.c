@@ -108,17 +108,17 @@ struct plan *on_failure_plan (struct station *self, const struct failed_run *fai
     json_t *fields = json_pack ("{s:{s:s, s:i, s:i}}", "retry", "strategy", "exponential",
                                 "interval", FIRST_WAIT_S, "max", TRIES - 1);
     struct plan *called = called_plan (
-        self, &(struct called){.id = id_of_run (plan->id, failure->exec_id),
-                               .of = plan,
-                               .target = station,
-                               .prefix = "on failure: ",
-                               .title = call->title,
-                               .fields = fields,
-                               .frames = {{publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
-                                           span_text (call->command)},
-                                          {publishes ? ZERO_FRAME_CONTENT : ZERO_FRAME_ARG,
-                                           span_text (outcome)}},
-                               .frame_count = 2});
+        self, &(struct plan_call){.id = id_of_run (plan->id, failure->exec_id),
+                                  .source = plan,
+                                  .target = station,
+                                  .prefix = "on failure: ",
+                                  .title = call->title,
+                                  .fields = fields,
+                                  .frames = {{publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
+                                              span_text (call->command)},
+                                             {publishes ? ZERO_FRAME_CONTENT : ZERO_FRAME_ARG,
+                                              span_text (outcome)}},
+                                  .frame_count = 2});
     json_decref (fields);
     free (outcome);
     return called;

@@ -1,4 +1,4 @@
-// Reads the folder of the allow-list at the start, and when it has changed.
+// Reads the folder of the allow-list at the start, and after each change of the folder.
 //
 // A key that was removed loses access even if other files are invalid. Only when the folder cannot
 // be read at all is the old list kept.
@@ -10,8 +10,8 @@
 #include "log.h"
 
 enum {
-    LOOK_US = 1000000, // between two checks of the folder
-    RETRY_US = 8000000 // between two attempts to read invalid files
+    CHECK_US = 1000000, // between two checks of the folder
+    RETRY_US = 8000000  // between two attempts to read invalid files
 };
 
 static int add_certificate (void *list, const struct curve_cert *cert, struct reason *reason)
@@ -39,7 +39,7 @@ static int load_allow_list (struct station *self, struct reason *reason)
         self->subscribers_cut = true;
     access_destroy (&self->access);
     self->access = list;
-    // Log invalid files once instead of at each read.
+    // Log invalid files once, not at each read.
     if (wrong.count && (wrong.count != self->access_wrong ||
                         strcmp (wrong.first.text, self->access_trouble.text) != 0))
         log_event (LEVEL_ERROR, "access.left_out", "files=%zu reason=\"%s\"", wrong.count,
@@ -64,13 +64,13 @@ void access_reload (struct station *self)
 
 void access_watch (struct station *self, int64_t now_us)
 {
-    if (!self->access || now_us < self->access_look_us)
+    if (!self->access || now_us < self->access_check_us)
         return;
     int64_t before_us = clock_mono_us ();
     bool changed =
         !self->access_mark || key_folder_mark (self->settings->allow) != self->access_mark;
     int64_t pause_us = key_folder_pause_us (clock_mono_us () - before_us);
-    self->access_look_us = now_us + (pause_us > LOOK_US ? pause_us : LOOK_US);
+    self->access_check_us = now_us + (pause_us > CHECK_US ? pause_us : CHECK_US);
     // A file that could not be read may be readable now although it has not changed.
     if (changed || (self->access_trouble.text[0] && now_us >= self->access_retry_us)) {
         access_reload (self);

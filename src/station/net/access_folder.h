@@ -9,7 +9,7 @@
 int access_start (struct station *self, struct reason *reason);
 void access_stop (struct station *self);
 
-// Reload the folder. If it cannot be read at all, this is logged and the old list stays in force.
+// Reload the folder. If it cannot be read at all, that is logged and the old list is kept.
 void access_reload (struct station *self);
 
 // Reload the folder when it or a file in it has changed. Checks once a second, less often when a

@@ -22,13 +22,13 @@ enum {
     TICK_MS = 100,
     LINGER_MS = 1000,
     DRAIN_MAX = 1000,     // unread messages taken from the request socket
-    DRAIN_QUIET_MS = 200, // a process that was suspended receives pending messages only now
+    DRAIN_QUIET_MS = 200, // wait for messages that are in transit, as after a suspension
     DRAIN_US_MAX = 1000000,
     KEPT_BYTES_MAX = 64 << 20 // held by answers that wait
 };
 
 // A connection to a target, taken over from a former owner.
-struct former {
+struct former_connection {
     struct forward *forward;
     void *socket;
     struct watch watch;
@@ -43,13 +43,13 @@ struct kept_answer {
 };
 
 struct forward {
-    struct station *station; // the present one; NULL = none at the moment
+    struct station *station; // the attached one; NULL = none
     enum dialect dialect;    // numbers of the request socket
     void *context;           // context of the sockets; NULL = nothing to forward
     int64_t end_us;          // when forwarding ends, monotonic
     int64_t context_us;      // when the context may end; 0 = still forwarding
-    struct former *rows;
-    size_t count;
+    struct former_connection *connections;
+    size_t count; // connections
     struct kept_answer *first, **last;
     size_t kept_bytes;
     void *link; // to the request socket of the new owner; NULL = owner unknown
@@ -120,7 +120,7 @@ static void send_answer (struct forward *self, const char *mailbox, struct messa
 
 // Forward an answer of a target. One that names no plan is dropped: only the former owner could
 // have matched it to a run.
-static void forward_packet (struct former *former, const struct packet *packet)
+static void forward_packet (struct former_connection *former, const struct packet *packet)
 {
     struct forward *self = former->forward;
     struct message message;
@@ -141,7 +141,7 @@ static void forward_packet (struct former *former, const struct packet *packet)
 // Answers that cannot be forwarded yet stay in the socket.
 static bool on_answer (void *owner)
 {
-    struct former *former = owner;
+    struct former_connection *former = owner;
     struct forward *self = former->forward;
     struct packet packet;
     int count = 0;
@@ -151,10 +151,10 @@ static bool on_answer (void *owner)
         packet_clear (&packet);
         count++;
     }
-    bool goes_on = send_kept (self);
-    if (!goes_on)
-        watch_end (&former->watch); // the timer continues
-    return goes_on && count == TURN_MESSAGES;
+    bool can_send = send_kept (self);
+    if (!can_send)
+        watch_end (&former->watch); // until resume_reading
+    return can_send && count == TURN_MESSAGES;
 }
 
 // Read the answers of the targets again, if they can be forwarded now.
@@ -162,8 +162,8 @@ static void resume_reading (struct forward *self)
 {
     bool reads = self->station && !self->context_us && send_kept (self);
     for (size_t i = 0; i < self->count && reads; i++)
-        watch_start (&self->rows[i].watch, self->station->reactor, self->rows[i].socket, on_answer,
-                     &self->rows[i]);
+        watch_start (&self->connections[i].watch, self->station->reactor,
+                     self->connections[i].socket, on_answer, &self->connections[i]);
 }
 
 // -- the new owner
@@ -224,16 +224,16 @@ static void on_owner (void *owner, const struct store_owner *answer)
 static void stop_reading_answers (struct forward *self)
 {
     for (size_t i = 0; i < self->count; i++)
-        watch_end (&self->rows[i].watch);
+        watch_end (&self->connections[i].watch);
 }
 
 static void close_forward_sockets (struct forward *self)
 {
     stop_reading_answers (self);
     for (size_t i = 0; i < self->count; i++)
-        zmq_close (self->rows[i].socket);
-    free (self->rows);
-    self->rows = NULL;
+        zmq_close (self->connections[i].socket);
+    free (self->connections);
+    self->connections = NULL;
     self->count = 0;
     close_owner_link (self);
     while (self->first) {
@@ -318,14 +318,14 @@ void forward_take_targets (struct station *station)
     struct forward *self = station->forward;
     if (station->phase != PHASE_FENCED)
         return;
-    self->rows = memory_new ((station->target_count + 1) * sizeof *self->rows);
+    self->connections = memory_new ((station->target_count + 1) * sizeof *self->connections);
     for (size_t i = 0; i < station->target_count; i++) {
         void *socket = target_release (station->targets[i]);
         if (socket)
-            self->rows[self->count++] =
-                (struct former){.forward = self,
-                                .socket = socket,
-                                .dialect = target_settings (station->targets[i])->dialect};
+            self->connections[self->count++] = (struct former_connection){
+                .forward = self,
+                .socket = socket,
+                .dialect = target_settings (station->targets[i])->dialect};
     }
     if (!self->count && !self->first)
         return;

@@ -7,14 +7,14 @@
 #include "memory.h"
 #include "publish.h"
 
-enum { REMEMBERED = 1024 };
+enum { REMEMBERED_MAX = 1024 };
 
 struct late_runs {
-    size_t count; // runs remembered so far; the oldest are overwritten
+    size_t count; // runs remembered so far; new ones overwrite the oldest
     struct late_run {
         uint64_t plan_id, exec_id;
         char station[STATION_NAME_MAX + 1];
-    } at[REMEMBERED];
+    } at[REMEMBERED_MAX];
 };
 
 void late_report (struct station *self, const struct late_answer *answer)
@@ -38,14 +38,14 @@ void late_remember (struct station *self, uint64_t plan_id, uint64_t exec_id, co
 {
     if (!self->late_runs)
         self->late_runs = memory_new (sizeof *self->late_runs);
-    struct late_run *run = &self->late_runs->at[self->late_runs->count++ % REMEMBERED];
+    struct late_run *run = &self->late_runs->at[self->late_runs->count++ % REMEMBERED_MAX];
     *run = (struct late_run){.plan_id = plan_id, .exec_id = exec_id};
     snprintf (run->station, sizeof run->station, "%s", station);
 }
 
 struct span late_find_station (const struct station *self, uint64_t plan_id, uint64_t exec_id)
 {
-    for (size_t i = 0; self->late_runs && i < REMEMBERED; i++) {
+    for (size_t i = 0; self->late_runs && i < REMEMBERED_MAX; i++) {
         const struct late_run *run = &self->late_runs->at[i];
         if (run->plan_id == plan_id && (run->exec_id == exec_id || exec_id == 0))
             return span_text (run->station);

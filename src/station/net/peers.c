@@ -36,7 +36,7 @@ static struct peer_load *find_or_create_load (struct station *self, struct span 
 
 void peers_free_if_idle (struct station *self, struct peer_load *load)
 {
-    if (load->count || load->reads || load->first || atomic_load (&load->unread.bytes))
+    if (load->requests || load->reads_cost || load->first || atomic_load (&load->unread.bytes))
         return;
     table_remove (&self->peers, &load->node);
     free (load);
@@ -45,7 +45,7 @@ void peers_free_if_idle (struct station *self, struct peer_load *load)
 struct peer_load *peers_count_request (struct station *self, struct span identity)
 {
     struct peer_load *load = find_or_create_load (self, identity);
-    load->count++;
+    load->requests++;
     load->gone = false;
     return load;
 }

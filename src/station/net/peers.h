@@ -9,10 +9,10 @@ struct read;
 struct peer_load {
     struct table_node node;    // first: its address is that of the load
     struct span identity;      // points to `bytes`
-    int64_t count;             // its requests that are not answered yet
+    int64_t requests;          // its requests that are not answered yet
     struct packet_debt unread; // bytes of replies that libzmq holds
 
-    int reads;                 // total cost of its reads in flight (reads.c)
+    int reads_cost;            // total cost of its reads in flight (reads.c)
     int small_answers;         // small answers to its last reads, in a row (reads.c)
     struct read *first, **end; // queue of waiting reads
     size_t waiting_bytes;

@@ -95,7 +95,7 @@ bool permits_all_stations (const struct station *self, const char *user)
 }
 
 // The error for a key that was removed from the allow-list.
-static int key_removed (struct reason *reason)
+static int key_removed_error (struct reason *reason)
 {
     return reason_error (reason, ZPLAN_EDENY, "key: is no longer allowed");
 }
@@ -107,7 +107,7 @@ int permit_roles (const struct station *self, const char *user, unsigned roles,
     const struct access_key *key = permit_key (self, user);
     if (permits_roles (self, user, roles))
         return 0;
-    return !key ? key_removed (reason)
+    return !key ? key_removed_error (reason)
                 : reason_error (reason, ZPLAN_EDENY, "role: want %s, the key %s has %s",
                                 roles_text (roles, wanted), quoted (span_text (key->name)),
                                 roles_text (key->roles, granted));
@@ -119,7 +119,7 @@ static int permit_touch (const struct station *self, const char *user, const cha
     const struct access_key *key = permit_key (self, user);
     if (permits_station (self, user, name))
         return 0;
-    return !key ? key_removed (reason)
+    return !key ? key_removed_error (reason)
                 : reason_error (reason, ZPLAN_EDENY, "%s: the key %s may not touch %s%s", what,
                                 quoted (span_text (key->name)), of, quoted (name));
 }

@@ -12,8 +12,8 @@
 
 // -- subscribers
 
-// Note a subscription. After the first one everything is sent for good: unsubscriptions are not
-// trusted, as any peer may send one for a subscription that it never had.
+// Note a subscription. After the first one everything is sent, even if all peers unsubscribe: any
+// peer may send an unsubscription for a subscription that it never had.
 static bool on_subscription (void *owner)
 {
     struct publisher *publisher = owner;

@@ -55,13 +55,13 @@ static bool may_read (const struct station *self, const struct peer_load *load)
         return true; // the request is dropped, not read
     size_t all = atomic_load (&self->unread.bytes), own = atomic_load (&load->unread.bytes);
     size_t most = peers_unread_total_max (self);
-    if (load->reads + COST_LARGE > COST_PEER_MAX || all >= 2 * most)
+    if (load->reads_cost + COST_LARGE > COST_PEER_MAX || all >= 2 * most)
         return false;
     // Above the common limit, a peer that has read all its replies still gets one read at a time.
-    return all < most ? own < peers_unread_max (self) : own == 0 && load->reads == 0;
+    return all < most ? own < peers_unread_max (self) : own == 0 && load->reads_cost == 0;
 }
 
-// The plan was read: pass it on, then end the read, which the reply must not do (read_cost = 0).
+// Pass on the plan that was read, then end the read; read_cost 0 keeps the reply from ending it.
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     const struct read read = *(struct read *)owner;
@@ -111,7 +111,7 @@ static void start_or_drop_read (struct station *self, struct peer_load *load, en
     load->first = read->next;
     bool small = !read->ask && load->small_answers >= SMALL_ANSWERS;
     int cost = how == READ_DROP ? 0 : small ? COST_SMALL : COST_LARGE;
-    load->reads += cost;
+    load->reads_cost += cost;
     self->reading.cost += cost;
     load->waiting_bytes -= read->peer->weight;
     self->reading.waiting_bytes -= read->peer->weight;
@@ -128,24 +128,24 @@ static void start_or_drop_read (struct station *self, struct peer_load *load, en
 void reads_start_waiting (struct station *self)
 {
     struct peer_reads *ring = &self->reading;
-    bool granted = true;
-    if (ring->granting)
+    bool started = true;
+    if (ring->starting)
         return; // called by a read that was answered at once: the outer call continues
-    ring->granting = true;
-    while (granted && ring->cost + COST_LARGE <= COST_MAX) {
-        granted = false;
+    ring->starting = true;
+    while (started && ring->cost + COST_LARGE <= COST_MAX) {
+        started = false;
         for (size_t left = ring->peers; left && ring->first && ring->cost + COST_LARGE <= COST_MAX;
              left--) {
             struct peer_load *load = ring_take (ring);
             if (may_read (self, load)) {
-                granted = true;
+                started = true;
                 start_or_drop_read (self, load, load->gone ? READ_DROP : READ_ASK);
             } else {
                 ring_add (ring, load);
             }
         }
     }
-    ring->granting = false;
+    ring->starting = false;
 }
 
 static void queue_read (const struct read *wanted)
@@ -172,7 +172,7 @@ void reads_start (struct station *self, struct peer *peer, read_fn *ask, void *o
 
 void reads_end (struct station *self, struct peer_load *load, int cost)
 {
-    load->reads -= cost;
+    load->reads_cost -= cost;
     self->reading.cost -= cost;
     peers_free_if_idle (self, load);
     reads_start_waiting (self);
@@ -180,7 +180,7 @@ void reads_end (struct station *self, struct peer_load *load, int cost)
 
 void reads_stop (struct station *self)
 {
-    self->reading.granting = true; // nothing else is
+    self->reading.starting = true; // reads_start_waiting does nothing now
     while (self->reading.first)
         start_or_drop_read (self, ring_take (&self->reading), READ_DROP);
 }

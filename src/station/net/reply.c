@@ -46,7 +46,7 @@ static void peer_release (struct station *self, struct peer *peer)
     self->kept_bytes -= peer->weight;
     free (peer->kept);
     free (peer);
-    load->count--;
+    load->requests--;
     if (cost)
         reads_end (self, load, cost);
     else
@@ -147,7 +147,7 @@ int reply_too_much (const struct station *self, struct request *request)
 {
     struct reason *reason = &request->reason;
     const struct peer_load *load = peers_find (self, request->peer.identity); // NULL: no load
-    if (load && load->count >= self->settings->limits.requests_peer)
+    if (load && load->requests >= self->settings->limits.requests_peer)
         return reason_error (reason, ZPLAN_EBUSY,
                              "max_requests_peer: %" PRId64
                              " requests of this peer wait for their answers; try again in 100 ms",

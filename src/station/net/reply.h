@@ -17,7 +17,7 @@ struct reply {
 // does not read.
 bool reply_send (struct station *self, struct peer *peer, const struct reply *reply);
 
-// The reply to a refused request: the status of the error's class, the word and the reason.
+// Refuse a request: reply with the status of the error's class, its word and the reason.
 void reply_refuse (struct station *self, struct peer *peer, enum wire_error error,
                    const char *reason);
 
@@ -25,7 +25,7 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
 void reply_refuse_format (struct station *self, struct peer *peer, enum wire_error error,
                           const char *format, ...) __attribute__ ((format (printf, 4, 5)));
 
-// The same, with the arguments of a function that is variadic itself.
+// reply_refuse_format for a caller that is variadic itself.
 void reply_refuse_arguments (struct station *self, struct peer *peer, enum wire_error error,
                              const char *format, va_list args)
     __attribute__ ((format (printf, 4, 0)));
@@ -41,7 +41,7 @@ void peer_add_weight (struct station *self, struct peer *peer, size_t bytes);
 int reply_store_error (const struct station *self, enum store_result result, const char *error,
                        struct reason *reason);
 
-// Refuse a request with that error.
+// Refuse a request with the error of reply_store_error.
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,
                          const char *error);
 

@@ -36,7 +36,7 @@ static void *open_socket (const struct station *self, int type, const char *doma
     return socket;
 }
 
-// wire_rebind: the process already holds the locks of the endpoint's path.
+// `bind` is wire_rebind when the process already holds the locks of the endpoint's path.
 static void *open_bound_socket (const struct station *self, int type, const char *domain,
                                 const char *endpoint, bind_fn *bind, struct reason *reason)
 {

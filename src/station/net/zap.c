@@ -1,8 +1,9 @@
-// Answers libzmq's question about each connection to a CURVE server, by the allow-list.
+// Replies to the ZAP request that libzmq sends for each connection to a CURVE server, by the
+// allow-list.
 //
-// A question has the frames version, request id, domain, address, identity, mechanism and, for
-// CURVE, the key. The answer has version, request id, status, text, user id, metadata. Malformed
-// questions are answered with a refusal.
+// A request has the frames version, request id, domain, address, identity, mechanism and, for
+// CURVE, the key. The reply has version, request id, status, text, user id, metadata. Malformed
+// requests are denied.
 #include "zap.h"
 
 #include <stdlib.h>
@@ -13,24 +14,24 @@
 #include "log.h"
 #include "memory.h"
 
-enum { TURN_QUESTIONS = 64, KEY_BYTES = 32 };
+enum { TURN_REQUESTS = 64, KEY_BYTES = 32 };
 
-// The frames of a question, in order; the asker's identity and an empty frame come first.
-enum { ASKER, EMPTY, VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
+// The frames of a request, in order; the identity of the requester and an empty frame come first.
+enum { REQUESTER, EMPTY, VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct zap {
     void *socket; // ROUTER
     struct watch watch;
 };
 
-// The key, if it may connect, else NULL. `ret_text` is the key as text, or empty.
+// Find the key on the list. NULL: it may not connect. `ret_text` is the key as text, or empty.
 static const struct access_key *find_admitted_key (const struct station *self,
-                                                   const struct packet *question,
+                                                   const struct packet *request,
                                                    char ret_text[CURVE_KEY_SIZE])
 {
-    const struct span *frames = question->frames;
+    const struct span *frames = request->frames;
     *ret_text = '\0';
-    if (question->fault || question->count != FRAMES || !span_is (frames[VERSION], "1.0") ||
+    if (request->fault || request->count != FRAMES || !span_is (frames[VERSION], "1.0") ||
         !span_is (frames[MECHANISM], "CURVE") || frames[KEY].size != KEY_BYTES)
         return NULL;
     zmq_z85_encode (ret_text, frames[KEY].data, KEY_BYTES);
@@ -38,32 +39,32 @@ static const struct access_key *find_admitted_key (const struct station *self,
     return key && access_may_connect (key, frames[DOMAIN]) ? key : NULL;
 }
 
-static void log_refused_key (struct station *self, const struct packet *question, const char *text)
+static void log_refused_key (struct station *self, const struct packet *request, const char *text)
 {
     const struct span none = {0};
-    bool whole = question->count > ADDRESS;
+    bool whole = request->count > ADDRESS;
     const struct access_key *key = access_find (self->access, text);
     self->counters.refused_keys++;
     log_event (LEVEL_WARN, "key.refused", "socket=%s address=%s key=%s name=%s",
-               quoted (whole ? question->frames[DOMAIN] : none),
-               quoted (whole ? question->frames[ADDRESS] : none), quoted (span_text (text)),
+               quoted (whole ? request->frames[DOMAIN] : none),
+               quoted (whole ? request->frames[ADDRESS] : none), quoted (span_text (text)),
                quoted (key ? span_text (key->name) : none));
 }
 
-static void answer_question (struct station *self, const struct packet *question)
+static void reply_to_request (struct station *self, const struct packet *request)
 {
     char text[CURVE_KEY_SIZE];
-    if (question->count <= REQUEST_ID)
-        return; // not from libzmq: nobody to answer
-    const struct access_key *key = find_admitted_key (self, question, text);
+    if (request->count <= REQUEST_ID)
+        return; // not from libzmq: nobody waits for a reply
+    const struct access_key *key = find_admitted_key (self, request, text);
     if (!key)
-        log_refused_key (self, question, text);
+        log_refused_key (self, request, text);
     const struct span frames[] = {
-        question->frames[ASKER],
-        question->frames[EMPTY],
+        request->frames[REQUESTER],
+        request->frames[EMPTY],
         span_text ("1.0"),
-        question->frames[REQUEST_ID],
-        // Not 400: a client never retries after that, even when its key is admitted later.
+        request->frames[REQUEST_ID],
+        // Not 400: after that the client never retries, even if its key is admitted later.
         span_text (key ? "200" : "300"),
         span_text (key ? "OK" : "refused"),
         span_text (key ? text : ""),
@@ -72,15 +73,15 @@ static void answer_question (struct station *self, const struct packet *question
     packet_send (self->zap->socket, frames, sizeof frames / sizeof *frames);
 }
 
-static bool on_question (void *owner)
+static bool on_request (void *owner)
 {
     struct station *self = owner;
-    struct packet question;
-    for (int i = 0; i < TURN_QUESTIONS; i++) {
-        if (!packet_recv (&question, self->zap->socket, &packet_of_peers))
+    struct packet request;
+    for (int i = 0; i < TURN_REQUESTS; i++) {
+        if (!packet_recv (&request, self->zap->socket, &packet_of_peers))
             return false;
-        answer_question (self, &question);
-        packet_clear (&question);
+        reply_to_request (self, &request);
+        packet_clear (&request);
     }
     return true;
 }
@@ -99,7 +100,7 @@ int zap_start (struct station *self, struct reason *reason)
 void zap_watch (struct station *self)
 {
     if (self->zap)
-        watch_start (&self->zap->watch, self->reactor, self->zap->socket, on_question, self);
+        watch_start (&self->zap->watch, self->reactor, self->zap->socket, on_request, self);
 }
 
 void zap_stop (struct station *self)

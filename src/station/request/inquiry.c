@@ -183,11 +183,11 @@ struct known_names {
 
 static void append_name (struct known_names *self, const char *name)
 {
-    enum { ROOM_REST = 24 }; // room for ", and N more"
+    enum { REST_SIZE = 24 }; // room for ", and N more"
     if (!permits_station (self->station, self->user, span_text (name)))
         return;
     self->count++;
-    if (self->shown + 1 < self->count || self->used + strlen (name) + ROOM_REST > REASON_MAX)
+    if (self->shown + 1 < self->count || self->used + strlen (name) + REST_SIZE > REASON_MAX)
         return;
     self->used += (size_t)snprintf (self->reason->text + self->used, REASON_MAX - self->used,
                                     "%s%s", self->shown ? ", " : "; known: ", name);

@@ -16,7 +16,7 @@ struct plan_name {
     char name[REASON_MAX];              // the name as given, for reasons; empty: named by its id
 };
 
-// A request that is in progress, mostly about one plan.
+// A request that is in progress, usually about one plan.
 struct inquiry {
     struct station *station;
     struct peer *peer;
@@ -39,7 +39,7 @@ int manage_plan_name (const struct station *self, struct request *request, struc
 // Start an inquiry about the plan that the first argument names. 0, or the error of that name.
 int inquiry_new (struct station *self, struct request *request, struct inquiry **ret);
 
-// The same, and call `ask` with the inquiry when it is the turn of its read (reads.h).
+// inquiry_new; then `ask` is called with the inquiry, as a limited read (reads.h).
 int inquiry_read (struct station *self, struct request *request, read_fn *ask);
 
 // Start an inquiry that is about no single plan.

@@ -62,7 +62,7 @@ static int64_t lease_for_cause (const struct station *self, enum cause cause,
 }
 
 // Extend the lease although a write of it is pending, at most once per 1/LEASE_PART of it: while
-// Redis is away, the end of the lease in that write becomes too early.
+// Redis is away, the lease in the pending write ends too early.
 static void extend_lease (struct station *self, struct active_run *active, int64_t lease_s)
 {
     int64_t now_us = clock_mono_us ();
@@ -128,7 +128,7 @@ static void set_last_error (const struct applying *self, struct plan *plan)
         plan_set_error (plan, applying_reason (self));
 }
 
-// Prepare what is published and placed once the decision is written.
+// Prepare what follows the decision: the texts to publish, and the callback to store or to end.
 static void prepare_consequences (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;

@@ -1,5 +1,5 @@
-// What an outcome writes: its history entry, results of participants, and the plans that it calls;
-// and what is reported of it: to subscribers and the log, or if it was not written to the next
+// What an outcome writes: its history entry, the results of participants, and the plans that it
+// calls. Then reports the outcome to subscribers and the log or, if it was not written, to the next
 // owner.
 #include "apply_private.h"
 

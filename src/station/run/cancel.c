@@ -82,16 +82,16 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     struct station *station = self->station;
     struct reason reason;
     uint64_t plan_id = self->cancel.plan_id;
-    bool runs =
+    bool running =
         answer->result == STORE_DONE && answer->running && answer->exec_id == self->cancel.exec_id;
-    struct plan *plan = runs ? plan_from_stored_json (plan_id, answer->message, &reason) : NULL;
+    struct plan *plan = running ? plan_from_stored_json (plan_id, answer->message, &reason) : NULL;
     self->run = plan ? plan->flow_run : 0;
     plan_destroy (&plan);
     if (self->run) {
         flow_runs_load (station, self->run, on_sub_run, self);
         return;
     }
-    struct active_run *active = runs ? results_restore_run (station, plan_id, answer) : NULL;
+    struct active_run *active = running ? results_restore_run (station, plan_id, answer) : NULL;
     if (active)
         cancel_run (active, "its flow needs it no more", NULL, NULL);
     FAILPOINT ("flow_cancelled");

@@ -23,13 +23,13 @@
 
 enum {
     BATCH = 256,         // plans per claim
-    LOOK_US = 1000000,   // between two claims, if nothing asks for one before
+    CLAIM_US = 1000000,  // between two claims, if nothing wakes the station before
     FORGET_US = 5000000, // a failed run is dropped from memory this long after its retry was due
     AWAY_SLOTS = 64,     // plans per claim for a target that is not connected: each fails to send
     AWAY_PAUSE_US = 20000,
-    BORN_US = 200000, // time for a target's first connection
-    AGAIN_US = 50000, // retry when no target takes due plans: a timeout may free slots
-    SLOTS_PART = 3    // a claim is worth it when 1/SLOTS_PART of the slots are free
+    CONNECT_US = 200000, // time for a target's first connection
+    RETRY_US = 50000,    // retry when no target takes due plans: a timeout may free slots
+    SLOTS_PART = 3       // a claim is worth it when 1/SLOTS_PART of the slots are free
 };
 
 // -- the timer
@@ -86,26 +86,26 @@ static int64_t free_slots_of (struct station *self, const struct target *target,
     const struct target_load *load = target_load (target);
     if (target_connection (target))
         return unresponsive_free_slots (self, target);
-    return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_SLOTS : 0;
+    return now_us >= load->pause_us && now_us >= load->created_us + CONNECT_US ? AWAY_SLOTS : 0;
 }
 
-// Whether a third of the slots is free, which makes a claim worth it. The runs in the other slots
+// Whether a third of the slots is free, enough for a claim. The runs in the other slots
 // keep the target busy during the claim; waiting for half of the slots would let it run dry.
-static bool has_many_slots (struct station *self, const struct target *target, int64_t now_us)
+static bool has_enough_slots (struct station *self, const struct target *target, int64_t now_us)
 {
     int64_t most = response_credit (target_response (target), self->settings->limits.runs_target);
     int64_t slots = free_slots_of (self, target, now_us);
     return target_response (target)->unresponsive ? slots > 0 : slots * SLOTS_PART >= most;
 }
 
-// Read the free slots and the limit of each target, which bound the claim: so a target without free
+// Read the free slots and the limit of each target. They bound the claim, so a target without free
 // slots delays no other target, however many of its plans are due. Returns whether a claim could
 // take any plan; true without targets, as plans of unknown targets are claimed, too.
 static bool read_free_slots (struct station *self, struct core_slots out[TARGETS_MAX],
                              struct limit limits[TARGETS_MAX])
 {
     int64_t now_us = clock_mono_us ();
-    bool any = self->target_count == 0;
+    bool can_claim = self->target_count == 0;
     for (size_t i = 0; i < self->target_count; i++) {
         struct target *target = self->targets[i];
         int64_t slots = free_slots_of (self, target, now_us);
@@ -117,24 +117,24 @@ static bool read_free_slots (struct station *self, struct core_slots out[TARGETS
                                      .pull = pull,
                                      .probe = away ? 0 : unresponsive_probe (self, target)};
         limits[i] = target_settings (target)->limit;
-        any = any || slots > 0 || out[i].probe;
+        can_claim = can_claim || slots > 0 || out[i].probe;
     }
-    return any;
+    return can_claim;
 }
 
 // When to claim again for plans that are due already, monotonic; INT64_MAX: no such plan waits.
 static int64_t next_claim_us (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
-    int64_t pause_us = self->more_due ? AGAIN_US : INT64_MAX;
+    int64_t pause_us = self->more_due ? RETRY_US : INT64_MAX;
     bool many = self->more_due;
     for (size_t i = 0; i < self->target_count; i++) {
         const struct target *target = self->targets[i];
-        int64_t again_us = target_connection (target) ? AGAIN_US : AWAY_PAUSE_US;
+        int64_t retry_us = target_connection (target) ? RETRY_US : AWAY_PAUSE_US;
         if (core_ready (store_core (self->store), span_text (target_name (target))) <= 0)
             continue;
-        pause_us = again_us < pause_us ? again_us : pause_us;
-        many = many || has_many_slots (self, target, now_us);
+        pause_us = retry_us < pause_us ? retry_us : pause_us;
+        many = many || has_enough_slots (self, target, now_us);
     }
     if (pause_us == INT64_MAX)
         return INT64_MAX;
@@ -148,8 +148,8 @@ bool due_is_full (struct station *self, const struct target *target)
 
 // -- claim
 
-// The lease until the first heartbeat, in seconds. Before it expires a live station writes the
-// heartbeat, or that none came.
+// The lease until the first heartbeat, in seconds. Before it expires a live station writes either
+// the heartbeat or that none came.
 static int64_t first_lease_s (const struct station_settings *settings)
 {
     enum { MARGIN_S = 3 };
@@ -159,8 +159,8 @@ static int64_t first_lease_s (const struct station_settings *settings)
     return lease_s < settings->exec_timeout_s ? lease_s : settings->exec_timeout_s;
 }
 
-// Whether the lease of these claimed plans has nearly expired, as when this process was suspended;
-// that is logged and counted. Such plans must not be sent, and are due again when the lease ends.
+// Log and count claimed plans whose lease has nearly expired, as after a suspension of this
+// process. True: these plans must not be sent; they are due again when the lease ends.
 static bool note_stale_claim (struct station *self, int64_t lease_end_us, size_t plans)
 {
     enum { PART = 8, MARGIN_MAX_US = 1000000 };
@@ -218,7 +218,7 @@ static void claim_plans (struct station *self)
                                        .target_count = self->target_count},
                               .limits = limits,
                               .is_pull = fire_is_pull};
-    self->claim_us = clock_mono_us () + LOOK_US;
+    self->claim_us = clock_mono_us () + CLAIM_US;
     // Before the targets are loaded, plans of added targets would find none.
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self) ||
         !self->targets_read)
@@ -227,12 +227,12 @@ static void claim_plans (struct station *self)
         self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->prefetched.count);
     wish.core.limit = slots < BATCH ? slots : BATCH;
     if (wish.core.limit <= 0 || store_busy (self->store)) {
-        // The next answer or timeout frees slots; look again soon.
-        self->claim_us = clock_mono_us () + LOOK_US / 100;
+        // The next answer or timeout frees slots; claim again soon.
+        self->claim_us = clock_mono_us () + CLAIM_US / 100;
         return;
     }
     if (!read_free_slots (self, targets, limits)) {
-        self->claim_us = clock_mono_us () + LOOK_US / 20; // or when a target connects or answers
+        self->claim_us = clock_mono_us () + CLAIM_US / 20; // or when a target connects or answers
         return;
     }
     wish.core.ahead_us = prefetch_reach_us (self);
@@ -245,7 +245,7 @@ void due_resume_target (void *owner, struct target *target)
     struct station *self = owner;
     if (!self->claiming &&
         core_ready (store_core (self->store), span_text (target_name (target))) > 0 &&
-        has_many_slots (self, target, clock_mono_us ())) {
+        has_enough_slots (self, target, clock_mono_us ())) {
         claim_plans (self);
         arm_timer (self);
     }
@@ -271,7 +271,7 @@ static void handle_missing_status (struct station *self, struct active_run *acti
         runs_forget_at (active, clock_mono_us () + decision.delay_ms * 1000 + FORGET_US);
 }
 
-static void on_deadline (struct station *self, struct active_run *run)
+static void handle_deadline (struct station *self, struct active_run *run)
 {
     if (run->end_us && clock_mono_us () >= run->end_us)
         results_run_timed_out (run);
@@ -284,18 +284,18 @@ static void on_deadline (struct station *self, struct active_run *run)
 static void handle_deadlines (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
-    bool some = false;
+    bool handled = false;
     for (struct heap_node *node; (node = heap_first (&self->deadlines)) && node->at <= now_us;) {
-        on_deadline (
+        handle_deadline (
             self, (struct active_run *)((uint8_t *)node - offsetof (struct active_run, deadline)));
-        some = true;
+        handled = true;
     }
-    if (some) // the runs may have freed slots
+    if (handled) // the runs may have freed slots
         schedule_claim (self, next_claim_us (self));
 }
 
-// -- the sweep: page by page, re-queues plans that are missing in the queue because of an edit or a
-// data loss
+// -- the sweep: re-queues, page by page, plans that are missing in the queue because of an edit or
+// a data loss
 
 enum {
     SWEEP_PAGE = 100,       // plans
@@ -312,9 +312,9 @@ static void on_requeued (void *owner, enum store_result result, const char *erro
         log_event (LEVEL_ERROR, "plan.requeue_failed", "error=%s", quoted (span_text (error)));
 }
 
-// Re-queue a plan that is missing in the queue, by an edit or a data loss, although its message
-// says that it is to run: for its due time, or for the end of the lease if a run is in progress.
-// Later changes of the plan are not overwritten.
+// Re-queue a plan that is not in the queue although its state says that it is to run: for its due
+// time, or for the end of the lease if a run is in progress. Later changes of the plan are not
+// overwritten. Returns whether the plan was missing.
 static bool requeue_plan (struct station *self, const struct store_outside *outside)
 {
     struct reason reason;
@@ -326,7 +326,7 @@ static bool requeue_plan (struct station *self, const struct store_outside *outs
                    "plan=%" PRIx64 " state=%s reason=\"it was missing in plan:time:set, and is "
                    "re-queued\"",
                    outside->plan_id, plan_state_name (plan->state));
-        bool runs = plan->last_state == ZERO_STATUS_RUNING_ID;
+        bool running = plan->last_state == ZERO_STATUS_RUNING_ID;
         int64_t revision = plan->revision;
         plan->revision = station_revision ();
         store_change (
@@ -337,7 +337,7 @@ static bool requeue_plan (struct station *self, const struct store_outside *outs
                 .key_station = outside->station,
                 .exec_id = outside->exec_id,
                 .queue = outside->exec_id && !outside->no_status ? REQUEUE_LEASE : REQUEUE_TIME,
-                .lease_s = runs ? apply_lease_s (self, plan) : first_lease_s (self->settings)},
+                .lease_s = running ? apply_lease_s (self, plan) : first_lease_s (self->settings)},
             on_requeued, self);
     }
     plan_destroy (&plan);

@@ -23,7 +23,7 @@ static bool dispatch_run (struct station *self, struct target *target, const str
     size_t json_size;
     struct message message;
     // The deadline is the end of the lease that the run gets when it has reported RUNING. A vote's
-    // own deadline replaces that: the vote is not sent again before it. The plan's timeout applies
+    // own deadline replaces that: the vote is not resent before it. The plan's timeout applies
     // if it is earlier.
     int64_t lease_end_us = at_us + self->settings->exec_timeout_s * 1000000;
     int64_t poll_end_us = engine_poll_end_us (plan), end_us = engine_run_end_us (plan);
@@ -54,8 +54,8 @@ static struct plan *unreadable_plan (const struct store_claimed *claimed)
     return plan;
 }
 
-// Send a claimed plan to its target and record the run as in flight. False: it was not sent, and
-// `ret_cause` is the cause.
+// Send a claimed plan to its target and record the run as in flight. False: it was not sent, for
+// `ret_cause`.
 static bool send_run (struct station *self, const struct store_claimed *claimed, struct plan *plan,
                       struct target *target, enum cause *ret_cause)
 {
@@ -108,9 +108,9 @@ bool fire_is_pull (void *owner, struct span target)
 // A claimed plan, with its target and the facts for the decision.
 struct claim {
     const struct store_claimed *claimed;
-    struct plan *plan;     // NULL: its message cannot be read
-    enum plan_state was;   // its state before the claim
-    struct target *target; // NULL: a flow, or no target has this name
+    struct plan *plan;              // NULL: its message cannot be read
+    enum plan_state previous_state; // before the claim
+    struct target *target;          // NULL: a flow, or no target has this name
     struct due due;
     bool flow_in_progress;
 };
@@ -120,9 +120,9 @@ static void read_claim (struct station *self, const struct store_claimed *claime
 {
     struct target *target = station_target (self, claimed->station);
     struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, reason);
-    bool resumes = fire_is_pull (self, claimed->station);
-    bool pull = target && resumes, flow = !target && resumes;
-    enum plan_state was = plan ? plan->state : PLAN_NONE;
+    bool unsent = fire_is_pull (self, claimed->station);
+    bool pull = target && unsent, flow = !target && unsent;
+    enum plan_state previous_state = plan ? plan->state : PLAN_NONE;
     // The flow's run is recognized by its exec_id, as the plan may have been paused meanwhile.
     bool flow_in_progress = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
     if (plan) { // the stored message is from before the claim
@@ -130,11 +130,11 @@ static void read_claim (struct station *self, const struct store_claimed *claime
         plan->as_claimed = claimed->unwritten;
         plan->exec_id = claimed->exec_id;
         plan->exec_time = claimed->at_us / 1000000;
-        plan->state = flow_in_progress ? was : PLAN_EXECUTE;
+        plan->state = flow_in_progress ? previous_state : PLAN_EXECUTE;
     }
     *ret = (struct claim){.claimed = claimed,
                           .plan = plan,
-                          .was = was,
+                          .previous_state = previous_state,
                           .target = target,
                           .flow_in_progress = flow_in_progress};
     ret->due = (struct due){.key_station = claimed->station,
@@ -143,10 +143,10 @@ static void read_claim (struct station *self, const struct store_claimed *claime
                             .way = target_dispatch_way (target),
                             .zone = plan ? zones_of (self, plan) : self->zone,
                             .earlier_may_answer = claimed->earlier_may_answer,
-                            .pull = resumes,
+                            .pull = unsent,
                             .flow = flow,
                             .unknown = !target && !flow,
-                            .goes_on = (pull && was == PLAN_EXECUTE) || flow_in_progress,
+                            .goes_on = (pull && previous_state == PLAN_EXECUTE) || flow_in_progress,
                             .now = station_now (self),
                             .now_us = claimed->at_us};
 }
@@ -162,9 +162,9 @@ static bool pass_run (struct station *self, struct claim *claim, enum cause *ret
                  !claimed->earlier_may_answer && !goes_on;
     if (claim->due.flow) {
         flow_fire (self, claimed, plan,
-                   claim->flow_in_progress    ? FLOW_CLAIM_CHECK
-                   : claim->was == PLAN_RETRY ? FLOW_CLAIM_RETRY
-                                              : FLOW_CLAIM_START);
+                   claim->flow_in_progress               ? FLOW_CLAIM_CHECK
+                   : claim->previous_state == PLAN_RETRY ? FLOW_CLAIM_RETRY
+                                                         : FLOW_CLAIM_START);
         plan_destroy (&plan);
         return true;
     }

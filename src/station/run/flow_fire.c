@@ -19,7 +19,7 @@
 struct firing {
     struct station *station;
     struct plan *plan; // in its running state
-    bool of_step;      // the plan is of a flow's step:
+    bool of_step;      // the plan belongs to a flow's step: `step`
     struct plan_step step;
     enum flow_claim claim;
     uint64_t exec_id;
@@ -58,9 +58,9 @@ static bool is_sub_flow (const struct firing *self)
     return self->of_step && self->step.kind == STEP_FLOW;
 }
 
-// Whether another plan of the run supersedes this one, which a command placed to reopen an ended
-// run (flow_live_reopen): this one is removed as soon as the run has another plan, that of its call
-// or of its schedule. So a run has one outcome.
+// Whether another plan of the run, that of its call or of its schedule, supersedes this one. A
+// command placed this one to reopen an ended run (flow_live_reopen). It is then removed, so that
+// the run has one outcome.
 static bool is_superseded (const struct firing *self, const struct flow_live *live)
 {
     return live->plan_id != self->plan->id && !self->plan->step.size &&
@@ -216,7 +216,7 @@ static void retry_flow_run (void *owner)
     }
     if (live) {
         if (live->plan_id != self->plan->id)
-            flow_live_set_due (live, store_now_us (station->store)); // is_superseded
+            flow_live_set_due (live, store_now_us (station->store)); // removes the superseded plan
         bool by_command = !live->exec_id && live->plan_id == self->plan->id;
         live->exec_id = self->exec_id;
         live->plan_id = self->plan->id; // before flow_live_start_timeout
@@ -244,8 +244,8 @@ static void retry_flow_run (void *owner)
     begin_flow_run (self);
 }
 
-// Commit the plan as running; `then` adds its first calls to the same batch.
-static void commit_run (struct firing *self, void (*then) (void *owner))
+// Commit the plan as running; `add_calls` adds its first calls to the same batch.
+static void commit_run (struct firing *self, void (*add_calls) (void *owner))
 {
     struct plan *plan = self->plan;
     int64_t revision = plan->revision;
@@ -259,16 +259,16 @@ static void commit_run (struct firing *self, void (*then) (void *owner))
                                          .decision = &in_progress,
                                          .lease_s = FLOW_CHECK_S,
                                          .flow = true,
-                                         .then = then},
+                                         .then = add_calls},
                   on_run_committed, self);
 }
 
 static void begin_run (struct firing *self)
 {
-    bool again = self->plan->flow_run && self->claim == FLOW_CLAIM_RETRY;
-    if (!again)
+    bool retry = self->plan->flow_run && self->claim == FLOW_CLAIM_RETRY;
+    if (!retry)
         self->plan->flow_run = self->exec_id;
-    commit_run (self, again ? retry_flow_run : begin_flow_run);
+    commit_run (self, retry ? retry_flow_run : begin_flow_run);
 }
 
 static void publish_run_begun (struct station *self, const struct plan *plan)
@@ -336,7 +336,7 @@ static void on_former_run (void *owner, bool found, const char *damage)
     if (damage)
         fail_damaged (self, damage);
     else if (!found && is_undo_run (self))
-        fail_run (self, "the run that is to be undone was removed"); // never run it forward again
+        fail_run (self, "the run that is to be undone was removed"); // an undo must not start a run
     else if (!found)
         flow_book_get (self->station, self->key_station, 0, on_definition, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
@@ -434,7 +434,7 @@ static void on_timer_run (void *owner, bool found, const char *damage)
     struct firing *self = owner;
     (void)damage;
     if (!found || flow_runs_has (self->station, self->step.run))
-        expire_timer (self); // also if the run is gone: the timer is dropped
+        expire_timer (self); // without the run the timer is only removed
     else
         requeue_firing (self);
 }

@@ -23,7 +23,7 @@ static void log_lost_data (struct station *self, const struct store_presence *an
                      "runs repeated\"");
 }
 
-// Log that a key of the station could not be written to, mostly after an edit by hand, and was
+// Log that a key of the station could not be written to, usually after an edit by hand, and was
 // replaced. Its value is lost: plans missing in the queue do not run, or the history starts empty.
 static void log_replaced_key (struct station *self, const struct store_presence *answer)
 {
@@ -38,7 +38,7 @@ static void log_replaced_key (struct station *self, const struct store_presence 
 
 struct presence_call {
     struct station *station;
-    void (*then) (void *owner, bool known); // NULL = not called
+    void (*done) (void *owner, bool known); // NULL = not called
     void *owner;
 };
 
@@ -49,7 +49,7 @@ static void note_presence (struct station *self, const struct store_presence *an
     if (answer->attending != self->station_count)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
     self->station_count = answer->attending;
-    // The first load follows that of the flows; only after it `targets_read` is set.
+    // The first load of the targets follows that of the flows, and sets `targets_read`.
     if (station_store_up (self) && answer->stations != self->stations_revision &&
         self->targets_read)
         targets_load (self);
@@ -62,15 +62,15 @@ static void on_presence (void *owner, const struct store_presence *answer)
     struct presence_call *call = owner;
     if (answer->result == STORE_DONE)
         note_presence (call->station, answer);
-    if (call->then)
-        call->then (call->owner, answer->result == STORE_DONE);
+    if (call->done)
+        call->done (call->owner, answer->result == STORE_DONE);
     free (call);
 }
 
-void presence_send_then (struct station *self, void (*then) (void *owner, bool known), void *owner)
+void presence_send_then (struct station *self, void (*done) (void *owner, bool known), void *owner)
 {
     struct presence_call *call = memory_new (sizeof *call);
-    *call = (struct presence_call){self, then, owner};
+    *call = (struct presence_call){self, done, owner};
     self->presence_us = clock_mono_us () + HEARTBEAT_US;
     store_enter_presence (self->store, on_presence, call);
 }

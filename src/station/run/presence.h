@@ -4,9 +4,9 @@
 
 #include "station_state.h"
 
-// Send a heartbeat now; `then`, unless NULL, is called with the answer (`known`), or when Redis
+// Send a heartbeat now; `done`, unless NULL, is called with the answer (`known`), or when Redis
 // could not be asked.
-void presence_send_then (struct station *self, void (*then) (void *owner, bool known), void *owner);
+void presence_send_then (struct station *self, void (*done) (void *owner, bool known), void *owner);
 
 // Send a heartbeat if it is due. Called with each tick of the reactor.
 void presence_tick (struct station *self);

@@ -17,33 +17,33 @@
 
 enum {
     WAITERS_MAX = 4096,
-    PAGES_MAX = 64, // per take, of 256 offers each
-    LOOK_US = 1000000,
-    WAKES_MAX = 64, // takes retried concurrently
-    WORKER_S = 60,  // a worker that sends nothing for longer is gone
-    FIRST_S = 10    // time for workers to find a newly started station
+    PAGES_MAX = 64,     // per take, of 256 offers each
+    CHECK_US = 1000000, // between two checks for offers
+    WAKES_MAX = 64,     // takes retried concurrently
+    WORKER_S = 60,      // a worker that sends nothing for longer is gone
+    START_S = 10        // time for workers to find a newly started station
 };
 
 struct take_queue {
     char name[STATION_NAME_MAX + 1];
     struct take *first, **last;
     struct take *untried; // the next take to retry since the last offer; NULL = none left
-    int64_t free;         // workers that the last offers have room for, at most
+    int64_t free;         // most workers that the last offers still take
     int64_t asking;       // calls of the store in flight for its takes
     bool limited;         // a limit kept plans from being taken since the last probe
     bool probe_mode;      // probing such a limit: ends with the first take that it stops
-    int64_t again_us;     // when the rate allows the next start, monotonic; 0 = no rate involved
+    int64_t rate_us;      // when the rate allows the next start, monotonic; 0 = no rate involved
     char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
     int64_t asked_us;                // when `asker` did, monotonic
-    int64_t other_us;                // when another worker asked; 0 = never
+    int64_t previous_us;             // when the worker before `asker` last asked; 0 = never
     struct take_queue *next;
 };
 
 struct pull_queues {
     struct take_queue *queues;
     size_t waiters;
-    int64_t look_us;
-    struct timer timer; // fires at the earliest again_us
+    int64_t check_us;
+    struct timer timer; // fires at the earliest rate_us
 };
 
 static struct take_queue *find_queue (const struct station *self, const char *name)
@@ -131,26 +131,27 @@ static json_t *job_json (const struct core_job *job)
     return object;
 }
 
-struct released {
+struct job_release {
     struct station *station;
     char name[STATION_NAME_MAX + 1];
 };
 
 static void on_released (void *owner, const struct store_pulled *answer)
 {
-    struct released *released = owner;
+    struct job_release *release = owner;
     if (answer->result == STORE_DONE)
-        pull_wake (released->station, released->name, 1);
-    free (released);
+        pull_wake (release->station, release->name, 1);
+    free (release);
 }
 
-// Release the jobs of a worker that is gone and never got them, for others to take at once.
+// Release the jobs of a worker that is gone and never got them, so that others can take them at
+// once.
 static void release_jobs (const struct take *take, const struct store_pulled *answer)
 {
     for (size_t i = 0; answer && i < answer->taken.count; i++) {
-        struct released *released = memory_new (sizeof *released);
-        released->station = take->station;
-        memcpy (released->name, take->name, sizeof released->name);
+        struct job_release *release = memory_new (sizeof *release);
+        release->station = take->station;
+        memcpy (release->name, take->name, sizeof release->name);
         store_report_worker (
             take->station->store,
             &(struct core_worker){.id = answer->jobs[i].id,
@@ -158,7 +159,7 @@ static void release_jobs (const struct take *take, const struct store_pulled *an
                                   .worker = span_text (take->worker),
                                   .exec_id = answer->jobs[i].exec_id,
                                   .lease_us = take->station->settings->exec_timeout_s * 1000000},
-            &(struct core_heartbeat){.release = true}, on_released, released);
+            &(struct core_heartbeat){.release = true}, on_released, release);
     }
 }
 
@@ -168,9 +169,9 @@ static void answer_take (struct take *take, const struct store_pulled *answer)
     struct station *self = take->station;
     json_t *jobs = json_array ();
     for (size_t i = 0; answer && i < answer->taken.count; i++) {
-        json_t *one = job_json (&answer->jobs[i]);
-        if (one)
-            json_array_append_new (jobs, one);
+        json_t *job = job_json (&answer->jobs[i]);
+        if (job)
+            json_array_append_new (jobs, job);
     }
     json_t *object = json_pack ("{s:s, s:o}", "worker", take->worker, "jobs", jobs);
     if (!manage_reply_json (self, take->peer, 0, object))
@@ -199,8 +200,8 @@ static void arm_rate_timer (struct station *self)
 {
     int64_t first_us = INT64_MAX, left_us;
     for (const struct take_queue *queue = self->pull->queues; queue; queue = queue->next)
-        if (queue->again_us && queue->again_us < first_us)
-            first_us = queue->again_us;
+        if (queue->rate_us && queue->rate_us < first_us)
+            first_us = queue->rate_us;
     if (first_us == INT64_MAX)
         return;
     left_us = first_us - clock_mono_us ();
@@ -223,8 +224,8 @@ static void on_rate (void *owner)
     struct station *self = owner;
     int64_t now_us = clock_mono_us ();
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
-        if (queue->again_us && queue->again_us <= now_us) {
-            queue->again_us = 0;
+        if (queue->rate_us && queue->rate_us <= now_us) {
+            queue->rate_us = 0;
             retry_limited_queue (self, queue);
         }
     }
@@ -234,14 +235,14 @@ static void on_rate (void *owner)
 
 void pull_retry_limited (struct station *self)
 {
-    bool some = false;
+    bool retried = false;
     for (struct take_queue *queue = self->pull ? self->pull->queues : NULL; queue;
          queue = queue->next) {
-        some = some || queue->limited;
+        retried = retried || queue->limited;
         if (queue->limited)
             retry_limited_queue (self, queue);
     }
-    if (some)
+    if (retried)
         link_flush (store_link (self->store));
 }
 
@@ -273,7 +274,7 @@ static void on_taken (void *owner, const struct store_pulled *answer)
     if (limited) { // a limit kept the take from getting plans
         int64_t wait_ms = answer->taken.wait_ms;
         queue->limited = true;
-        queue->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
+        queue->rate_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
         arm_rate_timer (self);
     }
     if (waited)
@@ -283,18 +284,18 @@ static void on_taken (void *owner, const struct store_pulled *answer)
     station_resume (self);
 }
 
-// Note that the worker asks. Returns whether no other one has asked for plans of this target
-// lately.
+// Note that the worker asks. Returns whether no other worker has asked for plans of this target
+// recently.
 static bool note_asker (struct take *take)
 {
     struct take_queue *queue = take->queue;
     int64_t now_us = clock_mono_us ();
     if (strcmp (queue->asker, take->worker) != 0) {
         memcpy (queue->asker, take->worker, sizeof queue->asker);
-        queue->other_us = queue->asked_us;
+        queue->previous_us = queue->asked_us;
     }
     queue->asked_us = now_us;
-    return !queue->other_us || now_us - queue->other_us > (int64_t)WORKER_S * 1000000;
+    return !queue->previous_us || now_us - queue->previous_us > (int64_t)WORKER_S * 1000000;
 }
 
 static void ask_for_plans (struct take *take)
@@ -394,7 +395,7 @@ int64_t pull_no_worker (struct station *self, struct target *target)
     if (has_waiting_takes (self, target))
         return 0;
     if (!last_s) // none since the start, or since the target was added
-        return now_s - target_state_since (target) < FIRST_S ? 0 : target_state_since (target);
+        return now_s - target_state_since (target) < START_S ? 0 : target_state_since (target);
     return now_s - last_s < WORKER_S ? 0 : last_s;
 }
 
@@ -444,16 +445,16 @@ void pull_tick (struct station *self)
     int64_t now_us = clock_mono_us ();
     if (!self->pull)
         return;
-    bool looks = now_us >= self->pull->look_us && station_store_up (self);
+    bool check = now_us >= self->pull->check_us && station_store_up (self);
     for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
         answer_expired_takes (queue, now_us);
-        int64_t offers = looks && queue->first && queue->asking == 0
+        int64_t offers = check && queue->first && queue->asking == 0
                              ? core_pull_offers (store_core (self->store), span_text (queue->name))
                              : 0;
         pull_wake (self, queue->name, offers < WAKES_MAX ? offers : WAKES_MAX);
     }
-    if (looks)
-        self->pull->look_us = now_us + LOOK_US;
+    if (check)
+        self->pull->check_us = now_us + CHECK_US;
 }
 
 void pull_stop (struct station *self)

@@ -31,7 +31,7 @@ enum {
 struct answer_lookup {
     struct station *station;
     uint64_t plan_id;
-    char target[STATION_NAME_MAX + 1]; // whose connection it came on, "" = the request socket
+    char target[STATION_NAME_MAX + 1]; // it sent the answer on its connection; "" = request socket
     uint64_t connection;
     char user[PACKET_USER_SIZE]; // who sent it to the request socket
     uint8_t status;              // in the station's own numbers
@@ -49,7 +49,7 @@ static const struct active_run *run_by_identity (struct station *self, const str
     const struct active_run *named = NULL, *active = NULL;
     if (mailbox_parse (requester, &plan_id))
         named = runs_find (self, plan_id);
-    // The exec_id wins. Mostly both name the same run, and no search is needed.
+    // The exec_id wins. Usually both name the same run, and no search is needed.
     if (answer_number (message, ZERO_FRAME_GLOBAL_ID, &exec_id) &&
         !(named && named->run.exec_id == exec_id))
         active = runs_find_exec (self, exec_id);
@@ -186,7 +186,8 @@ static void handle_answer (struct active_run *active, const struct target *targe
                          self->settings->limits.runs_target, clock_mono_us ());
     uint8_t code = message->desc.code;
     if (answer.target != TARGET_VOTE &&
-        (code == ZERO_STATUS_WAITING_ID || code == ZERO_STATUS_VOTE_START_ID)) // 23, see 7.4
+        (code == ZERO_STATUS_WAITING_ID ||
+         code == ZERO_STATUS_VOTE_START_ID)) // code 23, see proto 7.4
         runs_note_progress (active,
                             answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
     if (answer.tally.event == POLL_VOTE)
@@ -388,15 +389,15 @@ static void extend_lease_unread (struct active_run *active, const struct target 
     int64_t lease_us = self->settings->exec_timeout_s * 1000000, now_us = clock_mono_us ();
     bool named;
     uint64_t exec_id = answer_exec_id (message, target, &named);
-    bool its = named ? exec_id == active->run.exec_id
-                     : target && active->connection == target_connection (target);
+    bool current = named ? exec_id == active->run.exec_id
+                         : target && active->connection == target_connection (target);
     uint8_t status = message->desc.code;
-    bool beats = status == ZERO_STATUS_RUNING_ID || status == ZERO_STATUS_WAITING_ID;
-    bool fresh = active->extended_us && now_us - active->extended_us < lease_us / LEASE_PART;
+    bool heartbeat = status == ZERO_STATUS_RUNING_ID || status == ZERO_STATUS_WAITING_ID;
+    bool extended = active->extended_us && now_us - active->extended_us < lease_us / LEASE_PART;
     struct span key_station = span_text (active->key_station);
-    bool may = target ? span_equal (key_station, span_text (target_name (target)))
-                      : permits_station (self, user, key_station);
-    if (!its || !may || !beats || fresh || station_store_up (self))
+    bool permitted = target ? span_equal (key_station, span_text (target_name (target)))
+                            : permits_station (self, user, key_station);
+    if (!current || !permitted || !heartbeat || extended || station_store_up (self))
         return;
     active->extended_us = now_us;
     runs_forget_at (active, now_us + lease_us + RUN_FORGET_US);

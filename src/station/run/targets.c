@@ -25,33 +25,33 @@ struct target_wake {
     char target[STATION_NAME_MAX + 1];
 };
 
-static void wake_plans_page (struct target_wake *waking);
+static void wake_plans_page (struct target_wake *wake);
 
 static void on_woken (void *owner, enum store_result result, const char *error)
 {
-    struct target_wake *waking = owner;
+    struct target_wake *wake = owner;
     (void)error;
     if (result == STORE_DONE || result == STORE_HELD)
-        due_wake (waking->station);
+        due_wake (wake->station);
     if (result == STORE_HELD)
-        wake_plans_page (waking);
+        wake_plans_page (wake);
     else
-        free (waking);
+        free (wake);
 }
 
-static void wake_plans_page (struct target_wake *waking)
+static void wake_plans_page (struct target_wake *wake)
 {
-    store_wake_waiting (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
+    store_wake_waiting (wake->station->store, wake->target, WAKE_PAGE, on_woken, wake);
 }
 
 static void wake_target_plans (struct station *self, const struct target *target)
 {
     if (!station_store_up (self))
         return; // targets_wake does it later
-    struct target_wake *waking = memory_new (sizeof *waking);
-    waking->station = self;
-    memcpy (waking->target, target_name (target), sizeof waking->target);
-    wake_plans_page (waking);
+    struct target_wake *wake = memory_new (sizeof *wake);
+    wake->station = self;
+    memcpy (wake->target, target_name (target), sizeof wake->target);
+    wake_plans_page (wake);
 }
 
 static void on_connected (void *owner, struct target *target)
@@ -69,8 +69,8 @@ struct identity_call {
     char fresh[TARGET_IDENTITY_SIZE];
 };
 
-// Use the identity that the store returned. One that cannot be stored is used, too: it works until
-// the next restart.
+// Use the identity that the store returned. If none could be stored, use the random one: it works
+// until the next restart.
 static void on_identity (void *owner, const struct store_identity *answer)
 {
     struct identity_call *call = owner;
@@ -87,9 +87,9 @@ static void on_identity (void *owner, const struct store_identity *answer)
     free (call);
 }
 
-// Ask the store for the identity of the connections; it stores the random one made here if it has
-// none. That is printable and without NUL, as such a target uses strlen on it, and does not start
-// with '*', '-' or '#', which the target reserves for its own routes.
+// Ask the store for the identity of the connections. If it has none, it stores the random one made
+// here. The random one is printable and without NUL, as such a target uses strlen on it, and does
+// not start with '*', '-' or '#', which the target reserves for its own routes.
 static void request_identity (void *owner, struct target *target)
 {
     struct station *self = owner;

@@ -88,10 +88,10 @@ int64_t unresponsive_free_slots (struct station *self, const struct target *targ
 {
     const struct response *response = target_response (target);
     int64_t credit = response_credit (response, self->settings->limits.runs_target);
-    int64_t out = target_unanswered (target) + target_load (target)->prefetched;
+    int64_t in_flight = target_unanswered (target) + target_load (target)->prefetched;
     if (response->unresponsive)
-        credit = !out && !find_probe_run (self, target);
-    return credit - out;
+        credit = !in_flight && !find_probe_run (self, target);
+    return credit - in_flight;
 }
 
 bool unresponsive_allows (struct station *self, const struct target *target, uint64_t plan_id)

@@ -1,8 +1,8 @@
-// Targets that answer nothing at all. A station that blocks keeps what it was sent and runs all of
-// it later. So such a target gets no new runs, and its unanswered runs are kept instead of being
+// Targets that answer nothing at all. A target that blocks keeps what it was sent and runs all of
+// it later. So it gets no new runs, and its unanswered runs are kept instead of being
 // resent: they stay in progress, and their leases are extended. Only one of them, the oldest, is
 // the probe: it is retried like any run without a status until the target answers. Then the
-// deadline for a status starts again for the others. Source: proto 7.2.
+// deadline for a status restarts for the others. Source: proto 7.2.
 #pragma once
 
 #include "runs.h"
@@ -10,7 +10,7 @@
 // No status of this run came in time. True: the run is kept for now; false: retry it.
 bool unresponsive_keeps (struct station *self, struct active_run *active);
 
-// A target of `owner`, the station, that was unresponsive has answered.
+// An unresponsive target of `owner`, the station, has answered.
 void unresponsive_ends (void *owner, struct target *target);
 
 // The plan whose run may be sent to an unresponsive target now, before others; 0 = none.

@@ -221,7 +221,7 @@ static void *open_socket (const struct center *self, int type, int port, int que
     if (!socket)
         return NULL;
     // The center reads the identity as a C string and checks its first byte. It ignores a
-    // connection whose identity it still knows, hence a new one each time.
+    // connection whose identity it still knows, so each connection gets a new one.
     int size = snprintf (identity, sizeof identity, "+zplan-%016" PRIx64, process_random ());
     snprintf (endpoint, sizeof endpoint, "tcp://%s:%d", self->settings.host, port);
     wire_set (socket, ZMQ_RCVHWM, queued);
@@ -267,7 +267,7 @@ static bool send_list_request (struct center *self)
     return packet_send_message (self->requests, (struct span){0}, &question);
 }
 
-// Add credit for requests after events. Each change costs the owner sockets, so a center that
+// Add credit for requests after events. Each change costs the caller sockets, so a center that
 // changes all the time is asked rarely.
 static void add_request_credit (struct center *self)
 {

@@ -1,5 +1,5 @@
 // Discovery: asks a MicroZero center for its stations, whenever one of its events reports a change,
-// and periodically. The stations found are candidates; the owner decides about them. The center is
+// and periodically. The stations found are candidates; the caller decides about them. The center is
 // not trusted: all that it sends is bounded, and a fake center can do no more than name stations.
 #pragma once
 
@@ -20,9 +20,9 @@ struct center_settings {
 // the key.
 int center_settings_parse (const char *text, struct center_settings *ret, struct reason *reason);
 
-// Called after each good answer with all stations that the center has now, mostly the same list as
-// before; borrowed for the call. Not called while the center is away, as its stations may still
-// work.
+// Called after each good answer with all stations that the center has now, usually the same list as
+// before. The list is borrowed for the call. While the center is away there is no call, as its
+// stations may still work.
 typedef void center_found_fn (void *owner, const struct found_station *list, size_t count);
 
 // Start to ask. Never NULL: a center that cannot be reached is retried.
@@ -32,8 +32,8 @@ struct center *center_new (const struct center_settings *settings, struct reacto
 struct center_state {
     char endpoint[sizeof ((struct found_station *)0)->endpoint]; // tcp://HOST:PORT
     bool known;               // the center has given a good answer
-    char trouble[REASON_MAX]; // why the last request had none; empty: it had one, or the first is
-                              // still in flight
+    char trouble[REASON_MAX]; // why the last request got no good answer; empty: it got one, or the
+                              // first request is in flight
 };
 
 const struct center_state *center_state (const struct center *self);

@@ -25,10 +25,10 @@ enum {
     STATE_SEED_UNINSTALL = 9 // later versions send 9 for stopped, until a recover command
 };
 
-// The target type for a center's station type, or -1 for none: - a queue (1.4 and 1.5) answers as a
-// pub station does; - ROUTE_API (5) answers with ids that are not the request's, so its RUNING is
-// nobody's and each run would be sent again; an operator who knows better can name it in the
-// settings; - the rest serves the center itself: the dispatcher, plans (255), traces, proxies.
+// The target type for a center's station type; -1: it is no target. A queue (1.4 and 1.5) answers
+// like a pub station. ROUTE_API (5) is no target: it answers with ids of its own, so its RUNING
+// matches no run and each run would be resent. An operator can still name it in the settings. The
+// other types serve the center itself: the dispatcher, plans (255), traces, proxies.
 static int target_type_of (int64_t type)
 {
     switch (type) {
@@ -51,9 +51,9 @@ static int64_t number_or_0 (const json_t *entry, const char *field)
     return number;
 }
 
-// Whether the station is one of the center itself. The first centers do not report which are
-// (`is_base`). The last two names publish the workers' heartbeats and the log lines, and are no
-// targets of plans.
+// Whether the station is one of the center itself (`is_base`). The first centers do not report that
+// field: these names are theirs. The last two publish the workers' heartbeats and the log lines,
+// and are no targets of plans.
 static bool belongs_to_center (const json_t *entry, const struct found_station *station)
 {
     static const char *const names[] = {"SystemManage", "PlanDispatcher", "HealthCenter",
@@ -83,8 +83,8 @@ static bool read_station (const json_t *entry, const char *host, struct found_st
     int64_t port;
     int64_t state = number_or_0 (entry, "station_state");
     int type = target_type_of (number_or_0 (entry, "station_type"));
-    // Not those that the center has removed. A paused or closed one stays on the list: it reports
-    // its state itself, or is away.
+    // Omit stations that the center has removed. A paused or closed one stays on the list: it
+    // reports its state itself, or is away.
     if (type < 0 || !read_name (entry, ret) || belongs_to_center (entry, ret) ||
         state == STATE_DESTROY || (ret->seed_dialect && state == STATE_SEED_UNINSTALL) ||
         !json_get_integer (entry, "request_port", 1, 65535, &port))
@@ -140,10 +140,10 @@ bool center_list_same (const struct found_list *a, const struct found_list *b)
     if (a->count != b->count || a->left_out != b->left_out)
         return false;
     for (size_t i = 0; i < a->count; i++) {
-        const struct found_station *one = &a->at[i], *other = &b->at[i];
-        if (strcmp (one->name, other->name) != 0 || one->type != other->type ||
-            strcmp (one->endpoint, other->endpoint) != 0 ||
-            one->seed_dialect != other->seed_dialect)
+        const struct found_station *left = &a->at[i], *right = &b->at[i];
+        if (strcmp (left->name, right->name) != 0 || left->type != right->type ||
+            strcmp (left->endpoint, right->endpoint) != 0 ||
+            left->seed_dialect != right->seed_dialect)
             return false;
     }
     return true;
@@ -160,8 +160,8 @@ enum {
 };
 
 // A center broadcasts a status report, with the counters of each station, every second or two;
-// later versions also report every connection. All of that leaves the list as it is. Unknown events
-// matter.
+// later versions also report every connection. None of these events changes the list. Unknown
+// events matter.
 bool center_event_matters (const struct span *frames, size_t count)
 {
     if (count < 2 || frames[1].size < 2)

@@ -58,7 +58,7 @@ bool limit_option_read (const char *name, const char *value, struct limit *limit
 {
     char *end;
     double number = strtod (value, &end);
-    // Digits and a point only: strtod accepts more.
+    // Accept digits and a point only; strtod accepts more.
     if (!*value || *end || strspn (value, "0123456789.") != strlen (value))
         return false;
     if (strcmp (name, "rate") == 0)

@@ -9,14 +9,19 @@
 
 // The limits, and their bounds.
 struct limits {
-    int64_t plans, plans_station, plans_caller; // in all, per target, per caller; 0 = no bound
-    int64_t runs, runs_target;       // sent runs without a heartbeat: all, and of one target
-    int64_t requests, requests_peer; // requests that wait for Redis: all, and of one peer
-    int64_t replies_peer;            // messages in a socket's queue
-    int64_t frames, frame_bytes, message_bytes; // bounds of a message
+    // Stored plans: all, of one target, of one caller; 0 = no limit.
+    int64_t plans, plans_station, plans_caller;
+    // Sent runs without a heartbeat: all, of one target.
+    int64_t runs, runs_target;
+    // Requests that wait for Redis: all, of one peer.
+    int64_t requests, requests_peer;
+    int64_t replies_peer; // messages in a socket's queue
+    // Limits of a message: frames, bytes of one frame, bytes in all.
+    int64_t frames, frame_bytes, message_bytes;
     struct plan_limits plan;
-    int64_t callbacks, callbacks_bytes;                 // stored callbacks
-    int64_t callbacks_station, callbacks_station_bytes; // stored callbacks of one source
+    // Stored callbacks: all, of one source.
+    int64_t callbacks, callbacks_bytes;
+    int64_t callbacks_station, callbacks_station_bytes;
     int64_t memory_mib;
 };
 
@@ -41,10 +46,11 @@ struct station_settings {
     struct center_settings center; // empty host: no center
     int64_t history_count;
     int64_t history_age_s;
-    int64_t flow_count, flow_age_s; // how many ended runs of flows are kept, and how long
-    int64_t flow_parallel;          // default of a flow: concurrent calls of a run
-    int64_t output_bytes;           // bytes kept of the output of a run
-    int64_t output_total_mib;       // for the output of all runs
+    int64_t flow_count;       // ended runs of flows that are kept
+    int64_t flow_age_s;       // how long they are kept
+    int64_t flow_parallel;    // default of a flow: concurrent calls of a run
+    int64_t output_bytes;     // bytes kept of the output of a run
+    int64_t output_total_mib; // for the output of all runs
     int64_t output_age_s;
     int64_t sweep_interval_s;
     int64_t exec_timeout_s;

@@ -12,7 +12,7 @@ enum {
     MANY_GAP_US = 5000,     // average gap between plans, below which plans are prefetched
     PAUSE_US = 100000,      // after such a pause the average is reset
     PART = 4,               // weight of the last claim in the average: 1/PART
-    LEASE_US = 5000         // between two checks whether this station may send again
+    LEASE_CHECK_US = 5000   // between two checks whether this station may send again
 };
 
 static struct prefetched_plan *plan_of_node (struct heap_node *node)
@@ -96,7 +96,7 @@ int64_t prefetch_next_us (const struct station *self)
     if (!plan)
         return INT64_MAX;
     int64_t due_us = store_mono_us (self->store, plan->claimed.at_us);
-    int64_t soonest_us = store_is_leased (self->store) ? due_us : clock_mono_us () + LEASE_US;
+    int64_t soonest_us = store_is_leased (self->store) ? due_us : clock_mono_us () + LEASE_CHECK_US;
     return due_us > soonest_us ? due_us : soonest_us;
 }
 

@@ -68,19 +68,19 @@ struct active_run *runs_find_exec (struct station *self, uint64_t exec_id)
 
 struct active_run *runs_next_to_answer (struct station *self, const struct target *target)
 {
-    struct active_run *oldest = NULL, *other = NULL;
-    size_t others = 0;
+    struct active_run *oldest = NULL, *answered = NULL;
+    size_t answered_count = 0;
     for (struct active_run *run = NULL; (run = runs_next (self, run));) {
         if (run->target != target || run->connection != target_connection (target))
             continue;
         if (!run->unanswered) {
-            other = run;
-            others++;
+            answered = run;
+            answered_count++;
         } else if (!oldest || run->number < oldest->number) {
             oldest = run;
         }
     }
-    return oldest ? oldest : others == 1 ? other : NULL;
+    return oldest ? oldest : answered_count == 1 ? answered : NULL;
 }
 
 void runs_forget_target (struct station *self, const struct target *target)

@@ -31,7 +31,7 @@ enum station_phase {
 };
 
 // An automatic identity and its replacement (submit.c).
-struct masked {
+struct masked_identity {
     uint8_t identity[5], mask[5];
 };
 
@@ -42,13 +42,13 @@ struct publisher {
     struct subscribers *subscribers; // its subscriptions, set while the socket is watched
 };
 
-// Reads for peers: those in flight, and the peers that have more, which take turns.
+// Reads for peers: the cost of those in flight, and the peers with waiting reads, which take turns.
 struct peer_reads {
     int cost;             // sum of the costs of the reads in flight
     size_t waiting_bytes; // held by the requests that wait
     struct peer_load *first, **end;
-    size_t peers; // in the list that begins with `first`
-    bool granting;
+    size_t peers;  // in the list that begins with `first`
+    bool starting; // reads_start_waiting is running
 };
 
 struct station {
@@ -90,7 +90,7 @@ struct station {
     struct curve_keys curve_keys; // the station's own; empty = without CURVE
     struct access *access;        // the allow-list; NULL = everybody may do everything
     uint64_t access_mark;         // mark of the folder when it was last read; 0 = read it again
-    int64_t access_look_us;       // when to check it next, monotonic
+    int64_t access_check_us;      // when to check the folder next, monotonic
     int64_t access_retry_us;      // when to retry invalid files, monotonic
     size_t access_wrong;          // files whose keys may not connect
     struct reason access_trouble; // error of the first wrong file, or of the folder; empty = none
@@ -100,13 +100,13 @@ struct station {
     void *request_socket;
     struct watch request_watch; // off: not read until the store has room again
     uint64_t last_id;
-    uint8_t caller_secret[16];   // random per start; masks identities
-    struct masked masked[64];    // the most recent ones
-    struct table peers;          // what each peer has in progress, by identity
-    int64_t loads_swept_us;      // when idle ones were last removed
-    struct packet_debt unread;   // replies of all peers that libzmq holds
-    struct peer_reads reading;   // requests that read plans (reads.c)
-    struct packet_limits limits; // sizes of messages from peers and targets
+    uint8_t caller_secret[16];         // random per start; masks identities
+    struct masked_identity masked[64]; // the most recent ones
+    struct table peers;                // what each peer has in progress, by identity
+    int64_t loads_swept_us;            // when idle loads were last freed
+    struct packet_debt unread;         // replies of all peers that libzmq holds
+    struct peer_reads reading;         // requests that read plans (reads.c)
+    struct packet_limits limits;       // sizes of messages from peers and targets
     struct reason refusing; // why the last submission could not be written; empty = it was written
     int64_t refusing_us;    // when that write failed, monotonic
     int64_t trimmed_s;      // when memory was last returned to the system, monotonic

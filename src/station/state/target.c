@@ -38,7 +38,7 @@ struct target {
     struct response *response;
     char identity[TARGET_IDENTITY_SIZE]; // identity of its connections, if by identity; "" = none
                                          // yet
-    bool used;                           // the identity was used before
+    bool identity_used;                  // the identity was used before
     uint64_t connections;                // number of the present or last connection
     int64_t retry_ms;                    // delay before the next attempt
     struct timer timer;                  // for the next attempt, or the end of the present one
@@ -100,12 +100,12 @@ static void drop_connection (struct target *self)
     self->retry_ms = self->retry_ms * 2 < RETRY_LAST_MS ? self->retry_ms * 2 : RETRY_LAST_MS;
 }
 
-static void on_connected (struct target *self)
+static void set_connected (struct target *self)
 {
     self->up = true;
     self->since_us = clock_wall_us ();
-    response_connected (self->response, clock_mono_us (), self->identity[0] && self->used);
-    self->used = true;
+    response_connected (self->response, clock_mono_us (), self->identity[0] && self->identity_used);
+    self->identity_used = true;
     self->connections = ++connections_made;
     self->retry_ms = RETRY_FIRST_MS;
     timer_end (&self->timer);
@@ -132,7 +132,7 @@ static bool on_monitor (void *owner)
         if (event & ZMQ_EVENT_CONNECTED)
             self->fd = value;
         if (event & ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
-            on_connected (self);
+            set_connected (self);
         else if (event & lost)
             drop_connection (self);
     }
@@ -154,7 +154,7 @@ static bool on_message (void *owner)
 
 static bool open_monitor (struct target *self)
 {
-    // Unique in the process, and never reused: the old monitor may still be closing.
+    // Unique in the process: the old monitor may still be closing.
     static uint64_t number;
     char endpoint[64];
     snprintf (endpoint, sizeof endpoint, "inproc://target-monitor-%" PRIu64, ++number);
@@ -180,7 +180,7 @@ static void open_connection (struct target *self)
         curve_make_client (self->socket, self->own, self->settings.curve);
     wire_heartbeat (self->socket);
     wire_limit (self->socket, self->events.limits->bytes);
-    // So long that this file reconnects first. -1 would discard the last messages of the target.
+    // So long that libzmq never reconnects. -1 would discard the last messages of the target.
     wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     wire_set (self->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS);
     watch_start (&self->monitor_watch, self->reactor, self->monitor, on_monitor, self);
@@ -241,7 +241,7 @@ struct target *target_new (const struct target_settings *settings, void *context
     self->response = memory_new (sizeof *self->response);
     self->response->grows = self->settings.by_identity;
     self->load = memory_new (sizeof *self->load);
-    self->load->born_us = clock_mono_us ();
+    self->load->created_us = clock_mono_us ();
     self->since_us = clock_wall_us ();
     if (self->settings.type == TARGET_PULL) { // never sent to: counts as connected
         self->connections = ++connections_made;
@@ -293,7 +293,7 @@ void target_identify (struct target *self, struct span identity, bool used)
 {
     snprintf (self->identity, sizeof self->identity, "%.*s", (int)identity.size,
               (const char *)identity.data);
-    self->used = used;
+    self->identity_used = used;
     timer_set (&self->timer, self->reactor, 0);
 }
 

@@ -107,7 +107,7 @@ struct target_tally *target_tally (struct target *self);
 // The state that due.c keeps per target; times are monotonic.
 struct target_load {
     int64_t pause_us;   // while it is away: do not try before this time
-    int64_t born_us;    // when it was created
+    int64_t created_us; // when it was created
     int64_t prefetched; // plans that are claimed and not due yet
 };
 

@@ -132,8 +132,8 @@ static void write_submission (struct submission *submission)
     free (missed);
 }
 
-// Retry with another own id: a former owner made the same one in the same millisecond. False: the
-// client gave the id, or no try is left.
+// Retry with another id of the station: a former owner made the same one in the same millisecond.
+// False: the client gave the id, or no try is left.
 static bool try_another_id (struct submission *submission)
 {
     enum { ID_TRIES_MAX = 8 };
@@ -156,7 +156,7 @@ static void note_write_failure (struct station *self, enum store_result result, 
                     self->settings->replicas);
 }
 
-static void refuse_never (struct submission *submission)
+static void refuse_never_due (struct submission *submission)
 {
     reply_refuse (submission->station, submission->peer, ZPLAN_EPLAN, submission->reason.text);
     submission_end (submission);
@@ -171,7 +171,7 @@ static void on_id_holder (void *owner, const struct store_loaded *answer)
     if (answer->result == STORE_DONE) {
         reply_id_in_use (submission, answer->message);
     } else if (answer->result == STORE_NONE && submission->never) {
-        refuse_never (submission);
+        refuse_never_due (submission);
     } else if (answer->result == STORE_NONE) {
         write_submission (submission);
     } else {
@@ -240,7 +240,7 @@ static void store_new_plan (struct submission *submission)
     else if (given)
         reads_load (self, submission->peer, plan->id, on_id_holder, submission);
     else
-        refuse_never (submission);
+        refuse_never_due (submission);
 }
 
 // Check the params of a flow plan. `flow` NULL: its definition cannot be used, for `reason`.
@@ -264,7 +264,7 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     station_resume (self);
 }
 
-// Place the plan; a flow plan first loads the definition of its flow, if that is not in memory.
+// Store the plan. For a flow plan, get the definition of its flow first, and check the params.
 static void check_params_and_store (struct submission *submission)
 {
     struct station *self = submission->station;
@@ -352,7 +352,7 @@ static struct span shown_caller (struct station *self, const struct request *req
         return request->message.sender;
     if (identity.size != CALLER_MASKED_SIZE || identity.data[0] != 0) // not an automatic one
         return identity;
-    struct masked *known =
+    struct masked_identity *known =
         &self->masked[identity.data[4] % (sizeof self->masked / sizeof *self->masked)];
     if (known->mask[1] && memcmp (known->identity, identity.data, sizeof known->identity) == 0) {
         memcpy (mask, known->mask, CALLER_MASKED_SIZE);

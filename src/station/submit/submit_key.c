@@ -32,7 +32,7 @@ const char *submission_key (const struct plan *plan)
     return plan->policy ? plan->policy->key : "";
 }
 
-// Handle the result of the change of the existing plan; the submission ends, or is tried again.
+// Handle the result of the change of the existing plan; the submission ends or is retried.
 static void on_replaced (void *owner, enum store_result result, const char *error)
 {
     struct submission *submission = owner;
@@ -63,14 +63,14 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
     submission_end (submission);
 }
 
-// A plan that is not in the queue is not added to it by the submission, so the reply reports its
-// state.
+// A submission does not re-queue an existing plan, so the reply reports the state of a plan that is
+// not in the queue.
 void submission_set_reply (struct submission *submission, const char *reply_text,
                            enum plan_state state)
 {
-    bool out = state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE;
+    bool unqueued = state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE;
     snprintf (submission->reply_text, sizeof submission->reply_text, "%s%s%s", reply_text,
-              out ? "; its state is " : "", out ? plan_state_name (state) : "");
+              unqueued ? "; its state is " : "", unqueued ? plan_state_name (state) : "");
 }
 
 struct plan *submit_copy_plan (const struct plan *plan, struct reason *reason)
@@ -99,14 +99,14 @@ static void replace_plan (struct submission *submission, const struct plan *stor
                           uint64_t exec_id)
 {
     bool update = submission->plan->policy->if_exists == EXISTS_UPDATE;
-    bool stays = false, good = !submission->never;
+    bool keeps_progress = false, good = !submission->never;
     plan_destroy (&submission->changed);
     struct plan *plan = good ? submit_copy_plan (submission->plan, &submission->reason) : NULL;
     submission->changed = plan;
     if (plan) {
         plan->exec_id = stored->exec_id; // never repeated
         plan->revision = station_revision ();
-        stays = update && plan_copy_progress (plan, stored);
+        keeps_progress = update && plan_copy_progress (plan, stored);
         good = has_repeats_left (plan, &submission->reason);
     }
     if (!plan || !good) {
@@ -115,13 +115,13 @@ static void replace_plan (struct submission *submission, const struct plan *stor
         return;
     }
     const struct target *target = station_target (submission->station, stored->station);
-    enum requeue requeue = stays                       ? REQUEUE_KEEP
+    enum requeue requeue = keeps_progress              ? REQUEUE_KEEP
                            : plan->state == PLAN_PAUSE ? REQUEUE_OUT
                                                        : REQUEUE_TIME;
     // An update that continues the stored plan has no misses of its own to record.
-    bool begins = !update || plan->missed > stored->missed;
+    bool has_misses = !update || plan->missed > stored->missed;
     size_t size = 0;
-    char *missed = begins
+    char *missed = has_misses
                        ? missed_record (plan, &submission->misses,
                                         (uint64_t)store_now_us (submission->station->store), &size)
                        : NULL;
@@ -145,7 +145,7 @@ static void handle_key_holder (struct submission *submission, const struct plan 
     const struct plan *plan = submission->plan;
     bool running = runs_in_progress (submission->station, stored, answer);
     bool same = submit_repeats (plan, stored);
-    // The same bytes with a REQUEST_ID are the same request, sent again.
+    // The same bytes with a REQUEST_ID are the same request, resent.
     bool repeated = same && plan->request_id.size;
     bool refused = plan->policy->if_exists == EXISTS_REFUSE && !repeated;
     if (!same && (strcmp (submission_key (stored), submission_key (plan)) != 0 ||
