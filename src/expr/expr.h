@@ -25,7 +25,7 @@ enum expr_code {
     EXPR_UNKNOWN = -2, // no such variable, member of a reserved name, method or static
     EXPR_TYPE = -3,    // an operator, method or index is applied to a value of a wrong type
     EXPR_MISSING = -4, // no such member or item, or no value yet: default () and has () handle it
-    EXPR_RANGE = -5,   // overflow, division by zero, no such day, outside a string
+    EXPR_RANGE = -5,   // overflow, division by zero, no such day, index outside a string
     EXPR_LIMIT = -6    // one of the bounds above, or a result larger than its bound
 };
 

@@ -58,7 +58,7 @@ struct expr {
     struct expr_ref *refs;
     char *pool; // bytes of the strings in `constants` and of the names in `refs`
     size_t op_count, constant_count, ref_count;
-    size_t stack_size; // most values that can be on the stack
+    size_t stack_size; // upper bound of the number of values on the stack
 };
 
 // Set an error at a place of the text; the reason begins with it. Returns false.

@@ -161,7 +161,7 @@ static bool parse_binary_rank (struct expr_parser *self, size_t number)
     return ok;
 }
 
-// Parse && or ||. The right side is jumped over if it is not needed.
+// Parse && or ||. A jump skips the right side if the left side decides.
 static bool parse_logic (struct expr_parser *self, bool is_or)
 {
     bool ok = is_or ? parse_logic (self, false) : parse_binary_rank (self, 0);

@@ -1,5 +1,6 @@
 // The compiler, shared by its files: operators and expressions are in expr_compile.c, operands in
-// expr_postfix.c, names in expr_names.c. What returns false has failed, and has set the error.
+// expr_postfix.c, names in expr_names.c. A function that fails returns false, and has set the
+// error.
 #pragma once
 
 #include "expr_lexer.h"

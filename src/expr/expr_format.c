@@ -42,7 +42,7 @@ static const uint16_t valid_repetitions['z' + 1] = {['y'] = TWO | FOUR,
                                                     ['E'] = ONE | FOUR,
                                                     ['a'] = ONE};
 
-// Append the part of the time that `count` letters mean; both were checked before.
+// Append the part of the time that `count` letters mean; letter and count are valid.
 static void append_part (FILE *out, const struct parts *parts, char letter, int count)
 {
     static const char *const months[] = {"January",   "February", "March",    "April",

@@ -32,8 +32,8 @@ struct expr_static {
     const char *class_name; // the prefix java.lang. is accepted, too
     const char *name;
     uint8_t count;           // number of arguments
-    expr_function *function; // its arguments are numbers; NULL: it is the constant `number`
-    int64_t number;          // else it distinguishes rows with the same function
+    expr_function *function; // takes numbers; NULL: the static is a constant
+    int64_t number;          // the constant, or what distinguishes rows with the same function
 };
 
 extern const struct expr_method expr_methods[];
@@ -44,7 +44,7 @@ extern const size_t expr_static_count;
 // The `kind` of the method that is called now.
 unsigned expr_method_kind (const struct expr_run *run);
 
-// The number of the adjuster with this name; -1: there is none.
+// Find the index of the adjuster with this name; -1: there is none.
 int expr_find_adjuster (struct span name);
 
 // Apply an adjuster to a time; the time of day does not change.

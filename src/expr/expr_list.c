@@ -86,7 +86,7 @@ bool expr_first_or_last (struct expr_run *run, const struct expr_value *argument
 
 bool expr_keys (struct expr_run *run, const struct expr_value *arguments, struct expr_value *ret)
 {
-    size_t made = 0;
+    size_t count = 0;
     if (!expr_charge_steps (run, arguments->size))
         return false;
     struct expr_value *items = expr_allocate_list (run, arguments->size);
@@ -94,8 +94,8 @@ bool expr_keys (struct expr_run *run, const struct expr_value *arguments, struct
         return false;
     for (void *at = json_object_iter ((json_t *)arguments->json); at;
          at = json_object_iter_next ((json_t *)arguments->json, at))
-        items[made++] =
+        items[count++] =
             expr_of_string (span_of (json_object_iter_key (at), json_object_iter_key_len (at)));
-    *ret = expr_of_list (items, made);
+    *ret = expr_of_list (items, count);
     return true;
 }

@@ -18,7 +18,7 @@ struct memory_chunk {
 
 struct expr_memory {
     struct memory_chunk *chunks; // the first one is being filled
-    size_t taken;                // total size of all chunks
+    size_t allocated;            // total size of all chunks
 };
 
 struct expr_memory *expr_memory_new (void)
@@ -33,7 +33,7 @@ void expr_memory_clear (struct expr_memory *self)
         free (self->chunks);
         self->chunks = next;
     }
-    self->taken = 0;
+    self->allocated = 0;
 }
 
 void expr_memory_destroy (struct expr_memory **self)
@@ -53,12 +53,12 @@ void *expr_memory_allocate (struct expr_memory *self, size_t size)
     struct memory_chunk *chunk = self->chunks;
     if (!chunk || chunk->size - chunk->used < size) {
         size_t room = size > CHUNK_SIZE / 4 ? size : CHUNK_SIZE;
-        if (self->taken + room > EXPR_MEMORY_MAX)
+        if (self->allocated + room > EXPR_MEMORY_MAX)
             return NULL;
         chunk = memory_resize (NULL, sizeof *chunk + room);
         chunk->size = room;
         chunk->used = 0;
-        self->taken += room;
+        self->allocated += room;
         // A chunk for one large block is inserted after the one being filled.
         struct memory_chunk **place =
             room == size && self->chunks ? &self->chunks->next : &self->chunks;

@@ -43,11 +43,10 @@ static bool check_argument_count (struct expr_parser *self, const struct expr_to
 
 // -- statics
 
-// Parse @NAME or @CLASS@NAME. `ret_class` has room for CLASS_SIZE bytes; empty: no class.
 enum { CLASS_SIZE = 64 };
 
-// Take the next token, which must be a name, into `ret`.
-static bool take_name (struct expr_parser *self, struct expr_token *ret)
+// Consume the next token, which must be a name, and copy it to `ret`.
+static bool expect_name (struct expr_parser *self, struct expr_token *ret)
 {
     if (self->token.kind != TOKEN_NAME)
         return expr_parser_fail_unexpected (self, "a name");
@@ -55,6 +54,7 @@ static bool take_name (struct expr_parser *self, struct expr_token *ret)
     return expr_parser_advance (self);
 }
 
+// Parse @NAME or @CLASS@NAME. `ret_class` has room for CLASS_SIZE bytes; empty: no class.
 static bool parse_static_name (struct expr_parser *self, char *ret_class,
                                struct expr_token *ret_name)
 {
@@ -62,7 +62,7 @@ static bool parse_static_name (struct expr_parser *self, char *ret_class,
     bool dot;
     do {
         // Skip the @ or the dot.
-        if (!expr_parser_advance (self) || !take_name (self, ret_name))
+        if (!expr_parser_advance (self) || !expect_name (self, ret_name))
             return false;
         dot = expr_parser_next_is (self, ".");
         if (!dot && !expr_parser_next_is (self, "@"))
@@ -72,7 +72,7 @@ static bool parse_static_name (struct expr_parser *self, char *ret_class,
                                 (const char *)ret_name->text.data, dot ? "." : "");
         size = size + (size_t)written < CLASS_SIZE ? size + (size_t)written : CLASS_SIZE - 1;
     } while (dot);
-    return expr_parser_advance (self) && take_name (self, ret_name);
+    return expr_parser_advance (self) && expect_name (self, ret_name);
 }
 
 static bool fail_unknown_static (struct expr_parser *self, const struct expr_token *at,
@@ -200,7 +200,7 @@ static bool parse_method (struct expr_parser *self, const struct expr_token *nam
 static bool parse_member (struct expr_parser *self)
 {
     struct expr_token name;
-    if (!expr_parser_advance (self) || !take_name (self, &name))
+    if (!expr_parser_advance (self) || !expect_name (self, &name))
         return false;
     if (expr_parser_next_is (self, "("))
         return parse_method (self, &name);

@@ -97,8 +97,8 @@ struct expr_value expr_of_list (const struct expr_value *items, size_t count)
 struct loop {
     struct expr_value list, item; // the list of the loop, and its current item
     uint32_t index;               // index of the item
-    struct expr_value *made;      // items of the result of map and filter
-    uint32_t count;               // number of items in `made`
+    struct expr_value *results;   // items of the result of map and filter
+    uint32_t count;               // number of items in `results`
 };
 
 struct guard {
@@ -299,7 +299,7 @@ static struct expr_value loop_result (const struct loop *loop, enum expr_loop_ki
 {
     if (kind == LOOP_ALL || kind == LOOP_ANY)
         return expr_of_boolean (kind == LOOP_ALL);
-    return expr_of_list (loop->made, loop->count);
+    return expr_of_list (loop->results, loop->count);
 }
 
 static bool begin_loop (struct machine *self, const struct expr_op *op)
@@ -318,8 +318,8 @@ static bool begin_loop (struct machine *self, const struct expr_op *op)
     if (kind == LOOP_FILTER && room > EXPR_LIST_MAX)
         room = EXPR_LIST_MAX;
     if (kind == LOOP_MAP || kind == LOOP_FILTER) {
-        loop.made = expr_allocate_list (&self->run, room);
-        if (!loop.made)
+        loop.results = expr_allocate_list (&self->run, room);
+        if (!loop.results)
             return false;
     }
     loop.item = expr_item (&loop.list, 0);
@@ -337,12 +337,12 @@ static bool end_loop_pass (struct machine *self, const struct expr_op *op)
     bool decided =
         (kind == LOOP_ALL && !computed.boolean) || (kind == LOOP_ANY && computed.boolean);
     if (kind == LOOP_MAP) {
-        loop->made[loop->count++] = computed;
+        loop->results[loop->count++] = computed;
     } else if (kind == LOOP_FILTER && computed.boolean) {
         if (loop->count == EXPR_LIST_MAX)
             return expr_fail (&self->run, EXPR_LIMIT, "a list of more than %d items",
                               EXPR_LIST_MAX);
-        loop->made[loop->count++] = loop->item;
+        loop->results[loop->count++] = loop->item;
     }
     if (!decided && ++loop->index < loop->list.size) {
         loop->item = expr_item (&loop->list, loop->index);

@@ -1,5 +1,5 @@
-// An evaluation in progress, as methods and operators see it. Those that return false have failed,
-// and have set the error.
+// An evaluation in progress, for methods and operators. A function that fails returns false, and
+// has set the error.
 #pragma once
 
 #include "expr_code.h"
@@ -10,7 +10,8 @@ struct expr_run {
     struct expr_memory *memory;
     struct expr_error *error;
     const struct expr_op *op; // the operation that runs: errors name its place
-    uint32_t steps, allowed;  // steps left now, and at the start
+    uint32_t steps;           // steps left
+    uint32_t allowed;         // steps left at the start
 };
 
 // Set an error at the place of the running operation. Returns false.
@@ -34,13 +35,13 @@ struct expr_value expr_of_list (const struct expr_value *items, size_t count);
 // Add two numbers, or concatenate texts when one side is a string.
 bool expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
                struct expr_value *ret);
-// Calculate two numbers with the operator of `run->op`: - * / or %.
+// Apply the operator of `run->op`, which is - * / or %, to two numbers.
 bool expr_calculate (struct expr_run *run, const struct expr_value *left,
                      const struct expr_value *right, struct expr_value *ret);
 // Whether two values of any types are equal.
 bool expr_equal (struct expr_run *run, const struct expr_value *left,
                  const struct expr_value *right, bool *ret);
-// Order two numbers, strings or times: `ret` is below, at or above 0, as of memcmp.
+// Compare two numbers, strings or times: `ret` is negative, 0 or positive, as from memcmp.
 bool expr_compare (struct expr_run *run, const struct expr_value *left,
                    const struct expr_value *right, int *ret);
 // Whether `right`, a list or object, has the item or member `left`.

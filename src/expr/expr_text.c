@@ -144,8 +144,8 @@ bool expr_replace (struct expr_run *run, const struct expr_value *arguments, str
     if (!count_needles (run, "replace", text, needle, &places))
         return false;
     size_t size = text->size - places * needle->size + places * by->size;
-    char *made = expr_allocate_string (run, size), *out = made;
-    if (!made)
+    char *result = expr_allocate_string (run, size), *out = result;
+    if (!result)
         return false;
     for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
          at = find_needle (text, from, needle)) {
@@ -158,14 +158,14 @@ bool expr_replace (struct expr_run *run, const struct expr_value *arguments, str
     }
     if (from < text->size)
         memcpy (out, text->string + from, text->size - from);
-    *ret = expr_of_string (span_of (made, size));
+    *ret = expr_of_string (span_of (result, size));
     return true;
 }
 
 bool expr_split (struct expr_run *run, const struct expr_value *arguments, struct expr_value *ret)
 {
     const struct expr_value *text = &arguments[0], *needle = &arguments[1];
-    size_t places = 0, from = 0, made = 0;
+    size_t places = 0, from = 0, count = 0;
     if (!count_needles (run, "split", text, needle, &places))
         return false;
     struct expr_value *items = expr_allocate_list (run, places + 1);
@@ -173,11 +173,11 @@ bool expr_split (struct expr_run *run, const struct expr_value *arguments, struc
         return false;
     for (size_t at = find_needle (text, 0, needle); at != SIZE_MAX;
          at = find_needle (text, from, needle)) {
-        items[made++] = expr_of_string (span_of (text->string + from, at - from));
+        items[count++] = expr_of_string (span_of (text->string + from, at - from));
         from = at + needle->size;
     }
-    items[made++] = expr_of_string (span_of (text->string + from, text->size - from));
-    *ret = expr_of_list (items, made);
+    items[count++] = expr_of_string (span_of (text->string + from, text->size - from));
+    *ret = expr_of_list (items, count);
     return true;
 }
 

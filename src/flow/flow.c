@@ -7,23 +7,24 @@
 #include "flow_private.h"
 #include "memory.h"
 
-static bool is_flow_name (const char *name, const char *more)
+// Whether a text is a name of letters, digits and these other characters.
+static bool is_name (const char *name, const char *punctuation)
 {
     size_t size = strlen (name);
     for (size_t i = 0; i < size; i++)
-        if (!isalnum ((unsigned char)name[i]) && !strchr (more, name[i]))
+        if (!isalnum ((unsigned char)name[i]) && !strchr (punctuation, name[i]))
             return false;
     return size >= 1 && size <= FLOW_NAME_MAX;
 }
 
 bool flow_name_valid (const char *name)
 {
-    return is_flow_name (name, "_.-");
+    return is_name (name, "_.-");
 }
 
 bool flow_step_name_valid (const char *name)
 {
-    return is_flow_name (name, "_-");
+    return is_name (name, "_-");
 }
 
 int64_t flow_find (const struct flow *self, const char *name)
@@ -176,7 +177,7 @@ static void read_flow_fields (struct flow_reader *self, const json_t *json)
         flow->params = memory_new ((json_object_size (params) + 1) * sizeof *flow->params);
         json_object_foreach ((json_t *)params, key, value) read_param (self, key, value);
     }
-    flow->parallel_own = json_object_get (json, "max_parallel");
+    flow->has_own_parallel = json_object_get (json, "max_parallel");
     flow->parallel =
         (uint32_t)flow_read_integer (self, json, "", "max_parallel", 0, 10000, FLOW_PARALLEL);
     flow->timeout_s = flow_read_integer (self, json, "", "timeout", 1, FLOW_SECONDS_MAX, 0);
@@ -239,7 +240,7 @@ struct flow *flow_read (const json_t *json, const struct flow_world *world, json
     flow->names = json_object ();
     flow->report.because = json_array ();
     flow->report.warnings = json_array ();
-    reader.seen = json_object ();
+    reader.edge_set = json_object ();
     if (!json_is_object (json)) {
         flow_add_error (&reader, "", "a definition must be an object");
     } else {
@@ -257,8 +258,8 @@ struct flow *flow_read (const json_t *json, const struct flow_world *world, json
     }
     if (json_array_size (reader.errors) == 0)
         flow_compute_report (&reader);
-    json_decref (reader.seen);
-    free (reader.ins);
+    json_decref (reader.edge_set);
+    free (reader.edges);
     *ret_errors = reader.errors;
     if (json_array_size (reader.errors) > 0) {
         flow_destroy (&flow);
@@ -313,23 +314,23 @@ void flow_destroy (struct flow **self)
     *self = NULL;
 }
 
-bool flow_text_equal (struct span one, struct span other)
+bool flow_text_equal (struct span left, struct span right)
 {
     size_t i = 0, j = 0;
     bool quotes = false;
     for (;; i++, j++) {
-        while (!quotes && i < one.size && strchr (" \t\r\n", one.data[i]) && one.data[i])
+        while (!quotes && i < left.size && strchr (" \t\r\n", left.data[i]) && left.data[i])
             i++;
-        while (!quotes && j < other.size && strchr (" \t\r\n", other.data[j]) && other.data[j])
+        while (!quotes && j < right.size && strchr (" \t\r\n", right.data[j]) && right.data[j])
             j++;
-        if (i >= one.size || j >= other.size)
-            return i >= one.size && j >= other.size;
-        if (one.data[i] != other.data[j])
+        if (i >= left.size || j >= right.size)
+            return i >= left.size && j >= right.size;
+        if (left.data[i] != right.data[j])
             return false;
-        if (quotes && one.data[i] == '\\' && i + 1 < one.size && j + 1 < other.size) {
-            if (one.data[++i] != other.data[++j])
+        if (quotes && left.data[i] == '\\' && i + 1 < left.size && j + 1 < right.size) {
+            if (left.data[++i] != right.data[++j])
                 return false;
-        } else if (one.data[i] == '"') {
+        } else if (left.data[i] == '"') {
             quotes = !quotes;
         }
     }

@@ -16,7 +16,7 @@ enum {
     FLOW_VALUE_LIST_MAX = 524288, // bytes of a value that a for_each reads
     FLOW_CALLS_MAX = 1000000,     // limit of steps_max, the calls of one run
     FLOW_SECONDS_MAX = 31536000,  // the longest timeout or wait, in seconds
-    FLOW_PARALLEL = 5
+    FLOW_PARALLEL = 5             // default of max_parallel
 };
 
 enum flow_kind { FLOW_COMPUTE, FLOW_CALL, FLOW_WAIT, FLOW_SIGNAL };
@@ -63,8 +63,8 @@ struct flow_step {
     bool has_on_error;
     bool has_caught;
     bool read_by_for_each; // its value may have FLOW_VALUE_LIST_MAX bytes
-    bool may_be_skipped;   // by its if, its on_timeout or dead edges, apart from an operator
-    bool edges_may_die;    // too few of its edges may be live, so that it is skipped
+    bool may_be_skipped;   // its if, on_timeout or dead edges may skip it
+    bool edges_may_die;    // dead edges may skip it
     struct expr *condition;
     struct flow_let *lets;
     size_t let_count;
@@ -82,7 +82,9 @@ struct flow_step {
     int64_t signal_timeout_s; // 0: none
     enum flow_no_signal_action on_timeout;
     struct flow_template *no_signal_value;
-    bool has_undo, undo_inner, undo_started;
+    bool has_undo;
+    bool undo_inner;   // undo: "inner"
+    bool undo_started; // undo.on: started
     struct flow_call undo;
     json_t *json; // the step's JSON, with what its kind and the defaults add
 };
@@ -100,9 +102,10 @@ struct flow_report {
     uint64_t steps_max; // calls of a run, sub-flows included
     unsigned depth;
     bool bounded;
-    uint64_t seconds_max;       // maximum duration of a run; only if bounded
-    bool has_tail;              // undos or `finally` take more time, not included in seconds_max
-    json_t *because, *warnings; // texts: why it is not bounded; warnings
+    uint64_t seconds_max; // maximum duration of a run; only if bounded
+    bool has_tail;        // undos or `finally` take more time, not included in seconds_max
+    json_t *because;      // texts: why it is not bounded
+    json_t *warnings;     // texts
 };
 
 struct flow {
@@ -116,13 +119,13 @@ struct flow {
     uint32_t *order; // indices of the steps, sources before their targets
     int64_t final;   // the step of `finally`; -1: none
     uint32_t parallel;
-    bool parallel_own; // `parallel` is from the definition, not the default
+    bool has_own_parallel; // `parallel` is from the definition, not the default
     bool fail_fast;
     int64_t timeout_s; // 0: none
     struct flow_template *output;
     json_t *names; // name of a step -> its index
     struct flow_report report;
-    void *cached; // its entry in the cache that owns it; NULL: none
+    void *cached; // entry of this flow in the flow_cache that owns it; NULL: none
 };
 
 // What is known of a target.
@@ -151,7 +154,7 @@ struct flow *flow_read (const json_t *json, const struct flow_world *world, json
 void flow_destroy (struct flow **self);
 
 // Whether two definitions are the same except for white space between tokens.
-bool flow_text_equal (struct span one, struct span other);
+bool flow_text_equal (struct span left, struct span right);
 
 // The kinds of plans that the calls of a flow name, a new object: name -> the path of one such
 // call.

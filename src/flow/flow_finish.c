@@ -132,11 +132,11 @@ enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow
 {
     const struct flow_step *step = &flow->steps[index];
     const struct flow_node *node = &run->nodes[index];
-    const struct flow_item *one = flow_item_of (run, index, item);
-    unsigned state = one ? one->state : node->state;
-    uint32_t ended = one ? one->ended : node->ended;
+    const struct flow_item *found = flow_item_of (run, index, item);
+    unsigned state = found ? found->state : node->state;
+    uint32_t ended = found ? found->ended : node->ended;
     if (!run->undone || run->forced || !step->has_undo || flow->final == (int64_t)index ||
-        !must_be_undone (step, state, one ? one->dispatched : node->flags & FLOW_DISPATCHED))
+        !must_be_undone (step, state, found ? found->dispatched : node->flags & FLOW_DISPATCHED))
         return FLOW_UNDO_NONE;
     const struct flow_undo *current = flow_current_undo (run);
     if (!current || ended > current->ended)

@@ -154,12 +154,12 @@ static uint8_t *call_timer (struct flow_run *run, uint32_t index, int64_t item)
 
 bool flow_release_call_slot (struct flow_turn *turn, uint32_t index, int64_t item)
 {
-    uint8_t *timer = call_timer (turn->run, index, item), was = *timer;
+    uint8_t *timer = call_timer (turn->run, index, item), former = *timer;
     turn->run->in_flight--;
     *timer = FLOW_TIMER_NONE;
-    if (was == FLOW_TIMER_SET)
+    if (former == FLOW_TIMER_SET)
         add_removal (turn, FLOW_REMOVE_TIMER, index, item);
-    return was == FLOW_TIMER_OVER;
+    return former == FLOW_TIMER_OVER;
 }
 
 // End an item with the result of its call.
@@ -385,14 +385,14 @@ static bool has_signalled (const struct flow_step *step, const struct flow_data 
     const json_t *signal;
     json_array_foreach (data->signals, index, signal)
     {
-        const char *other = json_string_value (json_object_get (signal, "key"));
-        if (step->signal_who && other && strcmp (other, key) == 0)
+        const char *signaller = json_string_value (json_object_get (signal, "key"));
+        if (step->signal_who && signaller && strcmp (signaller, key) == 0)
             return true;
     }
     return false;
 }
 
-// Whether the step takes the signal or rejection. False: rejected, with the reason.
+// Whether the step accepts the signal or rejection. False: not accepted, with the reason.
 static bool check_signal (struct flow_turn *turn, const struct flow_event *event)
 {
     const struct flow_run *run = turn->run;

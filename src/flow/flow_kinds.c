@@ -59,9 +59,9 @@ json_t *flow_named_kinds (const struct flow *self)
     json_t *ret = json_object ();
     for (uint32_t i = 0; i < self->step_count; i++) {
         const struct flow_step *step = &self->steps[i];
-        const json_t *callers[] = {step->json, json_object_get (step->json, "undo")};
+        const json_t *calls[] = {step->json, json_object_get (step->json, "undo")};
         for (size_t j = 0; j < 2; j++) {
-            const char *kind = json_string_value (json_object_get (callers[j], "kind"));
+            const char *kind = json_string_value (json_object_get (calls[j], "kind"));
             if (kind && !json_object_get (ret, kind))
                 json_object_set_new (
                     ret, kind, json_sprintf ("steps.%s%s.kind", step->name, j ? ".undo" : ""));

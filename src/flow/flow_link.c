@@ -15,7 +15,7 @@ static uint8_t edge_on_of_name (const char *text)
 }
 
 // Read `on`, a word or a list of words, as a set of FLOW_ON_...
-static uint8_t read_on_edge (struct flow_reader *self, const json_t *on, const char *path)
+static uint8_t read_edge_on (struct flow_reader *self, const json_t *on, const char *path)
 {
     uint8_t set = 0;
     size_t index;
@@ -50,15 +50,16 @@ static void add_edge (struct flow_reader *self, const char *source, uint32_t tar
         flow_add_error (self, path, "%s waits for itself", source);
     } else if (from == self->flow->final || target == self->flow->final) {
         flow_add_error (self, path, "the step of finally has no edges");
-    } else if (json_object_get (self->seen, key)) {
+    } else if (json_object_get (self->edge_set, key)) {
         flow_add_error (self, path, "%s twice: one edge for each pair",
                         quoted (span_text (source)));
-    } else if (self->in_count >= FLOW_EDGES_MAX) {
+    } else if (self->edge_count >= FLOW_EDGES_MAX) {
         flow_add_error (self, path, "a flow has at most %d edges", FLOW_EDGES_MAX);
     } else {
-        json_object_set_new_nocheck (self->seen, key, json_true ());
-        self->ins = memory_grow (self->ins, self->in_count, &self->in_room, sizeof *self->ins);
-        self->ins[self->in_count++] = (struct flow_in){(uint32_t)from, target, on};
+        json_object_set_new_nocheck (self->edge_set, key, json_true ());
+        self->edges =
+            memory_grow (self->edges, self->edge_count, &self->edge_room, sizeof *self->edges);
+        self->edges[self->edge_count++] = (struct flow_edge_entry){(uint32_t)from, target, on};
     }
 }
 
@@ -93,7 +94,7 @@ void flow_read_after (struct flow_reader *self, uint32_t target)
         const char *source = json_string_value (value);
         if (json_is_object (value)) {
             source = json_string_value (json_object_get (value, "step"));
-            on = read_on_edge (self, json_object_get (value, "on"), path);
+            on = read_edge_on (self, json_object_get (value, "on"), path);
             check_edge_fields (self, value, path, after_names);
         }
         if (source)
@@ -119,7 +120,7 @@ void flow_read_edges (struct flow_reader *self)
                    *name = json_string_value (json_object_get (value, "target"));
         int64_t target = name ? flow_find (self->flow, name) : -1;
         check_edge_fields (self, value, path, edge_names);
-        uint8_t on = read_on_edge (self, json_object_get (value, "on"), path);
+        uint8_t on = read_edge_on (self, json_object_get (value, "on"), path);
         if (!source || !name)
             flow_add_error (self, path,
                             "must be an object with names of steps as source and target");
@@ -135,12 +136,12 @@ static void make_edge_arrays (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     uint32_t in = 0, out = 0;
-    flow->edge_count = (uint32_t)self->in_count;
-    flow->in = memory_new ((self->in_count + 1) * sizeof *flow->in);
-    flow->out = memory_new ((self->in_count + 1) * sizeof *flow->out);
-    for (size_t i = 0; i < self->in_count; i++) {
-        flow->steps[self->ins[i].target].in_count++;
-        flow->steps[self->ins[i].source].out_count++;
+    flow->edge_count = (uint32_t)self->edge_count;
+    flow->in = memory_new ((self->edge_count + 1) * sizeof *flow->in);
+    flow->out = memory_new ((self->edge_count + 1) * sizeof *flow->out);
+    for (size_t i = 0; i < self->edge_count; i++) {
+        flow->steps[self->edges[i].target].in_count++;
+        flow->steps[self->edges[i].source].out_count++;
     }
     for (size_t i = 0; i < flow->step_count; i++) {
         struct flow_step *step = &flow->steps[i];
@@ -148,8 +149,8 @@ static void make_edge_arrays (struct flow_reader *self)
         in += step->in_count, out += step->out_count;
         step->in_count = step->out_count = 0;
     }
-    for (size_t i = 0; i < self->in_count; i++) {
-        const struct flow_in *edge = &self->ins[i];
+    for (size_t i = 0; i < self->edge_count; i++) {
+        const struct flow_edge_entry *edge = &self->edges[i];
         struct flow_step *source = &flow->steps[edge->source], *target = &flow->steps[edge->target];
         flow->in[target->in_first + target->in_count++] =
             (struct flow_edge){edge->source, edge->on};
@@ -184,7 +185,7 @@ static void read_join (struct flow_reader *self, struct flow_step *step)
                         step->need, step->need == 1 ? "" : "s", step->in_count);
 }
 
-// The first source of a step that has open sources itself; the step: none.
+// The first source of a step that has open sources itself; `at`: there is none.
 static uint32_t find_open_source (const struct flow *flow, const uint32_t *open_sources,
                                   uint32_t at)
 {

@@ -31,7 +31,7 @@ static void plan_params_clear (struct plan_params *self)
     free (self->list);
 }
 
-// Add a param of the flow plan. If a name is repeated, the last one replaces the others, with its
+// Add a param of the flow plan. Of params with the same name only the last is kept, at its
 // position. False: the flow has no such param.
 static bool plan_params_add (struct plan_params *self, const char *name, const json_t *json,
                              const struct expr *expr, struct reason *reason)

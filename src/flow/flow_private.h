@@ -7,15 +7,16 @@ struct flow_reader {
     struct flow *flow;
     json_t *errors;
     const struct flow_world *world;
-    json_t *defaults;    // NULL: none
-    json_t *kinds;       // name -> fields; NULL: none
-    struct flow_in *ins; // all edges, in the order of reading
-    size_t in_count, in_room;
-    json_t *seen; // the set of edges read so far, as "SOURCE TARGET" indices
-    bool cyclic;  // the edges have a cycle, so the steps have no order
+    json_t *defaults;              // NULL: none
+    json_t *kinds;                 // name -> fields; NULL: none
+    struct flow_edge_entry *edges; // all edges, in the order of reading
+    size_t edge_count, edge_room;
+    json_t *edge_set; // the edges read so far, as "SOURCE TARGET" indices
+    bool cyclic;      // the edges have a cycle, so the steps have no order
 };
 
-struct flow_in {
+// An edge as the definition has it.
+struct flow_edge_entry {
     uint32_t source, target;
     uint8_t on;
 };
@@ -28,7 +29,7 @@ void flow_add_error (struct flow_reader *self, const char *path, const char *for
 struct flow_path {
     char text[FLOW_PATH_SIZE];
 };
-// The path of the member `name` below a path; "": of the flow.
+// The path of the member `name` below `path`, which is "" for the flow itself.
 struct flow_path flow_path_of (const char *path, const char *name);
 
 // Add a warning, or a reason why a run is not bounded, to a list; those beyond FLOW_ERRORS_MAX are
@@ -87,5 +88,5 @@ bool flow_param_type_valid (const char *type);
 // reason says why.
 bool flow_default_has_type (const struct flow_param *param, struct reason *reason);
 
-// What `world` knows of the target of a call.
+// Return what `world` knows of the target of a call.
 struct flow_target flow_target_of (const struct flow_reader *self, const struct flow_call *call);

@@ -167,9 +167,9 @@ static bool edge_may_die (const struct flow *flow, const struct flow_edge *edge)
            (flow->steps[edge->step].may_be_skipped && !(edge->on & FLOW_ON_SKIPPED));
 }
 
-// Find the steps that their if, on_timeout or dead edges may skip, and warn of joins that such
-// sources keep from passing.
-static void find_skippable_steps (struct flow_reader *self)
+// Mark the steps that their if, on_timeout or dead edges may skip, and warn of joins that such
+// sources may keep from passing.
+static void mark_skippable_steps (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
     for (uint32_t i = 0; i < flow->step_count; i++) {
@@ -257,7 +257,7 @@ void flow_check_references (struct flow_reader *self)
     uint64_t *before = memory_new (2 * words * flow->step_count * sizeof *before),
              *ran = before + words * flow->step_count;
     find_earlier_steps (flow, words, before, ran);
-    find_skippable_steps (self);
+    mark_skippable_steps (self);
     warn_of_else_branches (self);
     for (size_t i = 0; i < flow->param_count; i++) {
         struct reference_check reference_check = {.reader = self, .params = i};

@@ -83,17 +83,17 @@ void flow_reset_step (struct flow_turn *turn, uint32_t index)
         reset_items (run, index);
     else if (node->state == FLOW_FINISHED || node->flags & FLOW_RAISE_GENERATION)
         node->generation++;
-    bool within = turn->flow->steps[index].call.is_flow && node->state == FLOW_FAILED &&
-                  node->flags & FLOW_DISPATCHED && node->flags & FLOW_RESET_UNFINISHED;
+    bool retries_inner = turn->flow->steps[index].call.is_flow && node->state == FLOW_FAILED &&
+                         node->flags & FLOW_DISPATCHED && node->flags & FLOW_RESET_UNFINISHED;
     node->state = FLOW_NONE;
-    node->flags =
-        (uint16_t)(within ? FLOW_RETRIED : 0) | (node->flags & (FLOW_CHANGED | FLOW_TOUCHED));
+    node->flags = (uint16_t)(retries_inner ? FLOW_RETRIED : 0) |
+                  (node->flags & (FLOW_CHANGED | FLOW_TOUCHED));
     node->ended = 0;
     flow_add_changed_step (turn, index);
     flow_heap_push (run->todo, FLOW_LANE_JOINS, index);
 }
 
-// Reset a step now, or once its calls in flight have ended, which are cancelled.
+// Cancel the calls of a step, and reset the step once none of them is in flight.
 static void reset_once_idle (struct flow_turn *turn, uint32_t index, unsigned flags)
 {
     struct flow_run *run = turn->run;
@@ -178,7 +178,7 @@ static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, 
             marks[step] = ROOT;
     }
     if (!json_array_size (names) &&
-        !(event->was && memchr (marks, DOWNSTREAM, turn->flow->step_count)))
+        !(event->former && memchr (marks, DOWNSTREAM, turn->flow->step_count)))
         reason_set (reason, "nothing has failed: name the steps to retry");
     json_decref (names);
     return !reason->text[0];
@@ -249,14 +249,14 @@ static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
 
 // -- another version: it must have the same steps in the same order, with the same edges
 
-static bool is_same_step (const struct flow *flow, const struct flow *was, uint32_t index)
+static bool is_same_step (const struct flow *flow, const struct flow *former, uint32_t index)
 {
-    const struct flow_step *step = &flow->steps[index], *old = &was->steps[index];
+    const struct flow_step *step = &flow->steps[index], *old = &former->steps[index];
     bool same = strcmp (step->name, old->name) == 0 && step->kind == old->kind &&
                 !step->for_each == !old->for_each && step->in_count == old->in_count;
     for (uint32_t i = 0; same && i < step->in_count; i++) {
         const struct flow_edge *edge = &flow->in[step->in_first + i],
-                               *old_edge = &was->in[old->in_first + i];
+                               *old_edge = &former->in[old->in_first + i];
         same = edge->step == old_edge->step && edge->on == old_edge->on;
     }
     return same;
@@ -264,12 +264,12 @@ static bool is_same_step (const struct flow *flow, const struct flow *was, uint3
 
 // Whether the flow of this call has the same steps and edges as the former one. If not, the event
 // is rejected.
-static bool check_same_graph (struct flow_turn *turn, const struct flow *was)
+static bool check_same_graph (struct flow_turn *turn, const struct flow *former)
 {
     const struct flow *flow = turn->flow;
-    bool same = flow->step_count == was->step_count && flow->final == was->final;
+    bool same = flow->step_count == former->step_count && flow->final == former->final;
     for (uint32_t i = 0; same && i < flow->step_count; i++)
-        same = is_same_step (flow, was, i);
+        same = is_same_step (flow, former, i);
     if (!same)
         reason_set (&turn->effects->rejected,
                     "the version has other steps, kinds of steps or edges");
@@ -281,28 +281,28 @@ static bool check_same_graph (struct flow_turn *turn, const struct flow *was)
 static bool reevaluate_params (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
-    const struct flow *flow = turn->flow, *was = event->was ? event->was : flow;
+    const struct flow *flow = turn->flow, *former = event->former ? event->former : flow;
     struct flow_value *old = run->params;
     run->params = memory_new ((flow->param_count + 1) * sizeof *run->params);
     for (size_t i = 0; i < flow->param_count && !event->fresh; i++)
-        for (size_t j = 0; j < was->param_count; j++)
-            if (strcmp (flow->params[i].name, was->params[j].name) == 0) {
+        for (size_t j = 0; j < former->param_count; j++)
+            if (strcmp (flow->params[i].name, former->params[j].name) == 0) {
                 run->params[i] = old[j];
                 json_incref (old[j].json);
             }
     const struct flow_event begin = {.value = run->input, .params = event->params};
     bool ok = flow_evaluate_params (turn, &begin, &turn->effects->rejected);
-    struct flow_value *gone = ok ? old : run->params;
-    size_t count = ok ? was->param_count : flow->param_count;
+    struct flow_value *unused = ok ? old : run->params;
+    size_t count = ok ? former->param_count : flow->param_count;
     for (size_t i = 0; i < count; i++)
-        json_decref (gone[i].json);
-    free (gone);
+        json_decref (unused[i].json);
+    free (unused);
     if (!ok)
         run->params = old;
     run->touched_fields |= FLOW_TOUCHED_PARAMS;
-    if (ok && event->was) {
+    if (ok && event->former) {
         run->version = event->version;
-        if (flow->parallel_own || was->parallel_own)
+        if (flow->has_own_parallel || former->has_own_parallel)
             run->parallel = flow->parallel;
     }
     return ok;
@@ -323,22 +323,22 @@ void flow_retry_steps (struct flow_turn *turn, const struct flow_event *event)
         return;
     }
     uint8_t *marks = memory_new (flow->step_count + 1);
-    bool fits = !event->was || check_same_graph (turn, event->was);
+    bool fits = !event->former || check_same_graph (turn, event->former);
     for (uint32_t i = 0; fits && i < flow->step_count; i++)
         if (event->restart || // with another version, steps whose text differs restart
-            (event->was && !json_equal (flow->steps[i].json, event->was->steps[i].json)))
+            (event->former && !json_equal (flow->steps[i].json, event->former->steps[i].json)))
             marks[i] = DOWNSTREAM;
     fits = fits && (event->restart || mark_roots (turn, event, marks));
     mark_downstream (flow, marks);
     if (fits && roots_can_start (turn, marks) &&
-        (!(event->was || event->fresh) || reevaluate_params (turn, event))) {
+        (!(event->former || event->fresh) || reevaluate_params (turn, event))) {
         reopen_run (turn);
         if (!event->restart)
             mark_named_items (turn, event);
         run->undone = run->undone && !event->restart;
         // The ends were counted with the edges of the former definition.
         struct flow_turn old = *turn;
-        old.flow = event->was ? event->was : flow;
+        old.flow = event->former ? event->former : flow;
         for (uint32_t i = 0; i < flow->step_count; i++)
             if (marks[i])
                 flow_retract_end (&old, i);
@@ -362,12 +362,12 @@ static void redecide_downstream (struct flow_turn *turn, uint32_t index)
         uint32_t at = flow->order[i];
         const struct flow_step *step = &flow->steps[at];
         struct flow_node *node = &run->nodes[at];
-        bool ruled =
+        bool skipped_by_rule =
             node->state == FLOW_SKIPPED && !(node->flags & (FLOW_BY_PERSON | FLOW_STARTED));
         bool open = node->state == FLOW_NONE && !(node->flags & FLOW_RESETTING);
-        if (!marks[at] || (at != index && !ruled && !open))
+        if (!marks[at] || (at != index && !skipped_by_rule && !open))
             continue;
-        if (at != index && (ruled || node->flags & FLOW_BLOCKED)) {
+        if (at != index && (skipped_by_rule || node->flags & FLOW_BLOCKED)) {
             flow_retract_end (turn, at);
             node->flags |= FLOW_RESET_UNFINISHED; // skipped items stay skipped
             flow_reset_step (turn, at);
@@ -378,7 +378,8 @@ static void redecide_downstream (struct flow_turn *turn, uint32_t index)
     free (marks);
 }
 
-// Reopen a run after a skip: steps that follow from it run before `finally`, which runs again.
+// Reopen a run after a skip: the steps that the skip lets start run first, then `finally` once
+// more.
 static void reopen_for_skip (struct flow_turn *turn, uint32_t index)
 {
     int64_t final = turn->flow->final;

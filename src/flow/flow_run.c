@@ -201,7 +201,7 @@ void flow_add_effect (struct flow_turn *turn, struct flow_effect effect)
     struct flow_effects *effects = turn->effects;
     effects->items =
         memory_grow (effects->items, effects->count, &effects->room, sizeof *effects->items);
-    if (effect.kind != FLOW_PLACE) // FLOW_PLACE has it already, as it may change later in this call
+    if (effect.kind != FLOW_PLACE) // the caller sets that of a FLOW_PLACE
         effect.generation = flow_generation_of (turn->run, effect.step, effect.item);
     effects->items[effects->count++] = effect;
 }
@@ -326,8 +326,8 @@ static void end_run_early (struct flow_turn *turn, enum flow_outcome outcome, co
     flow_stop_all_steps (turn);
 }
 
-// Carry out an operator's decision about the parked undo: the next one, or the same (`again`).
-static void resolve_undo (struct flow_turn *turn, bool again)
+// Carry out an operator's decision about the parked undo: repeat it, or continue with the next one.
+static void resolve_undo (struct flow_turn *turn, bool repeat)
 {
     struct flow_run *run = turn->run;
     if (run->phase != FLOW_UNDOING || !run->undo_parked) {
@@ -335,7 +335,7 @@ static void resolve_undo (struct flow_turn *turn, bool again)
         return;
     }
     run->undo_parked = false;
-    run->undo_at += !again;
+    run->undo_at += !repeat;
     turn->effects->run_changed = true;
 }
 
@@ -394,8 +394,8 @@ void flow_step (const struct flow *flow, struct flow_run *run, const struct flow
     effects->more = effects->parked = false;
     effects->decisions = effects->steps = effects->placed = 0;
     handle_event (&turn, event);
-    if (event->was && effects->rejected.text[0])
-        turn.flow = event->was;
+    if (event->former && effects->rejected.text[0])
+        turn.flow = event->former;
     if (run->phase != FLOW_ENDED && run->phase != FLOW_UNBORN) {
         flow_start_ready_steps (&turn);
         if (run->data_size > FLOW_DATA_MAX && run->phase == FLOW_ACTIVE && !run->stop) {

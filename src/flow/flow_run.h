@@ -1,16 +1,16 @@
-// A run of a flow: its state, and flow_step, which applies an event to it. Pure: actions outside
-// are returned as effects. The work of one call of flow_step is limited; `more` asks for another
-// call.
+// A run of a flow: its state, and flow_step, which applies an event to it. Pure: the caller carries
+// out the effects. The work of one call of flow_step is limited; `more` asks for another call.
 #pragma once
 
 #include "flow.h"
 
 enum {
-    FLOW_DECISIONS_MAX = 1024,   // decisions of one call of flow_step
-    FLOW_PLACED_MAX = 256,       // calls of steps that one call of flow_step places
-    FLOW_RUN_STEPS_MAX = 100000, // steps of expressions of one call of flow_step, and of one node
-    FLOW_SIGNALS_MAX = 1000,     // signals of one run that wait for their steps
-    FLOW_DATA_MAX = 16777216     // bytes of values of one run
+    FLOW_DECISIONS_MAX = 1024, // decisions of one call of flow_step
+    FLOW_PLACED_MAX = 256,     // calls of steps that one call of flow_step places
+    FLOW_RUN_STEPS_MAX =
+        100000,              // limit of expression steps, of one scope and of one call of flow_step
+    FLOW_SIGNALS_MAX = 1000, // signals of one run that wait for their steps
+    FLOW_DATA_MAX = 16777216 // bytes of values of one run
 };
 
 enum flow_state {
@@ -97,18 +97,27 @@ struct flow_data {
     struct flow_items *items;
     int64_t at; // when its wait or signal timeout ends, in ms; 0: no end
     json_t *signals;
-    unsigned touched; // FLOW_TOUCHED_...
-    // Numbers of rows in Redis: those of `signals`, and those of former signals and items, which
-    // must be deleted.
-    uint32_t signals_written, signals_to_delete, items_to_delete;
+    unsigned touched;         // FLOW_TOUCHED_...
+    uint32_t signals_written; // number of rows of `signals` in Redis
+    uint32_t
+        signals_to_delete;    // number of rows of former signals; those not overwritten are deleted
+    uint32_t items_to_delete; // number of rows of former items to be deleted
 };
 
-// FLOW_UNBORN: not begun; FLOW_ACTIVE: steps run; FLOW_UNDOING: undos run; FLOW_FINAL: `finally`
-// runs.
-enum flow_phase { FLOW_UNBORN, FLOW_ACTIVE, FLOW_UNDOING, FLOW_FINAL, FLOW_ENDED };
-// FLOW_OPEN: none yet; FLOW_WELL: finished; FLOW_BADLY: failed; FLOW_STOPPED: cancelled; FLOW_LATE:
-// the timeout of the run expired.
-enum flow_outcome { FLOW_OPEN, FLOW_WELL, FLOW_BADLY, FLOW_STOPPED, FLOW_LATE };
+enum flow_phase {
+    FLOW_UNBORN,  // not begun
+    FLOW_ACTIVE,  // steps run
+    FLOW_UNDOING, // undos run
+    FLOW_FINAL,   // `finally` runs
+    FLOW_ENDED
+};
+enum flow_outcome {
+    FLOW_OPEN,    // none yet
+    FLOW_WELL,    // finished
+    FLOW_BADLY,   // failed
+    FLOW_STOPPED, // cancelled
+    FLOW_LATE     // the timeout of the run expired
+};
 
 // "running", "finished", "failed", "cancelled", "timeout".
 extern const char *const flow_outcome_names[FLOW_LATE + 1];
@@ -120,7 +129,7 @@ struct flow_run {
     enum flow_outcome outcome;
     bool suspended;   // a command suspended it: nothing starts until it is resumed
     bool stop;        // cancelled or failed as a whole: undecided steps are cancelled
-    bool fast;        // a step failed and the flow has fail_fast: undecided steps are cancelled
+    bool fast;        // a step failed and the flow has fail_fast: steps in progress were cancelled
     bool undone;      // its undos have begun: the only retry it accepts is a restart
     bool undo_parked; // an undo failed, and waits for an operator
     bool forced;      // cancelled with force: it ends without undos and without `finally`
@@ -130,17 +139,23 @@ struct flow_run {
     struct flow_value *params;
     json_t *input, *output;
     char *error;
-    int64_t fire, start, created; // seconds on the wall clock: nominal time, start, creation
-    int64_t batch;                // loadDate in wall-clock seconds; INT64_MIN: the date of `fire`
+    // Times in seconds on the wall clock.
+    int64_t fire; // nominal time
+    int64_t start, created;
+    int64_t batch; // loadDate; INT64_MIN: the date of `fire`
     const struct zone *zone;
-    // Maximum of calls in flight (0: none), and the present number; numbers of steps that wait, and
-    // of steps to be reset; number of ends so far; number of signals that wait for their steps.
-    uint32_t parallel, in_flight, waiting, resetting, sequence, waiting_signals;
-    size_t error_bytes;             // bytes of the errors of items
-    size_t data_size, signals_size; // bytes of values, and of signals that wait
-    struct flow_heap *ready;        // steps that can start
-    struct flow_heap *todo;         // decisions that are due
-    struct flow_undo *undos;        // undos to run, in reverse order of ends
+    uint32_t parallel;          // maximum of calls in flight; 0: none
+    uint32_t in_flight;         // number of calls in flight
+    uint32_t waiting;           // number of steps that wait
+    uint32_t resetting;         // number of steps to be reset
+    uint32_t sequence;          // number of ends so far
+    uint32_t waiting_signals;   // number of signals that wait for their steps
+    size_t signals_size;        // bytes of these signals
+    size_t data_size;           // bytes of values
+    size_t error_bytes;         // bytes of the errors of items
+    struct flow_heap *ready;    // steps that can start
+    struct flow_heap *todo;     // decisions that are due
+    struct flow_undo *undos;    // undos to run, in reverse order of ends
     size_t undo_count, undo_at; // `undo_at`: index of the next undo, or of that in flight or parked
     json_t *uncaught;           // names of the steps with a failure that nothing handles
     uint32_t *touched, touched_count; // indices of steps with rows to be written
@@ -181,19 +196,21 @@ struct flow_event {
     uint32_t step;
     int64_t item; // -1: none
     unsigned generation;
-    bool undo, force, fresh, restart;
+    bool undo;           // FLOW_CALL_ENDED: the call is an undo
+    bool force;          // FLOW_CANCEL
+    bool fresh, restart; // FLOW_RETRY
     enum flow_status status;
-    json_t *value;       // result, signal, value of a skip, or input; borrowed
-    const char *text;    // error of a call, or reason of a rejection or command
-    const char *key;     // signal: who signals, NULL: no allow-list; command: who sent it, "": not
-                         // known, NULL: nobody
+    json_t *value;    // result, signal, value of a skip, or input; borrowed
+    const char *text; // error of a call, or reason of a rejection or command
+    // The key that sent a signal (NULL: unknown) or a command ("": unknown; NULL: no command).
+    const char *key;
     const json_t *steps; // steps that a retry names; NULL: the default ones
     // Params of the flow plan, for FLOW_BEGIN and a fresh retry: an object, a text of lines, or a
     // list of these, in which later ones override earlier ones.
     const json_t *params;
-    // If a retry switches to another version, the flow of this call: the former flow, and the
-    // number of the new version.
-    const struct flow *was;
+    // For a retry that switches to another version: the definition of the former version, and the
+    // number of the new one, whose definition is passed to flow_step.
+    const struct flow *former;
     int version;
 };
 
@@ -205,9 +222,9 @@ struct flow_effect {
     uint32_t step;
     int64_t item; // -1: none
     unsigned generation;
-    bool undo, inner; // `undo`: the call is an undo; `inner`: it continues or undoes the former run
-                      // of the sub-flow (FLOW_PLACE only)
-    int64_t at;       // FLOW_TIMER: when it expires, in ms
+    bool undo;  // the call is an undo
+    bool inner; // FLOW_PLACE: the call continues or undoes the former run of the sub-flow
+    int64_t at; // FLOW_TIMER: when it expires, in ms
     const struct flow_call *call; // FLOW_PLACE: what to call
     json_t *frames;               // FLOW_PLACE: its frames, owned
 };
@@ -242,8 +259,8 @@ static inline struct flow_item *flow_item_of (const struct flow_run *run, uint32
 // The generation of an item, or else of its step: part of the plan id of its call.
 static inline unsigned flow_generation_of (const struct flow_run *run, uint32_t step, int64_t item)
 {
-    const struct flow_item *one = flow_item_of (run, step, item);
-    return one ? one->generation : run->nodes[step].generation;
+    const struct flow_item *found = flow_item_of (run, step, item);
+    return found ? found->generation : run->nodes[step].generation;
 }
 
 // Whether a step is a wait or signal step in progress.
@@ -273,7 +290,7 @@ const struct flow_undo *flow_current_undo (const struct flow_run *run);
 const struct flow_undo *flow_undo_parked (const struct flow_run *run);
 
 // The state of the undo of a step or item (-1: no item), in a run that is being undone or was
-// undone. FLOW_UNDO_NONE after a forced cancel, as it is not known then.
+// undone. FLOW_UNDO_NONE also after a forced cancel: the state is unknown then.
 enum flow_undo_state {
     FLOW_UNDO_NONE,
     FLOW_UNDO_OVER,

@@ -18,7 +18,7 @@ void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn)
     for (size_t i = 0; i < self->let_count; i++)
         json_decref (self->lets[i].json);
     free (self->lets);
-    json_decref (self->made);
+    json_decref (self->created);
     turn->effects->steps += FLOW_RUN_STEPS_MAX - self->steps;
 }
 
@@ -28,12 +28,12 @@ static int resolve_to_json (json_t *value, struct expr_value *ret)
     return 0;
 }
 
-// Return a new JSON value that the scope owns.
+// Return a new JSON value, which the scope takes over.
 static int resolve_to_created (struct flow_scope *self, json_t *value, struct expr_value *ret)
 {
-    if (!self->made)
-        self->made = json_array ();
-    json_array_append_new (self->made, value);
+    if (!self->created)
+        self->created = json_array ();
+    json_array_append_new (self->created, value);
     return resolve_to_json (value, ret);
 }
 

@@ -89,13 +89,14 @@ static json_t *evaluate_frames (struct flow_scope *scope, const struct flow_call
                                 struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    json_t *made = flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
-    if (!made)
+    json_t *evaluated =
+        flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
+    if (!evaluated)
         return NULL;
     // A copy, as parts without expressions are shared with the definition.
-    json_t *frames = json_copy (made);
-    json_object_set_new (frames, "args", json_copy (json_object_get (made, "args")));
-    json_decref (made);
+    json_t *frames = json_copy (evaluated);
+    json_object_set_new (frames, "args", json_copy (json_object_get (evaluated, "args")));
+    json_decref (evaluated);
     bool fits = convert_frames (frames, reason);
     const json_t *input = json_object_get (frames, "json");
     if (fits && call->is_flow && input && !json_is_object (input)) {

@@ -97,12 +97,12 @@ static void add_kind_fields (const struct flow_reader *self, json_t *json, int o
 
 static void add_default_fields (struct flow_reader *self, struct flow_step *step)
 {
-    static const char *const callers[] = {"command", "args", "json", "text", "for_each"};
+    static const char *const call_fields[] = {"command", "args", "json", "text", "for_each"};
     json_t *json = step->json, *value;
     const char *name;
     bool is_call = json_object_get (json, "target"), gets_target = false;
-    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++)
-        gets_target = gets_target || json_object_get (json, callers[i]);
+    for (size_t i = 0; i < sizeof call_fields / sizeof *call_fields; i++)
+        gets_target = gets_target || json_object_get (json, call_fields[i]);
     gets_target =
         gets_target && !json_object_get (json, "wait") && !json_object_get (json, "signal");
     is_call = is_call || (gets_target && json_object_get (self->defaults, "target"));
@@ -138,20 +138,20 @@ static void read_plan_fields (struct flow_reader *self, struct flow_call *call, 
     json_t *value;
     json_object_foreach ((json_t *)(uintptr_t)json, name, value)
     {
-        bool policy_of = field_places (name) && policy_field (name);
-        if (policy_of || strcmp (name, "vote") == 0 || strcmp (name, "remark") == 0) {
+        bool is_policy_field = field_places (name) && policy_field (name);
+        if (is_policy_field || strcmp (name, "vote") == 0 || strcmp (name, "remark") == 0) {
             call->plan = call->plan ? call->plan : json_object ();
             json_object_set (call->plan, name, value);
         }
-        if (!policy_of)
+        if (!is_policy_field)
             continue;
         json_t *alone = json_pack ("{s:O}", name, value);
         struct policy *policy = policy_read (alone, &reason);
         size_t size = strlen (name); // drop the name from the reason, as the path ends with it
-        bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
+        bool has_name_prefix = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
         if (!policy)
             flow_add_error (self, flow_path_of (path, name).text, "%s",
-                            reason.text + (named ? size + 2 : 0));
+                            reason.text + (has_name_prefix ? size + 2 : 0));
         policy_destroy (&policy);
         json_decref (alone);
     }

@@ -195,8 +195,8 @@ json_t *flow_template_evaluate (const struct flow_template *self, const char *pa
 {
     const struct template_path place = {.name = path};
     json_t *ret = evaluate_template (self, &place, env, max, reason);
-    bool made = ret && !self->literal && !self->expr;
-    size_t bytes = made ? json_dumpb (ret, NULL, 0, JSON_COMPACT) : self->bytes;
+    bool composed = ret && !self->literal && !self->expr;
+    size_t bytes = composed ? json_dumpb (ret, NULL, 0, JSON_COMPACT) : self->bytes;
     if (ret && bytes > max) {
         reason_set (reason, "larger than %zu bytes", max);
         prefix_with_path (&place, reason);

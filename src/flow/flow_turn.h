@@ -12,15 +12,19 @@ struct flow_turn {
 
 // -- queues: flow_heap.c
 
-// Priority queues of steps that are ready and of decisions that are due. The smallest key is first,
-// so that a run continues in the same order after it is read from Redis.
-// Two heaps. For ready steps: those that need no free slot, and those that need one. For decisions:
-// ends that the targets must count, and joins that must be decided.
+// A priority queue of ready steps (run.ready) or of due decisions (run.todo). It has two lanes; in
+// each the smallest key is first. The order depends on the keys alone, so a run that was read from
+// Redis continues in the same order.
 struct flow_heap;
 struct flow_heap *flow_heap_new (void);
 void flow_heap_destroy (struct flow_heap **self);
 void flow_heap_clear (struct flow_heap *self);
-enum flow_lane { FLOW_LANE_FREE, FLOW_LANE_CALLS, FLOW_LANE_ENDS = 0, FLOW_LANE_JOINS = 1 };
+enum flow_lane {
+    FLOW_LANE_FREE,     // ready steps that need no free slot
+    FLOW_LANE_CALLS,    // ready steps that need a free slot
+    FLOW_LANE_ENDS = 0, // decisions: ends to be counted at their targets
+    FLOW_LANE_JOINS = 1 // decisions: joins to be decided
+};
 void flow_heap_push (struct flow_heap *self, enum flow_lane lane, uint64_t key);
 // Remove the smallest key. False: the lane is empty.
 bool flow_heap_pop (struct flow_heap *self, enum flow_lane lane, uint64_t *ret);
@@ -82,8 +86,8 @@ enum flow_edge_kind { FLOW_EDGE_LIVE, FLOW_EDGE_DEAD, FLOW_EDGE_BROKEN };
 enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_run *run,
                                     uint32_t source, uint8_t on);
 
-// Whether the run continues after a failure of the step: as its on_error or, if it has none, the
-// run's default says.
+// Whether the run continues after a failure of the step: by its on_error, else by the run's
+// default.
 bool flow_continues_after_failure (const struct flow *flow, const struct flow_run *run,
                                    uint32_t step);
 
@@ -107,7 +111,7 @@ void flow_pass_join (struct flow_turn *turn, uint32_t step);
 
 // -- starts: flow_start.c
 
-// Put a step into run.ready, unless it is there.
+// Add a step to run.ready, unless it is a member already.
 void flow_queue_ready (struct flow_turn *turn, uint32_t step);
 // Recompute run.ready from the flags of the nodes.
 void flow_rebuild_ready (const struct flow *flow, struct flow_run *run);
@@ -188,7 +192,7 @@ struct flow_scope {
     struct flow_value *lets;
     size_t let_count;
     json_t *result, *self; // the values of `result` and `self`; borrowed
-    json_t *made;          // values created for references, owned
+    json_t *created;       // values created for references, owned
     uint32_t steps;
 };
 

@@ -71,19 +71,19 @@ void flow_why_waits (const struct flow *flow, const struct flow_run *run, uint32
     const json_t *signals = run->data[index] ? run->data[index]->signals : NULL;
     size_t i;
     const char *before = " (";
-    const json_t *one;
+    const json_t *entry;
     char count[32];
     snprintf (text, size, "for %u signal%s", step->signal_count,
               step->signal_count == 1 ? "" : "s");
-    json_array_foreach (step->signal_who, i, one)
-        append_cut_text (text, size, i ? ", " : " of ", json_string_value (one));
+    json_array_foreach (step->signal_who, i, entry)
+        append_cut_text (text, size, i ? ", " : " of ", json_string_value (entry));
     if (!json_array_size (signals))
         return;
     snprintf (count, sizeof count, "%zu so far", json_array_size (signals));
     append_cut_text (text, size, ", ", count);
-    json_array_foreach (signals, i, one)
+    json_array_foreach (signals, i, entry)
     {
-        const char *key = json_string_value (json_object_get (one, "key"));
+        const char *key = json_string_value (json_object_get (entry, "key"));
         append_cut_text (text, size, before, key);
         before = key ? ", " : before;
     }

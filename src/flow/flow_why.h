@@ -1,4 +1,4 @@
-// Why a step waits or starts, as text.
+// Why a step waits, starts or is blocked, as text.
 #pragma once
 
 #include "flow_run.h"

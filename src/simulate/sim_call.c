@@ -150,7 +150,7 @@ void sim_call_end_inner (struct sim_call *call)
                                                                     : ZERO_STATUS_FAILED_ID);
 }
 
-// -- its plan
+// -- the plan of a call
 
 static void add_wait_over_event (struct sim_call *call)
 {
@@ -170,10 +170,11 @@ static uint32_t count_attempt (const struct sim_call *call)
     struct sim_tries *tries = &call->run->tries[call->step];
     size_t place = (size_t)(call->item + 1);
     while (tries->count <= place) {
-        tries->of = memory_grow (tries->of, tries->count, &tries->room, sizeof *tries->of);
-        tries->of[tries->count++] = 0;
+        tries->counts =
+            memory_grow (tries->counts, tries->count, &tries->room, sizeof *tries->counts);
+        tries->counts[tries->count++] = 0;
     }
-    return ++tries->of[place];
+    return ++tries->counts[place];
 }
 
 struct sim_result sim_call_sent (struct sim_call *call)
@@ -240,7 +241,7 @@ void sim_call_over (struct sim_call *call, const struct decision *decision)
     end_sim_call (call);
 }
 
-// -- its begin
+// -- the start of a call
 
 // The plan fields of a call, a new object. The timeout of a sub-flow applies to its run instead.
 static json_t *call_plan_fields (const struct sim_call *call, const struct flow_call *what)
@@ -284,9 +285,9 @@ static void add_start_event (const struct sim_call *call)
     sim_add_event (run, call->step, call->item, call->undo ? "undo" : "start", why);
 }
 
-// Find the run of the sub-flow that the call continues or undoes. For a new run, make sure that the
-// former run is no longer found.
-static void find_inner_run (struct sim_call *call, const struct flow_effect *effect)
+// Set the sub-flow of the call, and the run of it that the call continues or undoes. If the call
+// begins a new run, the former run is no longer found.
+static void set_inner_run (struct sim_call *call, const struct flow_effect *effect)
 {
     const struct flow_guesses *guesses = call->run->simulation->guesses;
     struct sim_run *sub_run = sim_run_find_sub (call->run, effect->step, effect->item);
@@ -314,7 +315,7 @@ void sim_call_begin (struct sim_run *run, const struct flow_effect *effect)
                               .input = json_incref (json_object_get (effect->frames, "json"))};
     table_add (&run->calls, &call->node, hash_of_call (call->step, call->item));
     add_start_event (call);
-    find_inner_run (call, effect);
+    set_inner_run (call, effect);
     if (call->undo && call->inner) {
         call->inner->caller = call;
         sim_run_apply (call->inner, &(struct flow_event){.kind = FLOW_UNDO, .item = -1});

@@ -73,7 +73,8 @@ static struct plan *make_plan (struct sim_station *station, const char *target, 
     message_add (&request, ZERO_FRAME_COMMAND, span_text ("simulated"));
     message_add (&request, ZERO_FRAME_PLAN, span_text ("{}"));
     request.desc_bytes = span_of (description, desc_write (&request.desc, description));
-    struct plan *plan = plan_new_submitted (++station->ids, &request, span_text (""), &read, now_s);
+    struct plan *plan =
+        plan_new_submitted (++station->last_id, &request, span_text (""), &read, now_s);
     plan_fields_clear (&read);
     if (engine_submit (plan, station->zone, now_s, &misses, reason) < 0)
         plan_destroy (&plan);
@@ -119,12 +120,12 @@ static void remove_from_core (struct sim_plan *self)
     sim_timer_stop (station, &self->deadline);
     sim_workers_release (station, self);
     self->queued = self->offered = false;
-    if (!self->gone)
+    if (!self->deleted)
         core_remove (
             station->core,
             &(struct core_removal){self->plan->station, self->plan->id, span_text ("c:simulation")},
             station->now * 1000);
-    self->gone = true;
+    self->deleted = true;
 }
 
 void sim_plan_destroy (struct sim_plan **plan)
@@ -172,7 +173,7 @@ static void commit_decision (struct sim_plan *self, const struct decision *decis
     sim_timer_stop (station, &self->deadline);
     sim_workers_release (station, self);
     self->begun = self->offered = false;
-    self->gone = row.end == CORE_GONE;
+    self->deleted = row.end == CORE_GONE;
     if (row.queued)
         queue_sim_plan (self, row.due_us);
 }

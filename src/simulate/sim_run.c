@@ -131,7 +131,7 @@ bool sim_run_apply (struct sim_run *self, const struct flow_event *event)
     bool was_parked = self->run->undo_parked;
     self->simulation->last_event_ms = self->station->now;
     flow_step (self->flow, self->run, event, self->station->now, &effects);
-    bool done = !effects.rejected.text[0];
+    bool accepted = !effects.rejected.text[0];
     while (effects.more)
         flow_step (self->flow, self->run, &more, self->station->now, &effects);
     apply_effects (self, event, &effects);
@@ -140,9 +140,9 @@ bool sim_run_apply (struct sim_run *self, const struct flow_event *event)
     flow_effects_clear (&effects);
     if (self->run->phase != FLOW_ACTIVE)
         sim_timer_stop (self->station, &self->limit);
-    if (done && !was_over && self->run->phase == FLOW_ENDED)
+    if (accepted && !was_over && self->run->phase == FLOW_ENDED)
         sim_timer_set (self->station, &self->done, self->station->now, on_run_done, self);
-    return done;
+    return accepted;
 }
 
 // -- life
@@ -201,7 +201,7 @@ void sim_run_destroy (struct sim_run **run)
     sim_timer_stop (self->station, &self->done);
     flow_run_destroy (&self->run, self->flow);
     for (uint32_t i = 0; i < self->flow->step_count; i++)
-        free (self->tries[i].of);
+        free (self->tries[i].counts);
     free (self->tries);
     free (self->spans);
     free (self->waits);

@@ -5,7 +5,7 @@
 
 struct sim_run;
 
-// A call of a step; if `run` is NULL, the flow plan of the outermost run.
+// A call of a step or, if `run` is NULL, the flow plan of the outermost run.
 struct sim_call {
     struct table_node node; // first member; in run.calls, by step and item
     struct sim_run *run;
@@ -23,8 +23,9 @@ struct sim_call {
     const char *text; // why the call failed
     json_t *value, *input;
     int64_t blocked_ms[SIM_BLOCKS]; // ms for which its plan was due and did not run, by cause
-    // Timers: start of the sub-flow's run, end of the call, its total_timeout.
-    struct sim_timer start, end, total;
+    struct sim_timer start;         // the start of the sub-flow's run
+    struct sim_timer end;           // the end of the call
+    struct sim_timer total;         // the total_timeout of the call
 };
 
 // The timer of a step, or of a signal that will arrive.
@@ -32,7 +33,7 @@ struct sim_wait {
     struct sim_timer timer;
     struct sim_run *run;
     uint32_t step;
-    bool signal; // a signal arrives; false: the timer of the step rings
+    bool signal; // a signal arrives; false: the timer of the step expires
 };
 
 // The times of a step, for the critical path.
@@ -43,7 +44,7 @@ struct sim_span {
 
 // Numbers of attempts of a step's calls, by item; that of item -1 is the first.
 struct sim_tries {
-    uint32_t *of; // owned
+    uint32_t *counts; // owned
     size_t count, room;
 };
 
@@ -57,13 +58,15 @@ struct sim_run {
     unsigned depth;
     int64_t began;
     struct sim_span *spans;
-    struct sim_tries *tries;      // by step
-    struct table calls;           // in flight
-    struct sim_wait *waits;       // two for each step: its timer, and the signal for it
-    struct sim_timer limit, done; // timeout of the run; its end, to be handled by the caller
-    struct sim_run *subs, *next;  // runs of its sub-flows, kept for retries; next sibling
-    uint32_t sub_step;            // the step of the outer run that calls it
-    int64_t sub_item; // the item of that step; -1: none, -2: the run is not used any more
+    struct sim_tries *tries; // by step
+    struct table calls;      // in flight
+    struct sim_wait *waits;  // two for each step: its timer, and the signal for it
+    struct sim_timer limit;  // timeout of the run
+    struct sim_timer done;   // end of the run, to be handled by the caller
+    struct sim_run *subs;    // runs of its sub-flows, kept for retries
+    struct sim_run *next;    // next sibling
+    uint32_t sub_step;       // the step of the outer run that calls it
+    int64_t sub_item;        // the item of that step; -1: none, -2: the run is not used any more
 };
 
 struct simulation {
@@ -72,12 +75,13 @@ struct simulation {
     const struct flow *flow;
     struct sim_call root;
     json_t *input, *events;
-    int64_t created, fire; // ms: submission of the flow plan, nominal time of its occurrence
+    int64_t created;       // submission of the flow plan, ms
+    int64_t fire;          // nominal time of its occurrence, ms
     int64_t last_event_ms; // time of the last event, ms
     int64_t rows;          // occurrences that were reported
     void (*report) (void *owner, json_t *row);
     void *owner;
-    bool over;
+    bool over;    // no further occurrence follows
     bool stopped; // the simulation stopped at FLOW_SIMULATED_MAX events
 };
 

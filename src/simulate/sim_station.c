@@ -12,9 +12,9 @@ enum { OUTAGES_MAX = 1000, CHOICES = 64, TARGETS_MAX = 64 };
 // -- the clock
 
 void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t at,
-                    void (*ring) (void *owner), void *owner)
+                    void (*on_expiry) (void *owner), void *owner)
 {
-    timer->ring = ring;
+    timer->on_expiry = on_expiry;
     timer->owner = owner;
     if (at != SIM_NEVER)
         heap_set (&self->timers, &timer->node, at);
@@ -168,13 +168,13 @@ static enum sim_block find_block (const struct sim_station *self, const struct s
 static bool lacks_workers (const struct sim_station *self, const struct sim_plan *plan)
 {
     const struct sim_team *team = plan->offered ? sim_team_of (self, plan->target) : NULL;
-    int32_t want = plan->plan->policy ? plan->plan->policy->workers.count : 1, come = 0;
+    int32_t wanted = plan->plan->policy ? plan->plan->policy->workers.count : 1, working = 0;
     for (size_t i = 0; team && i < team->count; i++)
-        come += team->workers[i].plan == plan;
-    return team && come < (want ? want : 1);
+        working += team->workers[i].plan == plan;
+    return team && working < (wanted ? wanted : 1);
 }
 
-// Report why plans that became due wait, except those that run.
+// Report why plans that became due wait; skip those that run.
 static void report_waits (struct sim_station *self)
 {
     char why[160];
@@ -238,7 +238,7 @@ bool sim_station_step (struct sim_station *self)
     struct sim_timer *timer = (struct sim_timer *)node;
     self->now = node->at;
     heap_remove (&self->timers, node);
-    timer->ring (timer->owner);
+    timer->on_expiry (timer->owner);
     return true;
 }
 

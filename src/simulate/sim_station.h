@@ -14,10 +14,10 @@
 struct sim_station;
 struct sim_call;
 
-// A timer on the virtual clock. Timers of equal times ring in the order in which they were set.
+// A timer on the virtual clock. Timers of equal times expire in the order in which they were set.
 struct sim_timer {
     struct heap_node node; // must be the first member
-    void (*ring) (void *owner);
+    void (*on_expiry) (void *owner);
     void *owner;
 };
 
@@ -40,14 +40,15 @@ struct sim_plan {
     struct run run;
     struct sim_result result; // result of the run in flight
     bool queued;              // the plan waits for its due time, or to be claimed
-    bool offered;             // its run was offered to workers, of whom some may work
+    bool offered;             // its run is offered to workers; some may work on it already
     bool begun;               // its run has begun at a target or worker
-    bool gone;                // the core has deleted it
+    bool deleted;             // the core has deleted it
     int64_t due_us;           // due time, if it is queued
     int64_t end_ms;           // end of the run in flight
     enum sim_block block;
-    int64_t blocked_since_ms;       // when `block` was set, ms
-    struct sim_timer due, deadline; // the due time; the end or timeout of the run
+    int64_t blocked_since_ms; // when `block` was set, ms
+    struct sim_timer due;
+    struct sim_timer deadline; // the end or timeout of the run
     struct sim_plan *next_to_examine;
     bool to_examine;
     json_t *team; // fields of its team of workers, as in Redis: name -> value
@@ -62,7 +63,7 @@ struct sim_worker {
     struct sim_plan *plan; // the plan it works on; NULL: it is idle
     uint64_t exec_id;
     int64_t taken_ms, end_ms; // when it fetched the plan, and when its work ends
-    bool beats;               // its work never ends: the timer is for heartbeats only
+    bool only_beats;          // its work never ends: the timer is for heartbeats only
 };
 
 // The workers of a target.
@@ -70,7 +71,7 @@ struct sim_team {
     const char *target;
     struct sim_worker *workers;
     size_t count;
-    struct sim_timer poll; // makes the station look at an unfetched offer
+    struct sim_timer poll; // makes the station recheck an unfetched offer
     size_t polls;          // number of polls since the last offer
 };
 
@@ -82,8 +83,8 @@ struct sim_station {
     struct heap timers;
     struct core *core;
     struct table plans;
-    uint64_t ids;
-    // Plans that became due, whose waits are reported next.
+    uint64_t last_id; // of the plans
+    // List of plans that became due: report_waits reports why they wait.
     struct sim_plan *examine, **examine_end;
     struct sim_team *teams;
     size_t beats; // number of timers that are for heartbeats only
@@ -97,9 +98,9 @@ void sim_station_end (struct sim_station *self);
 // Start what is due, and advance to the next event. False: there is none.
 bool sim_station_step (struct sim_station *self);
 
-// Set a timer to call `ring` at `at`, in ms; SIM_NEVER: it is not set.
+// Set a timer that calls `on_expiry` at `at`, in ms; SIM_NEVER: do not set it.
 void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t at,
-                    void (*ring) (void *owner), void *owner);
+                    void (*on_expiry) (void *owner), void *owner);
 void sim_timer_stop (struct sim_station *self, struct sim_timer *timer);
 
 // The first time from `at` on at which the target takes calls; SIM_NEVER: its outages never end.
@@ -137,7 +138,7 @@ struct sim_result sim_call_sent (struct sim_call *call);
 void sim_call_waits (struct sim_call *call, const char *why);
 // A run failed, and another follows.
 void sim_call_retries (struct sim_call *call, int64_t delay_ms);
-// The occurrence is over: the plan waits for the next, is parked, or has ended.
+// The occurrence is over: the plan waits for the next one, is parked, or has ended.
 void sim_call_over (struct sim_call *call, const struct decision *decision);
 
 // -- workers: sim_workers.c

@@ -12,8 +12,8 @@ enum {
     ALONE_MS = 60000      // a worker is alone if no other has asked for this long (proto 7.9)
 };
 
-// When to look at an unfetched offer once more: a worker that failed may fetch the next attempt 5 s
-// after the offer if it is alone.
+// When to recheck an unfetched offer: a worker that failed may fetch the next attempt 5 s after the
+// offer if it is alone.
 static const int64_t polls_ms[] = {6000, ALONE_MS + 6000};
 
 struct sim_team *sim_team_of (const struct sim_station *self, const char *target)
@@ -35,8 +35,8 @@ static struct core_worker core_worker_of (const struct sim_worker *self)
 
 static void make_worker_idle (struct sim_worker *self)
 {
-    self->station->beats -= self->beats;
-    self->beats = false;
+    self->station->beats -= self->only_beats;
+    self->only_beats = false;
     self->plan = NULL;
     sim_timer_stop (self->station, &self->timer);
 }
@@ -47,8 +47,8 @@ static void on_worker_timer (void *owner);
 static void set_worker_timer (struct sim_worker *self)
 {
     int64_t beat = self->station->now + BEAT_MS;
-    self->beats = self->end_ms == SIM_NEVER;
-    self->station->beats += self->beats;
+    self->only_beats = self->end_ms == SIM_NEVER;
+    self->station->beats += self->only_beats;
     sim_timer_set (self->station, &self->timer, beat < self->end_ms ? beat : self->end_ms,
                    on_worker_timer, self);
 }
@@ -70,8 +70,8 @@ static void report_result (struct sim_worker *self)
 static void on_worker_timer (void *owner)
 {
     struct sim_worker *self = owner;
-    self->station->beats -= self->beats;
-    self->beats = false;
+    self->station->beats -= self->only_beats;
+    self->only_beats = false;
     if (self->station->now >= self->end_ms) {
         report_result (self);
         return;
@@ -83,7 +83,7 @@ static void on_worker_timer (void *owner)
     set_worker_timer (self);
 }
 
-// Do nothing: the timer only makes the station look at the offers.
+// Do nothing: the timer only makes the station recheck the offers.
 static void on_poll (void *owner)
 {
     (void)owner;
@@ -94,14 +94,15 @@ static bool is_alone_in_team (const struct sim_station *self, const struct sim_w
 {
     const struct sim_team *team = worker->team;
     for (size_t i = 0; i < team->count; i++) {
-        const struct sim_worker *other = &team->workers[i];
-        if (other != worker && (!other->plan || self->now - other->taken_ms <= ALONE_MS))
+        const struct sim_worker *colleague = &team->workers[i];
+        if (colleague != worker &&
+            (!colleague->plan || self->now - colleague->taken_ms <= ALONE_MS))
             return false;
     }
     return true;
 }
 
-// Look at the offers once more later.
+// Set the timer that rechecks the offers; `wait_ms` 0: after the next of polls_ms, if one is left.
 static void schedule_poll (struct sim_station *self, struct sim_team *team, int64_t wait_ms)
 {
     if (!wait_ms && team->polls == sizeof polls_ms / sizeof *polls_ms)

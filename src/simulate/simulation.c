@@ -86,8 +86,8 @@ bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses,
                                    .flow = flow,
                                    .item = -1,
                                    .input = json_incref (input)};
-    bool done = submit_flow_plan (self, reason);
-    while (done && !self->over && self->rows < guesses->runs &&
+    bool submitted = submit_flow_plan (self, reason);
+    while (submitted && !self->over && self->rows < guesses->runs &&
            json_array_size (self->events) < FLOW_SIMULATED_MAX)
         if (!sim_station_step (&self->station))
             break;
@@ -99,5 +99,5 @@ bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses,
     sim_station_end (&self->station);
     json_decref (self->events);
     free (self);
-    return done;
+    return submitted;
 }

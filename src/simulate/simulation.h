@@ -15,8 +15,8 @@ struct flow_guess {
     json_t *value;    // result of the call, or value of the signal; NULL: none
 };
 
-// A target that takes no calls at these times of each day, in seconds since midnight; past midnight
-// if `to_s` is not after `from_s`.
+// A daily outage of a target, in seconds since midnight. It lasts past midnight if `to_s` is not
+// after `from_s`.
 struct flow_outage {
     const char *target;
     int64_t from_s, to_s;

@@ -206,7 +206,7 @@ static json_t *begin (const json_t *line, const char *name)
     if (batch)
         run->state->batch = json_integer_value (batch);
     const json_t *parallel = json_object_get (line, "parallel");
-    if (parallel && !flow->parallel_own)
+    if (parallel && !flow->has_own_parallel)
         run->state->parallel = (uint32_t)json_integer_value (parallel);
     struct flow_event event = {.kind = FLOW_BEGIN,
                                .item = -1,
@@ -274,7 +274,7 @@ static json_t *handle (const json_t *line, const char *kind)
     const json_t *version = json_object_get (line, "version");
     const struct flow *newest = flow_named (run->flow->name), *was = run->flow;
     if (version) {
-        event.was = was;
+        event.former = was;
         event.version = (int)json_integer_value (version);
         run->flow = newest;
     }

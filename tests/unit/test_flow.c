@@ -416,7 +416,7 @@ static void test_versions (void **state)
                     *newer = flow_of (version_rows[i].newer);
         struct player player = {.flow = old, .run = flow_run_new (old, "1f")};
         struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1},
-                          retry = {.kind = FLOW_RETRY, .item = -1, .was = old, .version = 2};
+                          retry = {.kind = FLOW_RETRY, .item = -1, .former = old, .version = 2};
         struct flow_effects effects = {.count = 0};
         carry (&player, &begin);
         play_word (&player, "a+");
@@ -454,9 +454,11 @@ static void test_version_rejected_with_items (void **state)
                     VERSION ("\"p\": \"=1 / 0\"", CALL (", \"for_each\": 2"), CALL (AFTER ("a"))));
     struct player player = {.flow = old, .run = flow_run_new (old, "1f")};
     json_t *steps = json_pack ("[s]", "a.0");
-    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1},
-                      retry = {
-                          .kind = FLOW_RETRY, .item = -1, .was = old, .version = 2, .steps = steps};
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1}, retry = {.kind = FLOW_RETRY,
+                                                                         .item = -1,
+                                                                         .former = old,
+                                                                         .version = 2,
+                                                                         .steps = steps};
     struct flow_effects effects = {.count = 0};
     carry (&player, &begin);
     play_word (&player, "a.0+");
@@ -482,7 +484,7 @@ static void test_version_of_counts (void **state)
                     VERSION ("", CALL (", \"on_error\": \"continue\""), CALL (AFTER ("a"))));
     struct player player = {.flow = old, .run = flow_run_new (old, "1f")};
     struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1},
-                      retry = {.kind = FLOW_RETRY, .item = -1, .was = old, .version = 2};
+                      retry = {.kind = FLOW_RETRY, .item = -1, .former = old, .version = 2};
     carry (&player, &begin);
     play_word (&player, "a-");
     assert_int_equal (player.run->outcome, FLOW_BADLY);

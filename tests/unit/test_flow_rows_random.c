@@ -260,8 +260,8 @@ static void carry (struct world *self, const struct flow_event *event)
             fail_msg ("seed %llu, event %zu (%s): %zu and %zu effects, %s, %s, in step %u",
                       (unsigned long long)self->seed, self->events, self->last, kept.count,
                       read.count, kept.rejected.text, read.rejected.text, event->step);
-        if (event->was && kept.rejected.text[0])
-            self->flow = (struct flow *)event->was;
+        if (event->former && kept.rejected.text[0])
+            self->flow = (struct flow *)event->former;
         remember (self, &kept);
         self->timers -= event->kind == FLOW_TIMER_DUE && !kept.dropped;
         if (self->kept->phase == FLOW_ENDED && self->timers)
@@ -397,7 +397,7 @@ static void choose (struct world *self, struct flow_event *event)
         event->fresh = chance (self, 25);
         event->restart = chance (self, 20);
         if (self->newer != self->flow && chance (self, 20)) {
-            event->was = self->flow;
+            event->former = self->flow;
             event->version = 2;
         }
         self->last = "retry";
@@ -448,7 +448,7 @@ static void play (struct world *self)
         } else {
             choose (self, &event);
         }
-        if (event.was)
+        if (event.former)
             self->flow = self->newer;
         carry (self, &event);
         json_decref (event.value);

@@ -177,13 +177,14 @@ static bool add_after_edges (struct flow_graph *self, const json_t *places)
 {
     for (uint32_t node = 0; node < self->graph.node_count; node++) {
         const char *name = self->nodes[node].name;
-        const json_t *after = json_object_get (json_object_get (self->steps, name), "after"), *one;
+        const json_t *after = json_object_get (json_object_get (self->steps, name), "after"),
+                     *entry;
         size_t i;
-        json_array_foreach (after, i, one)
+        json_array_foreach (after, i, entry)
         {
-            const json_t *step = json_is_string (one) ? one : json_object_get (one, "step");
+            const json_t *step = json_is_string (entry) ? entry : json_object_get (entry, "step");
             if (!add_graph_edge (self, places, json_string_value (step), name,
-                                 json_object_get (one, "on")))
+                                 json_object_get (entry, "on")))
                 return false;
         }
     }
@@ -193,21 +194,22 @@ static bool add_after_edges (struct flow_graph *self, const json_t *places)
 // Add the edges of the `edges` of the flow. False: rejected, with the reason.
 static bool add_listed_edges (struct flow_graph *self, const json_t *places)
 {
-    const json_t *one;
+    const json_t *entry;
     size_t i;
-    json_array_foreach (json_object_get (self->definition, "edges"), i, one)
+    json_array_foreach (json_object_get (self->definition, "edges"), i, entry)
     {
-        if (!add_graph_edge (self, places, json_string_value (json_object_get (one, "source")),
-                             json_string_value (json_object_get (one, "target")),
-                             json_object_get (one, "on")))
+        if (!add_graph_edge (self, places, json_string_value (json_object_get (entry, "source")),
+                             json_string_value (json_object_get (entry, "target")),
+                             json_object_get (entry, "on")))
             return false;
     }
     return true;
 }
 
-// -- both
+// -- the graph
 
-static bool is_step_name (const char *text)
+// Whether the text can be the name of a flow; the names of steps have no dots.
+static bool is_flow_name (const char *text)
 {
     size_t size = strnlen (text, 65);
     return size > 0 && size < 65 &&
@@ -232,7 +234,7 @@ static bool read_definition_graph (struct flow_graph *self, json_t *places)
     const char *name;
     json_t *step;
     size_t count = json_object_size (self->steps);
-    if (!self->graph.name || !is_step_name (self->graph.name))
+    if (!self->graph.name || !is_flow_name (self->graph.name))
         return reject_definition (self, "want a name of 1 to 64 of A-Z a-z 0-9 _ . -", "flow");
     if (count == 0 || count > NODES_MAX)
         return reject_definition (self, "want an object of 1 to 10000 steps", "steps");
@@ -240,7 +242,7 @@ static bool read_definition_graph (struct flow_graph *self, json_t *places)
     self->texts = memory_new (count * sizeof *self->texts);
     json_object_foreach ((json_t *)(uintptr_t)self->steps, name, step)
     {
-        if (!is_step_name (name) || strchr (name, '.'))
+        if (!is_flow_name (name) || strchr (name, '.'))
             return reject_definition (self, "want a name of 1 to 64 of A-Z a-z 0-9 _ -", name);
         if (!json_is_object (step))
             return reject_definition (self, "want an object", name);

@@ -6,7 +6,7 @@
 #include "flow_run.h"
 
 enum flow_key {
-    FLOW_KEY_RUN,   // plan:flow:run:RUN, a hash; others own fields in it, too
+    FLOW_KEY_RUN,   // plan:flow:run:RUN, a hash, in which other code has fields, too
     FLOW_KEY_NODE,  // plan:flow:node:RUN, a string
     FLOW_KEY_DATA,  // plan:flow:data:RUN, a hash
     FLOW_KEY_INPUT, // plan:flow:input:RUN, a string
@@ -53,8 +53,8 @@ struct flow_stored {
 // Whether this field of plan:flow:data:RUN implies that its step has a map; `ret_step`: the step.
 bool flow_rows_has_map (struct span field, uint32_t *ret_step);
 
-// Make a run of its rows. NULL: not valid, with a reason that names the row. `flow` is the version
-// of the run; `id` is borrowed. The caller sets the zone. A FLOW_CHECK then continues the work if
-// the last call had set `more`; else it does nothing.
+// Make a run from its rows. NULL: not valid, with a reason that names the row. `flow` is the
+// version of the run; `id` is borrowed. The caller sets the zone. A FLOW_CHECK then continues the
+// work if the last call had set `more`; else it does nothing.
 struct flow_run *flow_rows_read (const struct flow *flow, const char *id,
                                  const struct flow_stored *stored, struct reason *reason);

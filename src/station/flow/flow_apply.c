@@ -11,23 +11,23 @@
 #include "memory.h"
 #include "redis_keys.h"
 
-// flow_step calls in a turn after the first. A later FLOW_CHECK waits for the flow plan, which
-// becomes due at once; ends of calls never wait.
+// Maximum of follow-up events in one turn, except ends of calls, which never wait. A FLOW_CHECK
+// beyond it waits for the claim of the flow plan, which becomes due at once.
 enum { FOLLOW_UPS_MAX = 16 };
 
 // Events that the effects of an event cause at once, mostly ends of calls.
 struct follow_ups {
-    struct flow_event *at; // their texts are owned
+    struct flow_event *events; // their texts are owned
     size_t count, room;
 };
 
 static void follow_ups_add (struct follow_ups *follow_ups, struct flow_event event,
                             const char *text)
 {
-    follow_ups->at =
-        memory_grow (follow_ups->at, follow_ups->count, &follow_ups->room, sizeof *follow_ups->at);
+    follow_ups->events = memory_grow (follow_ups->events, follow_ups->count, &follow_ups->room,
+                                      sizeof *follow_ups->events);
     event.text = text ? memory_text (text) : NULL;
-    follow_ups->at[follow_ups->count++] = event;
+    follow_ups->events[follow_ups->count++] = event;
 }
 
 static void apply_effect (struct flow_live *live, const struct flow_effect *effect,
@@ -91,7 +91,7 @@ static void record_reopening (struct flow_live *live)
     flow_redis_put (live->station, "ZREM " KEY_FLOW_ENDED " %s", live->name);
 }
 
-// Whether this event never makes a step call once more with the same plan id.
+// Whether this event never makes a call reuse a plan id.
 static bool never_repeats_call (enum flow_event_kind kind)
 {
     return kind == FLOW_BEGIN || kind == FLOW_CALL_ENDED || kind == FLOW_TIMER_DUE ||
@@ -112,8 +112,8 @@ static bool apply_event (struct flow_live *live, const struct flow_event *event,
     if (!event_accepted)
         *reason = effects.rejected;
     if (!event_accepted &&
-        event->was) // a rejected change of the version: the run keeps its former definition
-        live->flow = event->was;
+        event->former) // a rejected change of the version: the run keeps its former definition
+        live->flow = event->former;
     // A retry may fail at once, a skip or an undo may find nothing to do: then the run was reopened
     // and has ended in this call.
     if (event_accepted && effects.run_changed &&
@@ -147,21 +147,21 @@ bool flow_live_apply (struct flow_live *live, const struct flow_event *event, st
     bool event_accepted = apply_event (live, event, &follow_ups, reason);
     size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : FOLLOW_UPS_MAX;
     for (; at < follow_ups.count && at < max; at++) {
-        struct flow_event next = follow_ups.at[at]; // a copy, as the list may be reallocated
+        struct flow_event next = follow_ups.events[at]; // a copy, as the list may be reallocated
         apply_event (live, &next, &follow_ups, &ignored);
     }
     // FLOW_CHECK can wait for the next claim of the flow plan, even by another owner. Ends of calls
     // cannot, as the plans of the calls are deleted.
     bool has_check = false;
     for (; at < follow_ups.count; at++) {
-        struct flow_event next = follow_ups.at[at];
+        struct flow_event next = follow_ups.events[at];
         has_check = has_check || next.kind == FLOW_CHECK;
         if (next.kind == FLOW_CALL_ENDED)
             apply_event (live, &next, &follow_ups, &ignored);
     }
     for (size_t i = 0; i < follow_ups.count; i++)
-        free ((char *)(uintptr_t)follow_ups.at[i].text);
-    free (follow_ups.at);
+        free ((char *)(uintptr_t)follow_ups.events[i].text);
+    free (follow_ups.events);
     if (has_check)
         flow_live_set_due (live, store_now_us (live->station->store));
     flow_events_publish (live);
@@ -210,10 +210,10 @@ static bool check_same_targets (const struct flow_live *live, const struct flow 
 {
     for (uint32_t i = 0; live->run->in_flight && i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
-        const char *was = i < live->flow->step_count && step->kind == FLOW_CALL
-                              ? flow_call_target (&live->flow->steps[i], false)
-                              : NULL;
-        if (was && strcmp (was, flow_call_target (step, false)) != 0) {
+        const char *former = i < live->flow->step_count && step->kind == FLOW_CALL
+                                 ? flow_call_target (&live->flow->steps[i], false)
+                                 : NULL;
+        if (former && strcmp (former, flow_call_target (step, false)) != 0) {
             reason_set (reason,
                         "step %s has another target in this version: retry when no call is in "
                         "flight",
@@ -227,22 +227,22 @@ static bool check_same_targets (const struct flow_live *live, const struct flow 
 bool flow_live_apply_version (struct flow_live *live, const struct flow_event *event,
                               const struct flow *flow, int version, struct reason *reason)
 {
-    const struct flow *was = live->flow;
-    int was_version = live->version;
+    const struct flow *former = live->flow;
+    int former_version = live->version;
     struct flow_event retry = *event;
     if (!check_same_targets (live, flow, reason))
         return false;
-    retry.was = was;
+    retry.former = former;
     retry.version = version;
     live->flow = flow_book_hold (live->station, flow);
     live->version = version;
-    bool taken = flow_live_apply (live, &retry, reason);
-    if (taken) {
+    bool accepted = flow_live_apply (live, &retry, reason);
+    if (accepted) {
         flow_live_write_version (live);
     } else {
-        live->flow = was;
-        live->version = was_version;
+        live->flow = former;
+        live->version = former_version;
     }
-    flow_book_release (live->station, taken ? was : flow);
-    return taken;
+    flow_book_release (live->station, accepted ? former : flow);
+    return accepted;
 }

@@ -37,8 +37,7 @@ static void merge_run_values (struct flow_live *live, const struct plan *plan)
     json_decref (with);
 }
 
-// Set the batch of the run. A run without a schedule, or started by an operator, takes it as its
-// nominal time.
+// Set the batch of the run. It is also the nominal time of a run outside a schedule.
 static void use_batch_time (struct flow_live *live, const struct plan *plan,
                             const struct zone *zone)
 {
@@ -85,7 +84,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->subs = json_object ();
     live->run = flow_run_new (live->flow, live->name);
     live->run->version = begin->version;
-    if (!live->flow->parallel_own)
+    if (!live->flow->has_own_parallel)
         live->run->parallel = (uint32_t)self->settings->flow_parallel;
     const struct zone *zone = flow_live_zone (live);
     live->run->start = local_seconds_of (zone, now_us / 1000000);

@@ -126,12 +126,12 @@ static void on_flow_names (void *owner, const struct store_flow_heads *answer)
         task_set (&book->change, self->reactor);
     if (answer->result == STORE_LOST)
         return; // the station is stopping, or will reload the names
-    void (*then) (struct station *) = book->load_again ? NULL : book->then;
+    void (*on_loaded) (struct station *) = book->load_again ? NULL : book->on_loaded;
     if (book->load_again)
         flow_book_reload (self);
-    if (then) {
-        book->then = NULL;
-        then (self);
+    if (on_loaded) {
+        book->on_loaded = NULL;
+        on_loaded (self);
     }
 }
 
@@ -146,9 +146,9 @@ void flow_book_reload (struct station *self)
     link_flush (store_link (self->store));
 }
 
-void flow_book_load (struct station *self, void (*then) (struct station *self))
+void flow_book_load (struct station *self, void (*on_loaded) (struct station *self))
 {
-    self->flows->then = then;
+    self->flows->on_loaded = on_loaded;
     flow_book_reload (self);
 }
 
@@ -253,8 +253,8 @@ static void load_definition (struct station *self, struct flow_wait *wait)
     struct flow_load *load = self->flows->loads;
     while (load && (strcmp (load->name, wait->name) != 0 || load->version != wait->version))
         load = load->next;
-    bool fresh = !load;
-    if (fresh) {
+    bool is_new = !load;
+    if (is_new) {
         load = memory_new (sizeof *load);
         *load = (struct flow_load){
             .next = self->flows->loads, .station = self, .version = wait->version};
@@ -264,7 +264,7 @@ static void load_definition (struct station *self, struct flow_wait *wait)
     }
     *load->last = wait;
     load->last = &wait->next;
-    if (fresh)
+    if (is_new)
         store_flow_read (self->store, load->name, load->version, LINK_REPEAT, on_definition_text,
                          load);
 }
@@ -375,7 +375,7 @@ void flow_book_start (struct station *self)
 {
     struct flow_book *book = self->flows = memory_new (sizeof *book);
     book->station = self;
-    book->cache = (struct flow_cache){.max = CACHE_MAX, .gone = on_dropped_flow, .owner = self};
+    book->cache = (struct flow_cache){.max = CACHE_MAX, .on_drop = on_dropped_flow, .owner = self};
     book->parser = flow_parser_new (self->reactor);
     book->last_ready = &book->ready;
     book->last = &book->first;

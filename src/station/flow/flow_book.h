@@ -1,6 +1,6 @@
 // Definitions of flows in the station: the names of all flows, and compiled definitions on demand.
 // The names are loaded when the station becomes the owner of the plans, a definition when it is
-// needed. Commands change both (flow_change.h). proto/flows.md 18.17.
+// needed. Commands change flows (flow_change.h). proto/flows.md 18.17.
 #pragma once
 
 #include "station_state.h"
@@ -17,10 +17,10 @@ void flow_book_quit (struct station *self);
 // Free everything, including held definitions.
 void flow_book_stop (struct station *self);
 
-// Read the names from Redis, then call `then`.
-void flow_book_load (struct station *self, void (*then) (struct station *self));
+// Read the names from Redis, then call `on_loaded`.
+void flow_book_load (struct station *self, void (*on_loaded) (struct station *self));
 
-// Read the names and versions of all flows, once more if that is in progress.
+// Read the names and versions of all flows; if a read is in progress, repeat it when it ends.
 void flow_book_reload (struct station *self);
 
 // Whether plans for this name are flow plans: it is a flow, and no target has this name, which
@@ -63,15 +63,15 @@ struct flow_book {
     struct flow_parser *parser; // NULL: the station is stopping
     struct flow_load *loads;    // definitions that are being read
     struct flow_wait *ready, **last_ready;
-    struct task answer; // answers the callers in `ready`
+    struct task answer; // replies to the callers in `ready`
     bool loading;       // the names are being read
     bool load_again;    // when `loading` ends, read the names once more: they may have changed
-    void (*then) (struct station *self); // called once the names are read; NULL: nobody waits
-    char claimed[FLOW_NAME_MAX + 1];     // the flow that a pending put creates; "": none
-    char removing[FLOW_NAME_MAX + 1];    // the flow that a pending command removes; "": none
-    struct flow_change *first, **last;   // queued changes; only the first can be in progress
-    bool changing;                       // the first change has begun
-    struct task change;                  // begins the first change
+    void (*on_loaded) (struct station *self); // called once the names are read; NULL: none
+    char claimed[FLOW_NAME_MAX + 1];          // the flow that a pending put creates; "": none
+    char removing[FLOW_NAME_MAX + 1];         // the flow that a pending command removes; "": none
+    struct flow_change *first, **last;        // queued changes; only the first can be in progress
+    bool changing;                            // the first change has begun
+    struct task change;                       // begins the first change
 };
 
 // Copy the names that a definition may refer to now, for flow_parser_ask.

@@ -14,7 +14,8 @@ static struct flow_cache_entry *find_cached_name (const struct flow_cache *self,
     struct table_node *node = table_find (&self->entries, table_hash (name));
     for (; node; node = table_next (node)) {
         struct flow_cache_entry *entry = (struct flow_cache_entry *)node;
-        if (entry->found && span_is (name, entry->name) && (entry->version == version || !version))
+        if (entry->findable && span_is (name, entry->name) &&
+            (entry->version == version || !version))
             return entry;
     }
     return NULL;
@@ -42,8 +43,8 @@ static void cache_drop_entry (struct flow_cache *self, struct flow_cache_entry *
         unused_list_remove (self, entry);
     table_remove (&self->entries, &entry->node);
     self->size -= entry->size;
-    if (self->gone)
-        self->gone (self->owner, entry->flow);
+    if (self->on_drop)
+        self->on_drop (self->owner, entry->flow);
     else
         flow_destroy (&entry->flow);
     free (entry);
@@ -59,7 +60,7 @@ static void cache_trim (struct flow_cache *self)
 
 void flow_cache_clear (struct flow_cache *self)
 {
-    self->gone = NULL;
+    self->on_drop = NULL;
     for (struct table_node *node; (node = table_any (&self->entries));)
         cache_drop_entry (self, (struct flow_cache_entry *)node);
     table_free (&self->entries);
@@ -78,7 +79,7 @@ const struct flow *flow_cache_find (struct flow_cache *self, struct span name, i
 void flow_cache_forget (struct flow_cache *self, struct span name, int version)
 {
     for (struct flow_cache_entry *entry; (entry = find_cached_name (self, name, version));) {
-        entry->found = false;
+        entry->findable = false;
         if (entry->holders == 0)
             cache_drop_entry (self, entry);
     }
@@ -93,7 +94,7 @@ const struct flow *flow_cache_put (struct flow_cache *self, const char *name, in
     entry->flow = flow;
     flow->cached = entry;
     entry->size = TEXT_FACTOR * text_size + STEP_SIZE * flow->step_count + MORE_SIZE;
-    entry->found = true;
+    entry->findable = true;
     snprintf (entry->name, sizeof entry->name, "%s", name);
     table_add (&self->entries, &entry->node, table_hash (span_text (entry->name)));
     self->size += entry->size;
@@ -115,7 +116,7 @@ void flow_cache_release (struct flow_cache *self, const struct flow *flow)
     if (!entry || entry->holders == 0 || --entry->holders > 0)
         return;
     unused_list_add (self, entry);
-    if (entry->found)
+    if (entry->findable)
         cache_trim (self);
     else
         cache_drop_entry (self, entry);

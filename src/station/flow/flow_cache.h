@@ -14,14 +14,14 @@ struct flow_cache_entry {
     struct flow *flow;
     size_t size; // bytes, approximately
     size_t holders;
-    bool found; // flow_cache_find finds it; else it is freed at its last release
+    bool findable; // flow_cache_find finds it; false: it is freed at its last release
 };
 
 struct flow_cache {
     struct table entries;
-    struct flow_cache_entry *oldest, *newest;      // list of definitions that nobody holds
-    size_t size, max;                              // bytes of all definitions
-    void (*gone) (void *owner, struct flow *flow); // frees a dropped definition; NULL: flow_destroy
+    struct flow_cache_entry *oldest, *newest;         // list of definitions that nobody holds
+    size_t size, max;                                 // bytes of all definitions
+    void (*on_drop) (void *owner, struct flow *flow); // frees a definition; NULL: flow_destroy
     void *owner;
 };
 
@@ -39,7 +39,7 @@ const struct flow *flow_cache_put (struct flow_cache *self, const char *name, in
 // Make this version, or all versions if 0, unavailable to flow_cache_find.
 void flow_cache_forget (struct flow_cache *self, struct span name, int version);
 
-// Keep a definition in memory until it is released as often.
+// Hold a definition: it stays in memory until each hold is released.
 void flow_cache_hold (struct flow_cache *self, const struct flow *flow);
 void flow_cache_release (struct flow_cache *self, const struct flow *flow);
 

@@ -1,5 +1,5 @@
-// Calls of steps as plans of the station: places them and takes them back. The plan id is a digest
-// of run, step, item and generation, so that it need not be stored.
+// Calls of steps as plans of the station: places and withdraws them. The plan id is a digest of
+// run, step, item and generation, so that it need not be stored.
 #include <stdlib.h>
 
 #include "codes.h"
@@ -14,8 +14,8 @@
 #include "sha1.h"
 #include "zones.h"
 
-// The part of a call that a plan is for. The timer of a wait or a signal is PART_CALL, PART_TIMER
-// is that of a total_timeout.
+// What the plan is for: a call, its undo, or the timer of its total_timeout. The timer of a wait or
+// signal step counts as PART_CALL.
 enum part { PART_CALL, PART_UNDO, PART_TIMER };
 
 static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned generation,
@@ -74,32 +74,32 @@ static json_t *call_plan_frame (const struct flow_live *live, const struct flow_
     return frame;
 }
 
-// The text of an evaluated frame: a string itself, other values as JSON in `made`, which the caller
-// frees.
-static struct span evaluated_frame_text (const json_t *value, char **made)
+// The text of an evaluated frame: a string itself, other values as JSON in `allocated`, which the
+// caller frees.
+static struct span evaluated_frame_text (const json_t *value, char **allocated)
 {
     if (json_is_string (value))
         return span_of (json_string_value (value), json_string_length (value));
-    *made = json_dumps (value, JSON_ENCODE_ANY | JSON_COMPACT);
-    return span_text (*made ? *made : "");
+    *allocated = json_dumps (value, JSON_ENCODE_ANY | JSON_COMPACT);
+    return span_text (*allocated ? *allocated : "");
 }
 
 // The frames of a call, in the form that its target expects.
 struct call_frames {
     struct message message;
     char *plan, *json;
-    char *made[DESC_FRAMES_MAX];
-    size_t made_count;
+    char *allocated[DESC_FRAMES_MAX];
+    size_t allocated_count;
     uint8_t desc[DESC_SIZE_MAX];
     struct span spans[MESSAGE_FRAMES_MAX];
 };
 
 static void add_text (struct call_frames *self, uint8_t type, const json_t *value)
 {
-    char *made = NULL;
-    message_add (&self->message, type, evaluated_frame_text (value, &made));
-    if (made)
-        self->made[self->made_count++] = made;
+    char *allocated = NULL;
+    message_add (&self->message, type, evaluated_frame_text (value, &allocated));
+    if (allocated)
+        self->allocated[self->allocated_count++] = allocated;
 }
 
 static void make_call_frames (struct call_frames *self, const struct flow_live *live,
@@ -169,8 +169,8 @@ static struct plan *make_call_plan (const struct flow_live *live, const struct f
     plan->revision = station_revision ();
     if (engine_submit (plan, zones_of (self, plan), station_now (self), &misses, reason))
         plan_destroy (&plan);
-    for (size_t i = 0; i < frames.made_count; i++)
-        free (frames.made[i]);
+    for (size_t i = 0; i < frames.allocated_count; i++)
+        free (frames.allocated[i]);
     free (frames.plan);
     free (frames.json);
     plan_fields_clear (&read);
@@ -290,7 +290,7 @@ void flow_live_reopen (struct flow_live *live)
     plan_destroy (&plan);
 }
 
-// -- taking back
+// -- withdrawing calls
 
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item)
 {
@@ -302,8 +302,8 @@ uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item
 // Whether the call of a step or item is in flight, not its undo.
 static bool call_is_placed (const struct flow_run *run, uint32_t step, int64_t item)
 {
-    const struct flow_item *one = flow_item_of (run, step, item);
-    return item < 0 ? run->nodes[step].flags & FLOW_PLACED : one && one->state == FLOW_NEW;
+    const struct flow_item *found = flow_item_of (run, step, item);
+    return item < 0 ? run->nodes[step].flags & FLOW_PLACED : found && found->state == FLOW_NEW;
 }
 
 bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item)
@@ -423,11 +423,11 @@ static void check_call_plan (struct flow_live *live, uint32_t step, int64_t item
 
 bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
 {
-    const struct flow_item *one = flow_item_of (live->run, step, item);
+    const struct flow_item *found = flow_item_of (live->run, step, item);
     bool placed = call_is_placed (live->run, step, item);
     if (placed)
         check_call_plan (live, step, item,
-                         one ? one->stopping : live->run->nodes[step].flags & FLOW_STOPPING);
+                         found ? found->stopping : live->run->nodes[step].flags & FLOW_STOPPING);
     return placed;
 }
 

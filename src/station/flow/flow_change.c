@@ -20,7 +20,7 @@ struct flow_change {
     struct peer *peer;
     enum flow_change_kind kind;
     char name[FLOW_NAME_MAX + 1];
-    int version; // first that of the command, then the version that is put or used
+    int version; // that of the command, later the one that is put or used
     char *text;
     size_t size;
     struct flow *flow;
@@ -70,7 +70,7 @@ __attribute__ ((format (printf, 3, 4))) static void reject_change (struct flow_c
     end_change (self);
 }
 
-// Reject with an error of Redis. After a write of unknown outcome, read the names once more.
+// Reject with an error of Redis. After a write of unknown outcome, reload the names.
 static void reject_store (struct flow_change *self, enum store_result result, const char *error)
 {
     struct station *station = self->station;
@@ -202,7 +202,7 @@ static void write_change (struct flow_change *self)
 
 // -- put
 
-// If there are too many versions, choose those to drop: never the last and the one in use.
+// If there are too many versions, choose those to drop: never the last one or the one in use.
 static void choose_droppable (struct flow_change *self, const struct store_flow *answer)
 {
     size_t left = answer->version_count + 1;

@@ -65,8 +65,7 @@ bool flow_check_targets (struct station *station, const char *user, const struct
 
 struct kind_lookup {
     const struct flow *flow;
-    json_t *named; // kind -> path of a call that names it; once it is resolved: those of its fields
-                   // that calls may have
+    json_t *named; // kind -> path of a call that names it; later: kind -> its fields for calls
     flow_resolved_fn *reply;
     void *owner;
 };
@@ -88,7 +87,7 @@ static void add_known_kinds (json_t *named, const struct store_named *answer)
 }
 
 // Resolve the other kinds from the definition itself; unknown ones are errors.
-static void add_own_kinds (json_t *named, const json_t *brought, json_t *errors)
+static void add_own_kinds (json_t *named, const json_t *own_kinds, json_t *errors)
 {
     const char *name;
     json_t *fields;
@@ -97,7 +96,7 @@ static void add_own_kinds (json_t *named, const json_t *brought, json_t *errors)
     {
         struct reason reason;
         const char *path = json_string_value (fields);
-        json_t *own = json_object_get (brought, name);
+        json_t *own = json_object_get (own_kinds, name);
         if (!path)
             continue;
         reason_set (&reason, "no kind %s is known", quoted (span_text (name)));

@@ -12,7 +12,7 @@
 
 struct queued_event {
     struct queued_event *next;
-    struct plan *placed; // the plan of an added event, held; NULL: the event below
+    struct plan *placed; // plan that was added, held; NULL: the event is `event`
     enum zplan_event_code event;
     uint64_t plan_id;
     char station[STATION_NAME_MAX + 1];

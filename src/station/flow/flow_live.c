@@ -27,7 +27,7 @@ struct run_waiter {
 };
 
 struct run_load {
-    struct table_node node; // in flow_runs.wanted, by the number of the run
+    struct table_node node; // in flow_runs.loads, by the number of the run
     uint64_t run;
     struct run_waiter *first, **last;
 };
@@ -131,8 +131,8 @@ static bool run_is_written (const struct station *self, const struct flow_live *
     return store_batch (self->store) > live->batch + 1 || store_is_settled (self->store);
 }
 
-// Evict idle runs, the least recently used first. If there are too many, they are evicted sooner,
-// and runs that only wait at once.
+// Evict idle runs, the least recently used first. If there are too many, idle runs are evicted
+// sooner, and runs that only wait at once.
 static void evict_idle_runs (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
@@ -192,10 +192,10 @@ static void on_live_read (struct station *self, uint64_t run, struct flow_live *
     else if (live) // the run was restarted meanwhile: keep the new one
         flow_live_free (live);
     table_remove (&runs->loads, &load->node);
-    for (struct run_waiter *one = load->first, *next; one; one = next) {
-        next = one->next;
-        one->call (one->owner, found, found ? NULL : damage);
-        free (one);
+    for (struct run_waiter *waiter = load->first, *next; waiter; waiter = next) {
+        next = waiter->next;
+        waiter->call (waiter->owner, found, found ? NULL : damage);
+        free (waiter);
     }
     free (load);
 }
@@ -208,8 +208,8 @@ void flow_runs_load (struct station *self, uint64_t run, flow_loaded_fn *call, v
         return;
     }
     struct run_load *load = find_run_load (runs, run);
-    struct run_waiter *one = memory_new (sizeof *one);
-    *one = (struct run_waiter){.call = call, .owner = owner};
+    struct run_waiter *waiter = memory_new (sizeof *waiter);
+    *waiter = (struct run_waiter){.call = call, .owner = owner};
     bool first = !load;
     if (first) {
         load = memory_new (sizeof *load);
@@ -217,8 +217,8 @@ void flow_runs_load (struct station *self, uint64_t run, flow_loaded_fn *call, v
         load->last = &load->first;
         table_add (&runs->loads, &load->node, table_hash_number (run));
     }
-    *load->last = one;
-    load->last = &one->next;
+    *load->last = waiter;
+    load->last = &waiter->next;
     if (first)
         flow_live_read (self, run, on_live_read);
 }
@@ -280,8 +280,8 @@ const char *flow_live_state (const struct flow_live *live)
 
 const char *flow_live_step_state (const struct flow_live *live, uint32_t step, int64_t item)
 {
-    const struct flow_item *one = flow_item_of (live->run, step, item);
-    unsigned state = one ? one->state : live->run->nodes[step].state;
+    const struct flow_item *found = flow_item_of (live->run, step, item);
+    unsigned state = found ? found->state : live->run->nodes[step].state;
     bool in_flight = live->run->phase != FLOW_UNDOING && flow_call_in_flight (live, step, item);
     uint64_t id = in_flight ? flow_call_id (live, step, item) : 0;
     if (!id || !store_exec_id (live->station->store, id))
@@ -310,9 +310,9 @@ void flow_runs_stop (struct station *self)
     for (struct table_node *node; (node = table_any (&runs->loads));) {
         struct run_load *load = (struct run_load *)node;
         table_remove (&runs->loads, node);
-        for (struct run_waiter *one = load->first, *next; one; one = next) {
-            next = one->next;
-            free (one);
+        for (struct run_waiter *waiter = load->first, *next; waiter; waiter = next) {
+            next = waiter->next;
+            free (waiter);
         }
         free (load);
     }

@@ -17,7 +17,7 @@ struct flow_call_end {
     uint64_t run;     // the run of the sub-flow that it started; 0: none
 };
 
-// Cancels the run of a call's plan, shortly after the flow decided to end the call.
+// A cancel of the run of a call's plan, made shortly after the flow decided to end the call.
 struct flow_cancel {
     uint64_t plan_id, exec_id;
     bool force; // cancel the run of a sub-flow without further undos
@@ -31,7 +31,7 @@ void flow_runs_tick (struct station *self);
 
 // Whether a run is in memory.
 bool flow_runs_has (struct station *self, uint64_t run);
-// `found`: whether the run exists and is sound; if it is damaged, `damage` says why, else it is
+// `found`: whether the run exists and is sound. `damage`: why a damaged run is not sound, else
 // NULL. If Redis was lost meanwhile, `found` is true although the run is not in memory: check with
 // flow_runs_has.
 typedef void flow_loaded_fn (void *owner, bool found, const char *damage);

@@ -8,10 +8,10 @@
 
 // -- the set
 
-static int compare_name (struct span name, const char *other)
+static int compare_name (struct span name, const char *text)
 {
-    size_t size = strlen (other), least = name.size < size ? name.size : size;
-    int rc = least ? memcmp (name.data, other, least) : 0;
+    size_t size = strlen (text), common = name.size < size ? name.size : size;
+    int rc = common ? memcmp (name.data, text, common) : 0;
     return rc ? rc : (name.size > size) - (name.size < size);
 }
 
@@ -253,12 +253,12 @@ static const struct call_sum *sum_entry (struct summation *self, size_t at, unsi
             flow_names_find (self->names, span_text (facts->calls[i].name));
         if (!called)
             continue;
-        const struct call_sum *its =
+        const struct call_sum *callee_sum =
             sum_entry (self, (size_t)(called - self->names->entries), level + 1);
-        call_sum->calls =
-            saturate_add (call_sum->calls, saturate_multiply (facts->calls[i].times, its->calls));
-        if (its->depth + 1 > call_sum->depth)
-            call_sum->depth = its->depth + 1;
+        call_sum->calls = saturate_add (
+            call_sum->calls, saturate_multiply (facts->calls[i].times, callee_sum->calls));
+        if (callee_sum->depth + 1 > call_sum->depth)
+            call_sum->depth = callee_sum->depth + 1;
     }
     call_sum->state = SUM_DONE;
     return call_sum;

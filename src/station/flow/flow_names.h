@@ -23,7 +23,7 @@ struct flow_facts {
 
 struct flow_entry {
     char name[FLOW_NAME_MAX + 1];
-    int use, last;
+    int use, last;            // the version in use (0: unknown), and the last version
     int64_t updated;          // Unix seconds
     struct flow_facts *facts; // NULL: unknown, as the stored flow was edited by hand
 };
@@ -33,8 +33,8 @@ struct flow_names {
     size_t count, room;
 };
 
-// Copy the names for another thread, which may read the copy while the original changes; both share
-// the facts.
+// Copy the names for another thread, which may read the copy while the original changes; the copy
+// and the original share the facts.
 void flow_names_copy (struct flow_names *self, const struct flow_names *from);
 void flow_names_clear (struct flow_names *self);
 
@@ -48,7 +48,7 @@ size_t flow_names_after (const struct flow_names *self, struct span name);
 struct flow_entry *flow_names_add (struct flow_names *self, struct span name);
 void flow_names_remove (struct flow_names *self, struct span name);
 
-// Replace the facts of the entry; takes over this hold of them. NULL: unknown.
+// Replace the facts of the entry; takes over one hold of `facts`. NULL: unknown.
 void flow_entry_set_facts (struct flow_entry *self, struct flow_facts *facts);
 
 // Make the facts about a definition, with one hold.

@@ -82,7 +82,7 @@ static void *run_on_thread (void *context)
     return NULL;
 }
 
-// Call the caller of a parse that has ended, and free it.
+// Call back the caller of a parse that has ended, and free the parse.
 static void end_parse (struct parse *self)
 {
     struct parse parse = *self;

@@ -16,8 +16,8 @@ struct flow_known {
     bool only_json;    // only check that the text is valid JSON
 };
 
-// Receives the flow, or NULL and `errors` as from flow_parse; both NULL: the parse was abandoned.
-// The callee owns both.
+// Receives the flow, or NULL and `errors` as from flow_parse; `flow` and `errors` NULL: the parse
+// was abandoned. The callee owns them.
 typedef void flow_parsed_fn (void *owner, struct flow *flow, json_t *errors);
 
 struct flow_parser;
@@ -33,6 +33,5 @@ enum flow_parse_turn { FLOW_PARSE_FIRST, FLOW_PARSE_LAST };
 void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_known *known,
                       enum flow_parse_turn turn, flow_parsed_fn *parsed, void *owner);
 
-// Destroy a flow that nobody uses, a large one on the thread: that takes half as long as parsing
-// it.
+// Destroy a flow that nobody uses; a large one on the thread, as it takes half as long as parsing.
 void flow_parser_reap (struct flow_parser *self, struct flow *flow);

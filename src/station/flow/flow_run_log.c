@@ -70,16 +70,16 @@ static bool has_failed (unsigned state)
 static void log_items (struct log_writer *self, uint32_t step)
 {
     const struct flow_items *items = flow_items_of (self->live->run, step);
-    uint32_t now = 0;
+    uint32_t new_failures = 0;
     for (uint32_t i = 0; items && i < items->touched_count; i++) {
         const struct flow_item *item = &items->item[items->touched[i]];
-        now += has_failed (item->state) && item->touched & FLOW_TOUCHED_ENTRY;
+        new_failures += has_failed (item->state) && item->touched & FLOW_TOUCHED_ENTRY;
     }
-    for (uint32_t i = 0; now && i < items->touched_count; i++) {
+    for (uint32_t i = 0; new_failures && i < items->touched_count; i++) {
         const struct flow_item *item = &items->item[items->touched[i]];
         if (!has_failed (item->state) || !(item->touched & FLOW_TOUCHED_ENTRY))
             continue;
-        if (items->failed - --now <= FLOW_FAILED_SHOWN)
+        if (items->failed - --new_failures <= FLOW_FAILED_SHOWN)
             log_line (self, step, items->touched[i], flow_state_name (item->state), item->error);
     }
 }

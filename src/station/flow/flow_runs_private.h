@@ -39,9 +39,8 @@ struct flow_live {
     size_t bytes;                    // approximate bytes in memory
     struct flow_live *older, *newer; // list of runs by last use
     const char *shown;               // the state that Redis has for lists; NULL = unknown
-    bool unwritten;                  // no row of the run is in Redis
-    bool calls_are_first; // no plan id of a call was used twice; false: or the run was read, or
-                          // restarted
+    bool unwritten;                  // no row of the run was written
+    bool calls_are_first; // no call reuses a plan id; false: unknown after a read or restart
     struct flow_event_queue *event_queue; // events to publish when this turn is written; NULL: none
 };
 
@@ -66,7 +65,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
 struct flow_live *flow_live_find (struct station *self, uint64_t run);
 // Keep the run in memory; this may evict others.
 void flow_live_add (struct station *self, struct flow_live *live);
-// Free a run that is not kept in memory (any more), perhaps without its parts.
+// Free a run that is not in flow_runs.lives. Its parts may be missing.
 void flow_live_free (struct flow_live *live);
 // Remove a run from memory, and free it.
 void flow_live_forget (struct flow_live *live);
@@ -128,16 +127,16 @@ void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect
 // the timer itself.
 uint64_t flow_timer_call (const struct plan_step *step);
 
-// Check the calls in flight: fail those whose plan is lost, take back those that are being
+// Check the calls in flight: fail those whose plan is lost, withdraw those that are being
 // cancelled.
 void flow_calls_check (struct flow_live *live);
 
 // Check one call. Returns whether it is in flight.
 bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item);
 
-// Take back a placed call. True: its plan is removed, and the caller must report its end. False:
-// the plan `ret_id` is running, and the caller must cancel its run `ret_exec_id`; 0: nothing is
-// left to do.
+// Withdraw a placed call. True: its plan is removed, and the caller must report its end. False: the
+// plan `ret_id` is running, and the caller must cancel its run `ret_exec_id`; 0: nothing is left to
+// do.
 bool flow_call_withdraw (struct flow_live *live, const struct flow_effect *effect, uint64_t *ret_id,
                          uint64_t *ret_exec_id);
 // The id of the plan of the current call, or of its undo while the run is undone.
@@ -159,7 +158,7 @@ void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uin
 
 // Queue the event that a plan of the run was placed.
 void flow_events_plan_placed (struct flow_live *live, struct plan *plan);
-// Queue the event that a plan of the run was taken back.
+// Queue the event that a plan of the run was withdrawn.
 void flow_events_plan_deleted (struct flow_live *live, struct span station, uint64_t plan_id);
 
 // Queue the events for the outcome of flow_step with this event.

@@ -190,7 +190,7 @@ static void end_damaged (struct run_read *self, const char *reason)
     end_without_run (self, false, reason);
 }
 
-// Copy a reply of this type, a string or an array of strings; NULL: it has another one.
+// Copy a reply of this type, a string or an array of strings; NULL: it has another type.
 static struct frames *copy_reply (const redisReply *reply, int type)
 {
     if (!reply || reply->type != type)
@@ -317,7 +317,7 @@ static void read_maps (struct run_read *self)
     }
 }
 
-// Read the fields that flow_rows_read does not read. False: not those of a run.
+// Read the fields that flow_rows_read does not read. False: they are not those of a run.
 static bool read_station_fields (struct run_read *self)
 {
     const struct frames *fields = self->parts[PART_RUN];

@@ -19,26 +19,27 @@ struct run_sweep {
     char run[IDENT_SIZE];
 };
 
-// Whether a command has reopened the run since it ended. If not, remove it from memory before it is
-// deleted: otherwise parts of it could be written once more.
-static bool was_reopened (struct station *self, uint64_t run)
+// Remove an ended run from memory before it is deleted, so that no part of it is written
+// afterwards. False: a command has reopened the run.
+static bool forget_ended_run (struct station *self, uint64_t run)
 {
     struct flow_live *live = flow_live_find (self, run);
     if (live && live->run->phase != FLOW_ENDED)
-        return true;
+        return false;
     if (live)
         flow_live_forget (live);
-    return false;
+    return true;
 }
 
-// Delete all keys of a run, of which a list of a step has a map under a key of its own.
+// Delete all keys of a run. Each step with a list has a map with its own key.
 static void on_data_fields (void *owner, const redisReply *reply)
 {
     static const char *const starts[] = {KEY_FLOW_RUN, KEY_FLOW_NODE, KEY_FLOW_DATA, KEY_FLOW_INPUT,
                                          KEY_FLOW_LOG};
     struct run_sweep *self = owner;
     struct station *station = self->station;
-    bool deletable = reply && reply->type == REDIS_REPLY_ARRAY && !was_reopened (station, self->id);
+    bool deletable =
+        reply && reply->type == REDIS_REPLY_ARRAY && forget_ended_run (station, self->id);
     for (size_t i = 0; deletable && i < reply->elements; i++) {
         const redisReply *field = reply->element[i];
         uint32_t step;
@@ -77,7 +78,7 @@ static void on_parent_ended (void *owner, const redisReply *reply)
     free (self);
 }
 
-// The field `parent` of the swept run: if it has a parent, read whether that has ended.
+// Delete a run without a parent; else read whether the parent has ended.
 static void on_parent (void *owner, const redisReply *reply)
 {
     struct run_sweep *self = owner;

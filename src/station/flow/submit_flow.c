@@ -76,9 +76,9 @@ static bool check_run_with (const json_t *with, struct reason *reason)
         }
     }
     struct policy *policy = policy_read (with, reason);
-    bool right = policy && !check_batch (json_object_get (with, "batch"), reason);
+    bool valid = policy && !check_batch (json_object_get (with, "batch"), reason);
     policy_destroy (&policy);
-    return right;
+    return valid;
 }
 
 json_t *submit_read_run_with (struct span text, struct reason *reason)
@@ -105,10 +105,10 @@ int submit_check_params (const struct flow *flow, const struct plan *plan, const
     for (size_t i = 0; i < 2; i++)
         if (given[i])
             json_array_append (list, (json_t *)(uintptr_t)given[i]);
-    bool right = flow_check_params (flow, list, input, &why);
-    if (!right)
+    bool valid = flow_check_params (flow, list, input, &why);
+    if (!valid)
         reason_set (reason, "params: %.180s", why.text);
     json_decref (list);
     json_decref (input);
-    return right ? 0 : ZPLAN_EPLAN;
+    return valid ? 0 : ZPLAN_EPLAN;
 }

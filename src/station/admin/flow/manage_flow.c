@@ -247,7 +247,7 @@ static const struct flow_subcommand {
     unsigned roles;
     flow_subcommand_fn *run;
     enum flow_event_kind event;   // applied by a subcommand that changes a run
-    enum flow_change_kind change; // of a definition
+    enum flow_change_kind change; // of the definition, if the subcommand changes one
 } subcommands[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, flow_list},
     {"get", 1, 2, false, CURVE_ROLE_OBSERVE, flow_get},

@@ -56,8 +56,8 @@ static bool find_step (struct run_command *self, const struct flow_live *live,
     return true;
 }
 
-// Whether the step may be skipped now. Not while its call is running: that may have to be undone,
-// so it must be cancelled first.
+// Whether the step may be skipped now. False while its call is running, with self->reason: the call
+// may need an undo, so it must be cancelled first.
 static bool may_skip (struct run_command *self, const struct flow_live *live)
 {
     uint32_t step = self->event.step;
@@ -92,7 +92,7 @@ static bool apply_event (struct run_command *self, struct flow_live *live)
     return self->event_applied;
 }
 
-// Apply the event, unless that was done, and reply when it is written. The flow plan is not
+// Apply the event, unless it was applied, and reply when it is written. The flow plan is not
 // changed.
 static void apply_without_plan (struct run_command *self)
 {
@@ -106,8 +106,9 @@ static void apply_without_plan (struct run_command *self)
         run_command_refuse (self, ZPLAN_EARGUMENT, "%s", self->reason.text);
         return;
     }
-    bool mended = live->run->outcome == FLOW_WELL && !self->was_finished; // by a skip, at once
-    if (had_ended && (live->run->phase != FLOW_ENDED || mended))
+    // A skip can finish a failed run at once.
+    bool finished_now = live->run->outcome == FLOW_WELL && !self->was_finished;
+    if (had_ended && (live->run->phase != FLOW_ENDED || finished_now))
         flow_live_reopen (live);
     store_call_when_written (self->station->store, on_written, self);
 }
@@ -175,7 +176,8 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     plan_destroy (&plan);
 }
 
-// Apply the event; that of an ended run may change its flow plan first.
+// Apply the event. If it may reopen an ended run, first check whether its flow plan can continue
+// it.
 static void apply_or_reopen (struct run_command *self, struct flow_live *live)
 {
     bool may_reopen = self->event.kind == FLOW_RETRY || self->event.kind == FLOW_SKIP;

@@ -98,7 +98,7 @@ static void cancel_flow_run (struct flow_command *self)
     // The end of a sub-flow's run also ends its plan and the step of the parent run.
     bool ends = self->command == FLOW_PLAN_REMOVE, removes = ends && !self->plan->step.size;
     snprintf (by, sizeof by, "%.*s", (int)key.size, key.size ? (const char *)key.data : "");
-    bool taken = flow_runs_apply (
+    bool accepted = flow_runs_apply (
         station, self->run,
         &(struct flow_event){
             .kind = FLOW_CANCEL, .item = -1, .force = ends, .text = self->reason, .key = by},
@@ -107,7 +107,7 @@ static void cancel_flow_run (struct flow_command *self)
         self->inquiry->run_ended = true;
         self->remove_plan (self->inquiry, self->key_station);
         flow_command_end (self);
-    } else if (taken) {
+    } else if (accepted) {
         store_call_when_written (station->store, on_written, self);
     } else {
         snprintf (text, sizeof text, "cancel: %s", reason.text);

@@ -5,7 +5,7 @@
 
 enum flow_plan_command {
     FLOW_PLAN_CANCEL,
-    FLOW_PLAN_CANCEL_STEP, // named as RUN/STEP: also of a plan without a run in progress
+    FLOW_PLAN_CANCEL_STEP, // a plan named as RUN/STEP, which need not have a run in progress
     FLOW_PLAN_REMOVE,
     FLOW_PLAN_CLOSE,
     FLOW_PLAN_DONE

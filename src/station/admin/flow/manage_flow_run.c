@@ -58,7 +58,7 @@ static void on_run (void *owner, bool found, const char *damage)
     }
 }
 
-// The local time of a batch; NULL: INT64_MIN, none.
+// The local time of a batch as JSON; NULL: there is none, or it is out of range.
 static json_t *batch_json (int64_t local)
 {
     const struct flow_value batch = {.is_time = true, .local = local};
@@ -122,12 +122,12 @@ static void add_undo (const struct flow_live *live, uint32_t index, json_t *obje
             present = -1;
     enum flow_undo_state all = FLOW_UNDO_NONE;
     for (int64_t i = first; run->undone && i <= last; i++) {
-        enum flow_undo_state one = flow_undo_state (live->flow, run, index, i);
-        undone += one == FLOW_UNDO_OVER;
-        if (one >= FLOW_UNDO_RUNS)
+        enum flow_undo_state state = flow_undo_state (live->flow, run, index, i);
+        undone += state == FLOW_UNDO_OVER;
+        if (state >= FLOW_UNDO_RUNS)
             present = i;
-        if (one > all)
-            all = one;
+        if (state > all)
+            all = state;
     }
     if (undo_names[all])
         json_object_set_new (object, "undo", json_string (undo_names[all]));
@@ -137,7 +137,7 @@ static void add_undo (const struct flow_live *live, uint32_t index, json_t *obje
         json_object_set_new (items, "undone", json_integer (undone));
 }
 
-// A member of an object that is written unless the number is 0.
+// The number as JSON; NULL if it is 0, so that json_pack omits the member.
 static json_t *nonzero_json (int64_t number)
 {
     return number ? json_integer (number) : NULL;
@@ -336,8 +336,8 @@ struct run_listing {
     struct peer *peer;
     struct run_filter filter;
     json_t *runs;
-    size_t left;
-    bool more;
+    size_t left; // number of replies that are still expected
+    bool more;   // there may be another page
 };
 
 static const struct json_field run_fields[] = {
@@ -429,13 +429,13 @@ static void on_runs (void *owner, const redisReply *reply)
     self->more = (int64_t)count == self->filter.limit;
     self->left = count;
     for (size_t i = 0; i < count; i++) {
-        struct listed_run *one = memory_new (sizeof *one);
-        one->listing = self;
-        snprintf (one->run, sizeof one->run, "%s", reply->element[i]->str);
-        flow_redis_get (self->station, on_listed, one,
+        struct listed_run *listed = memory_new (sizeof *listed);
+        listed->listing = self;
+        snprintf (listed->run, sizeof listed->run, "%s", reply->element[i]->str);
+        flow_redis_get (self->station, on_listed, listed,
                         "HMGET " KEY_FLOW_RUN
                         "%s flow version plan shown began_ms ended_ms parent run.head",
-                        one->run);
+                        listed->run);
     }
     if (!count)
         run_listing_end (self);

@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "permit.h"
 
-// Split a text at the first `mark`: `text` ends there. The rest after it, without data: no mark.
+// Cut `text` at the first `mark`. Returns the rest after the mark; without data: there is no mark.
 static struct span split_at (struct span *text, char mark)
 {
     const uint8_t *at = text->size ? memchr (text->data, mark, text->size) : NULL;
@@ -85,14 +85,14 @@ static void on_run (void *owner, bool found, const char *damage)
 void step_find (struct station *self, struct peer *peer, const char *command,
                 const struct step_name *name, step_found_fn *found, void *owner)
 {
-    struct step_search *finding = memory_new (sizeof *finding);
-    *finding = (struct step_search){.station = self,
-                                    .peer = peer,
-                                    .command = command,
-                                    .name = *name,
-                                    .found = found,
-                                    .owner = owner};
-    flow_runs_load (self, name->run, on_run, finding);
+    struct step_search *search = memory_new (sizeof *search);
+    *search = (struct step_search){.station = self,
+                                   .peer = peer,
+                                   .command = command,
+                                   .name = *name,
+                                   .found = found,
+                                   .owner = owner};
+    flow_runs_load (self, name->run, on_run, search);
 }
 
 // -- done and reset of RUN/STEP
@@ -101,7 +101,7 @@ struct resolve_request {
     struct station *station;
     struct peer *peer;
     struct step_name name;
-    bool again;
+    bool reset;
 };
 
 static void resolve_request_end (struct resolve_request *self)
@@ -132,7 +132,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     }
     const struct span key = permit_user_in_effect (self->station, self->peer, who);
     snprintf (by, sizeof by, "%.*s", (int)key.size, (const char *)key.data);
-    const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
+    const struct flow_event event = {.kind = self->reset ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
                                      .step = step,
                                      .item = self->name.item,
                                      .key = by};
@@ -141,19 +141,19 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
         store_call_when_written (self->station->store, on_written, self);
         return;
     }
-    reason_set (&reason, "%s: no undo of %s has failed permanently", self->again ? "reset" : "done",
+    reason_set (&reason, "%s: no undo of %s has failed permanently", self->reset ? "reset" : "done",
                 self->name.step);
     reply_refuse (self->station, self->peer, ZPLAN_EARGUMENT, reason.text);
     resolve_request_end (self);
 }
 
-bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool again)
+bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool reset)
 {
     struct step_name step;
     if (!step_name_parse (name, &step))
         return false;
-    struct resolve_request *resolving = memory_new (sizeof *resolving);
-    *resolving = (struct resolve_request){self, peer_keep (self, request), step, again};
-    step_find (self, resolving->peer, again ? "reset" : "done", &step, on_step, resolving);
+    struct resolve_request *resolve = memory_new (sizeof *resolve);
+    *resolve = (struct resolve_request){self, peer_keep (self, request), step, reset};
+    step_find (self, resolve->peer, reset ? "reset" : "done", &step, on_step, resolve);
     return true;
 }

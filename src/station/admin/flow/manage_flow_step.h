@@ -23,5 +23,5 @@ void step_find (struct station *self, struct peer *peer, const char *command,
 
 // done and reset of RUN/STEP: resolve an undo that failed permanently, or retry it (proto/flows.md
 // 18.8). False: `name` is not a RUN/STEP, and nothing was done. Else the request is answered.
-// `again`: true for reset, false for done.
-bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool again);
+// `reset`: true for reset, false for done.
+bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool reset);

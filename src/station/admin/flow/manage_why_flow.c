@@ -112,7 +112,7 @@ static void format_step (const struct flow_live *live, uint32_t index, char *tex
 
 // -- a run
 
-// Add a step or item that is doing this.
+// Add a step or item; `text`: what it is doing.
 static void add_step (struct run_reasons *self, uint32_t index, int64_t item, const char *text)
 {
     const struct flow_data *data = self->live->run->data[index];
