@@ -17,10 +17,10 @@ static void set_node_position (struct heap *self, struct heap_node *node, size_t
     node->position = (uint32_t)position;
 }
 
-static bool node_is_before (const struct heap_node *one, const struct heap_node *other)
+static bool node_is_before (const struct heap_node *a, const struct heap_node *b)
 {
     // Turns are compared by their difference, which stays correct when the counter wraps.
-    return one->at < other->at || (one->at == other->at && (int32_t)(one->turn - other->turn) < 0);
+    return a->at < b->at || (a->at == b->at && (int32_t)(a->turn - b->turn) < 0);
 }
 
 static void sift_up (struct heap *self, struct heap_node *node)

@@ -1,4 +1,4 @@
-// Plan and run ids: 63-bit numbers, lower-case hex without padding wherever they are text.
+// Plan and run ids: 63-bit numbers; as text, lower-case hex without padding.
 // Source: plan document 2.1.
 #pragma once
 

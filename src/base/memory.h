@@ -1,5 +1,5 @@
 // Allocation that cannot fail: when memory is exhausted the process aborts and is restarted; no
-// acknowledged plan depends on it surviving (crash-only).
+// acknowledged plan depends on the process surviving (crash-only).
 #pragma once
 
 #include <stddef.h>

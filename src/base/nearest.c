@@ -45,9 +45,9 @@ void nearest_try (struct nearest *self, const char *known)
     if (size > NEAREST_WORD_MAX || known_size > NEAREST_WORD_MAX)
         return;
     size_t distance = edit_distance (self->word, size, known, known_size);
-    bool begun = size >= dashes + PREFIX_MIN && strncmp (self->word, known, size) == 0;
+    bool is_prefix = size >= dashes + PREFIX_MIN && strncmp (self->word, known, size) == 0;
     size_t letters = known_size - smaller_of (dashes, known_size);
-    bool near = begun || (distance <= (letters + 2) / 3 && distance < letters);
+    bool near = is_prefix || (distance <= (letters + 2) / 3 && distance < letters);
     if (near && (!*self->best || distance < self->distance)) {
         memcpy (self->best, known, known_size + 1);
         self->distance = distance;

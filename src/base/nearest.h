@@ -1,10 +1,11 @@
-// Known words: the index of one, and "did you mean": the one nearest to an unknown word. Pure.
+// Lists of known words: the index of a word, and the word nearest to an unknown one ("did you
+// mean"). Pure.
 #pragma once
 
 #include <stddef.h>
 #include <string.h>
 
-// The index of a word in a list of `count`, such as the names of an enum; -1: it is not in it.
+// The index of a word in a list of `count` words, such as the names of an enum; -1: not found.
 static inline int word_index (const char *const *words, int count, const char *word)
 {
     for (int i = 0; i < count; i++)

@@ -70,9 +70,9 @@ static int set_number (const struct setting *row, int64_t *field, const char *te
                        struct reason *reason)
 {
     int64_t number;
-    bool known =
+    bool valid =
         row->unit_ms ? duration_count (text, row->unit_ms, &number) : number_parse (text, &number);
-    if (!known || number < row->min || number > row->max) {
+    if (!valid || number < row->min || number > row->max) {
         const char *what = !row->unit_ms       ? "a number"
                            : row->unit_ms == 1 ? "milliseconds, or a duration as 5s,"
                                                : "seconds, or a duration as 5m,";

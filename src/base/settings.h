@@ -1,4 +1,4 @@
-// Settings as a table: one row defines all of a setting - its name in the file, its option on the
+// Settings as a table: one row defines the name of a setting in the file, its option on the
 // command line, its type, default, bounds and help. Pure: no files.
 #pragma once
 
@@ -26,8 +26,8 @@ struct setting {
     int64_t min, max; // bounds of a NUMBER
     int (*add) (void *values, const char *text, struct reason *reason); // OWN and LIST
     const char *help;
-    int64_t unit_ms; // a NUMBER that is a duration: its unit in milliseconds, 1 or 1000; its text
-                     // may be a duration such as 5m; 0 = it is no time
+    int64_t unit_ms; // the unit of a NUMBER that is a duration, in milliseconds: 1 or 1000; its
+                     // text may also be like 5m; 0 = not a duration
     bool fixed;      // read at start only: a reload does not change it
 };
 

@@ -3,7 +3,8 @@
 
 #include "ident.h"
 
-// A request being built, zeroed before. Everything but the request id is borrowed from the caller.
+// A request being built; must be zeroed first. Everything but the request id is borrowed from the
+// caller.
 struct call_request {
     uint8_t command;
     size_t count;
@@ -55,21 +56,21 @@ static int build_submission_request (struct zplan_client *client,
 int zplan_client_submit (struct zplan_client *client, const struct zplan_submission *submission,
                          struct zplan_reply *ret)
 {
-    struct call_request order = {0};
-    int error = build_submission_request (client, submission, &order);
+    struct call_request request = {0};
+    int error = build_submission_request (client, submission, &request);
     return error ? error
-                 : zplan_client_call (client, order.command, order.frames, order.count, ret);
+                 : zplan_client_call (client, request.command, request.frames, request.count, ret);
 }
 
 int zplan_client_send_submission (struct zplan_client *client,
                                   const struct zplan_submission *submission, zplan_reply_fn *fn,
                                   void *context)
 {
-    struct call_request order = {0};
-    int error = build_submission_request (client, submission, &order);
-    return error
-               ? error
-               : zplan_client_send (client, order.command, order.frames, order.count, fn, context);
+    struct call_request request = {0};
+    int error = build_submission_request (client, submission, &request);
+    return error ? error
+                 : zplan_client_send (client, request.command, request.frames, request.count, fn,
+                                      context);
 }
 
 static int read_plan_as_submission (struct zplan_client *client, struct zplan_plan *plan,
@@ -126,20 +127,20 @@ static int build_command_request (struct zplan_client *client, const char *word,
 int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
                          size_t count, struct zplan_reply *ret)
 {
-    struct call_request order = {0};
-    int error = build_command_request (client, word, args, count, &order);
+    struct call_request request = {0};
+    int error = build_command_request (client, word, args, count, &request);
     return error ? error
-                 : zplan_client_call (client, order.command, order.frames, order.count, ret);
+                 : zplan_client_call (client, request.command, request.frames, request.count, ret);
 }
 
 int zplan_client_send_word (struct zplan_client *client, const char *word, const char *const *args,
                             size_t count, zplan_reply_fn *fn, void *context)
 {
-    struct call_request order = {0};
-    int error = build_command_request (client, word, args, count, &order);
-    return error
-               ? error
-               : zplan_client_send (client, order.command, order.frames, order.count, fn, context);
+    struct call_request request = {0};
+    int error = build_command_request (client, word, args, count, &request);
+    return error ? error
+                 : zplan_client_send (client, request.command, request.frames, request.count, fn,
+                                      context);
 }
 
 int zplan_client_ping (struct zplan_client *client, struct zplan_reply *ret)

@@ -1,9 +1,9 @@
 // Requests over a DEALER, many at a time. An answer is matched to its request by the REQUEST_ID.
 //
 // A request that timed out must not reach the station later. It has arrived if the station answered
-// a later one, since a connection preserves the order. Otherwise it may still be in a queue of
-// ours, and the connection is closed with all requests in flight: a DEALER would keep it for a
-// station that is away and deliver it long after the caller's timeout.
+// a later one, since a connection preserves the order. Otherwise it may still be queued in this
+// process, so its connection is closed, and its other requests end or are resent: a DEALER would
+// keep the message for a station that is away and deliver it long after the caller's timeout.
 #include "client_private.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ const char *zplan_client_error (const struct zplan_client *client)
     return client ? client->reason.text : zplan_error_text (ZPLAN_ERROR_ARGUMENT);
 }
 
-// -- making one
+// -- creation
 
 static int client_open (struct zplan_client *self, const char *endpoint)
 {
@@ -77,8 +77,9 @@ void zplan_client_set_interrupt (struct zplan_client *client, int fd)
 
 // -- answers
 
-// The request that the received message answers, or NULL. An answer without a REQUEST_ID can only
-// reject a message that the station could not read: if exactly one is in flight, that one.
+// The request that the received message answers, or NULL. An answer without a REQUEST_ID rejects a
+// message that the station could not read: it belongs to the request in flight, if there is exactly
+// one.
 static struct client_request *find_answered_request (struct zplan_client *self)
 {
     bool found;
@@ -185,8 +186,8 @@ size_t zplan_client_in_hand (const struct zplan_client *client)
 
 // -- sending
 
-// Lay out a request from the caller's frames, with a REQUEST_ID, made in `id_out`, unless they
-// contain one.
+// Lay out a request from the caller's frames. Adds a REQUEST_ID, stored in `id_out`, unless the
+// frames contain one.
 static int lay_out_request (struct zplan_client *self, uint8_t command,
                             const struct zplan_frame *frames, size_t count,
                             char id_out[REQUEST_ID_SIZE], struct message *ret)
@@ -308,10 +309,10 @@ static void await_answer (struct zplan_client *self, struct awaited_reply *waiti
 {
     while (!waiting->done) {
         client_update_connections (self);
-        bool taken = !waiting->done && receive_any (self);
+        bool received = !waiting->done && receive_any (self);
         if (!waiting->done)
-            request_expire_all (self, !taken);
-        if (waiting->done || taken)
+            request_expire_all (self, !received);
+        if (waiting->done || received)
             continue;
         update_readiness (self);
         if (readiness_wait (&self->ready, self->interrupt_fd, READINESS_NEVER) ==
@@ -350,7 +351,7 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
     return waiting.error;
 }
 
-// -- the end
+// -- destruction
 
 void zplan_client_destroy (struct zplan_client **client)
 {

@@ -1,9 +1,10 @@
 // The connections of a client.
 //
 // With one address a request is handed to libzmq at once, which queues it until there is a
-// connection. With several a request waits here for one. When a connection is lost, the requests in
-// flight on it are resent on the next one if they may be repeated, else they end with their outcome
-// unknown. The socket of a lost connection is closed: libzmq would deliver its queue long after.
+// connection. With several addresses the request waits in the client for one. When a connection is
+// lost, the requests in flight on it are resent on the next one if they may be repeated; otherwise
+// they end, with an unknown outcome. The socket of a lost connection is closed: libzmq would
+// deliver its queue much later.
 #include "client_private.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 enum {
     QUEUE_MAX = 2 * ZPLAN_REQUESTS_MAX,      // libzmq may count half of the read messages as unread
-    DRAIN_MESSAGES = 4 * ZPLAN_REQUESTS_MAX, // read at most from a lost connection
+    DRAIN_MESSAGES = 4 * ZPLAN_REQUESTS_MAX, // at most, read from a lost connection
     SENDS_MAX = 4,                           // times that one request is sent, at most
     FULL_US = 10000                          // until a send to a full connection is retried
 };
@@ -76,7 +77,7 @@ static int replace_socket (struct zplan_client *self, size_t index)
     return 0;
 }
 
-bool client_has_several (const struct zplan_client *self)
+bool client_has_several_endpoints (const struct zplan_client *self)
 {
     return self->endpoints.count > 1;
 }
@@ -92,7 +93,9 @@ int64_t client_due_us (const struct zplan_client *self)
 
 const char *zplan_client_endpoint (const struct zplan_client *client)
 {
-    int index = !client ? -1 : client_has_several (client) ? dealers_current (&client->dealers) : 0;
+    int index = !client                                 ? -1
+                : client_has_several_endpoints (client) ? dealers_current (&client->dealers)
+                                                        : 0;
     return index < 0 ? "" : client->endpoints.rows[index];
 }
 
@@ -131,7 +134,7 @@ static void handle_lost_connection (struct zplan_client *self, size_t index)
 
 void client_drop_connection (struct zplan_client *self, const struct client_request *request)
 {
-    if (client_has_several (self))
+    if (client_has_several_endpoints (self))
         handle_lost_connection (self, (size_t)request->at);
     else
         client_disconnect (self);
@@ -154,7 +157,7 @@ static bool send_copy (struct zplan_client *self, struct client_request *request
 
 bool client_requeue_request (struct zplan_client *self, struct client_request *request)
 {
-    if (!client_has_several (self))
+    if (!client_has_several_endpoints (self))
         return false;
     if (request->at == REQUEST_WAITS)
         return true;                    // the same answer was received twice
@@ -180,7 +183,7 @@ static void send_waiting_requests (struct zplan_client *self)
 
 void client_update_connections (struct zplan_client *self)
 {
-    if (!client_has_several (self))
+    if (!client_has_several_endpoints (self))
         return;
     dealers_read_events (&self->dealers);
     for (size_t i = 0; i < self->endpoints.count; i++)
@@ -224,7 +227,7 @@ static int send_to_single_endpoint (struct zplan_client *self, struct client_req
 int client_send_or_queue (struct zplan_client *self, struct client_request *request,
                           const struct message *message)
 {
-    if (!client_has_several (self))
+    if (!client_has_several_endpoints (self))
         return send_to_single_endpoint (self, request, message);
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (!self->dealers.rows[i].socket && replace_socket (self, i))

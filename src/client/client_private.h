@@ -24,9 +24,9 @@ struct client_request {
     int64_t deadline_us; // monotonic
     zplan_reply_fn *fn;  // may be NULL
     void *context;
-    int at;              // index of the address that it was sent to, or REQUEST_WAITS
-    int sends;           // how often
-    bool safe;           // it is safe to resend
+    int at;              // index of the address that the request was sent to, or REQUEST_WAITS
+    int sends;           // sends so far, without those rejected for a handover
+    bool safe;           // the request is safe to resend
     struct frames *copy; // the message, for sending or resending; NULL: one address only
     size_t copied;       // bytes of the frames in `copy`
     size_t id_size;
@@ -46,9 +46,9 @@ struct zplan_client {
     uint64_t requests;                       // sent so far
     uint64_t last_answered[ENDPOINTS_MAX];   // number of the last answered request of each endpoint
     TAILQ_HEAD (, client_request) in_flight; // oldest first
-    size_t count;          // number of requests in `in_flight`, with those that wait
+    size_t count;          // number of requests in `in_flight`, including those that wait
     size_t waiting;        // number of requests that wait for a connection
-    unsigned leaving;      // bits of endpoints whose station gives up its plans: no requests
+    unsigned leaving;      // bit mask of endpoints whose station is stopping or a standby
     size_t copied;         // bytes of the copies of requests
     int64_t deadline_us;   // no request expires before this time
     int late_turns;        // how often expiry was postponed because of unread messages
@@ -72,14 +72,14 @@ int client_connect (struct zplan_client *self);
 // Close the connections to all addresses.
 void client_disconnect (struct zplan_client *self);
 
-// Whether there are several addresses.
-bool client_has_several (const struct zplan_client *self);
+// Whether the client has several endpoints.
+bool client_has_several_endpoints (const struct zplan_client *self);
 
-// The monotonic time when client_update_connections has something to do that no socket reports.
+// The monotonic time at which client_update_connections is due even if no socket signals.
 int64_t client_due_us (const struct zplan_client *self);
 
 // Send the request, or keep it until there is a connection, and append it to the list. Returns
-// ZPLAN_OK, or an error whose text is stored: nothing was done.
+// ZPLAN_OK, or an error, whose text is stored; then nothing was sent or queued.
 int client_send_or_queue (struct zplan_client *self, struct client_request *request,
                           const struct message *message);
 
@@ -87,12 +87,12 @@ int client_send_or_queue (struct zplan_client *self, struct client_request *requ
 // send those that wait for one.
 void client_update_connections (struct zplan_client *self);
 
-// Let a request that a stopping or standby station rejected wait, to be resent to another station.
+// Requeue a request that a stopping or standby station rejected, to resend it to another station.
 // False: there is only one address, so the rejection is the answer.
 bool client_requeue_request (struct zplan_client *self, struct client_request *request);
 
-// Close the connection that this request was sent on, with its queue. With several addresses the
-// other requests in flight there end or are resent; this one is not in the list.
+// Close the connection that this request was sent on, with its queue. With several addresses, this
+// request must be unlinked before, and the other requests on the connection end or are resent.
 void client_drop_connection (struct zplan_client *self, const struct client_request *request);
 
 // ---- requests in flight, requests.c
@@ -117,7 +117,7 @@ void request_abandon (struct zplan_client *self, struct client_request *request)
 // End the requests that timed out. `all_read`: no message is left to be read.
 void request_expire_all (struct zplan_client *self, bool all_read);
 
-// Keep the message with the request. False: there is no memory, or too much is kept.
+// Keep the message with the request. False: out of memory, or the copies would exceed their limit.
 bool request_copy (struct zplan_client *self, struct client_request *request,
                    const struct message *message);
 

@@ -1,5 +1,6 @@
 // Events as the station publishes them: [plan.EVENT.STATION][description][plan id][state JSON].
-// Within an epoch each number is one more than the previous one, so all events are subscribed to.
+// Within an epoch each number is one more than the previous one, so missed events are counted
+// while all events are subscribed to.
 #include "zplan_events.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ static const char title_start[] = "plan.";
 
 struct zplan_events {
     struct listener listener; // its packet is the last event
-    int codes;                // the selected events
+    int codes;                // bit mask of the selected events
     int64_t last;             // seq of the last event; 0 = none yet
     char epoch[EPOCH_SIZE];   // epoch of the last event
 };
@@ -59,7 +60,7 @@ void zplan_events_destroy (struct zplan_events **events)
 }
 
 // The target's name in the title, after the second dot; NULL: not the title of an event.
-static const uint8_t *station_in (struct span title)
+static const uint8_t *target_in_title (struct span title)
 {
     size_t skip = sizeof title_start - 1;
     if (title.size <= skip || title.size > TITLE_MAX || memcmp (title.data, title_start, skip) != 0)
@@ -78,7 +79,7 @@ static bool read_event (const struct packet *packet, struct zplan_event *ret)
         desc_parse (frames[1], packet->count - 2, &desc, &reason) ||
         desc.types[0] != ZERO_FRAME_SUBTITLE || desc.types[1] != ZERO_FRAME_CONTEXT)
         return false;
-    const uint8_t *station = station_in (frames[0]);
+    const uint8_t *station = target_in_title (frames[0]);
     if (!station)
         return false;
     *ret = (struct zplan_event){.code = desc.code,
@@ -135,9 +136,9 @@ int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct z
         return ZPLAN_ERROR_ARGUMENT;
     int64_t start_us = clock_mono_us ();
     for (;;) {
-        bool given = receive_event (events, ret);
+        bool received = receive_event (events, ret);
         readiness_update (&events->listener.ready, READINESS_NEVER, true);
-        if (given)
+        if (received)
             return ZPLAN_OK;
         if (!listener_wait (&events->listener, start_us, timeout_ms))
             return ZPLAN_ERROR_NO_ANSWER;
@@ -162,8 +163,8 @@ int zplan_events_select (struct zplan_events *events, int codes)
         return ZPLAN_ERROR_ARGUMENT;
     if (codes == events->codes)
         return ZPLAN_OK;
-    set_subscriptions (events, ZMQ_SUBSCRIBE,
-                       codes); // first, so that no event selected both before and now is missed
+    // Subscribe first, so that no event selected both before and now is missed.
+    set_subscriptions (events, ZMQ_SUBSCRIBE, codes);
     set_subscriptions (events, ZMQ_UNSUBSCRIBE, events->codes);
     events->codes = codes;
     events->last = 0;

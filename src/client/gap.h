@@ -26,12 +26,11 @@ struct gap_seen {
 };
 
 struct gap {
-    bool known;      // `last` is valid
-    bool fresh;      // no result since the watch began: the first may be below `last`
-    int64_t last;    // seq up to which everything was delivered
-    int64_t exec_id; // run with number `last`; 0 = not known
-    int64_t
-        from_history; // first seq of the results that the history returned, up to `last`; 0 = none
+    bool known;           // `last` is valid
+    bool fresh;           // no result yet since the watch began; the first one may be below `last`
+    int64_t last;         // seq up to which everything was delivered
+    int64_t exec_id;      // run with number `last`; 0 = not known
+    int64_t from_history; // the history returned the results from this seq to `last`; 0 = none
     char epoch[EPOCH_SIZE];  // epoch of `last`; empty: not known yet
     char former[EPOCH_SIZE]; // the previous epoch: results in flight may still belong to it
     struct gap_seen *seen;   // GAP_SEEN_MAX entries, borrowed; NULL: there is one connection
@@ -49,8 +48,8 @@ enum gap_sort {
     GAP_STRAY,     // deliver it; it does not advance `last`: no seq, or of the former epoch
     GAP_DUPLICATE, // drop it: the same run was delivered before
     GAP_MISSING,   // deliver it after the missing results before it
-    GAP_REWOUND,   // deliver it: the station has lost its latest results and counts from there
-    GAP_RESTARTED  // deliver it after those before it: the station has restarted its numbering
+    GAP_REWOUND,   // deliver it: the station has lost its latest results and reuses their numbers
+    GAP_RESTARTED  // deliver it after those before it: the epoch is new, and numbered from 1
 };
 
 // Classify this result.

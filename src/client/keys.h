@@ -7,7 +7,7 @@
 struct keys {
     bool used; // false: a connection without CURVE
     struct curve_keys own;
-    char server_keys[SERVER_KEYS_SIZE]; // one for all endpoints, or one for each
+    char server_keys[SERVER_KEYS_SIZE]; // one key for all endpoints, or one for each
 };
 
 // Copy the caller's keys. 0, or -1 with errno EINVAL: a key is invalid, or the public key does not

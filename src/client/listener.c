@@ -6,8 +6,8 @@
 #include "clock.h"
 #include "socket.h"
 
-// Standbys bind their sockets and publish nothing: a subscriber of all stations misses nothing of
-// the one that takes over.
+// Standbys bind their sockets but publish nothing, so a subscriber connected to all stations misses
+// nothing when one takes over.
 static int connect_endpoints (struct listener *self, const struct endpoints *endpoints,
                               const char *prefix)
 {

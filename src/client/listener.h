@@ -14,8 +14,8 @@ struct listener {
     struct packet packet; // the last message that was received
 };
 
-// Subscribe to the titles at all `endpoints` that begin with `prefix`; `self` is all zero before.
-// 0, or -1 with errno. Close it in any case.
+// Subscribe at all `endpoints` to the titles that begin with `prefix`; `self` must be all zero. 0,
+// or -1 with errno. Close it in any case.
 int listener_open (struct listener *self, const char *endpoints, const char *prefix,
                    const struct keys *keys);
 void listener_close (struct listener *self);

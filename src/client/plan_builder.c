@@ -1,4 +1,4 @@
-// A plan in the making: the members of its PLAN frame as a JSON object, and its frames. Each change
+// A plan being built: the members of its PLAN frame as a JSON object, and its frames. Each change
 // is made to a copy, which is checked by the rules of the PLAN frame; members that are not set yet
 // get valid values for the check, so that they cannot make it fail.
 #include "client_private.h"
@@ -20,7 +20,7 @@ enum { FRAMES_MAX = ZPLAN_FRAMES_MAX - 4 }; // PLAN, STATION_ID, GLOBAL_ID and R
 
 struct zplan_plan {
     char station[STATION_NAME_MAX + 1];
-    char id[IDENT_SIZE]; // "" = the station makes one
+    char id[IDENT_SIZE]; // "" = the station assigns one
     json_t *members;
     struct zone *zone;                // for times of day; NULL = UTC
     char timezone[ZONE_NAME_MAX + 1]; // the name of `zone`
@@ -137,7 +137,8 @@ static bool replace_type_name (json_t *members)
     return type < 0 || json_object_set_new (members, "plan_type", json_integer (type)) == 0;
 }
 
-// Merge `changes` into the members; takes the reference. NULL: memory ran out while they were made.
+// Merge `changes` into the members; takes the reference. NULL: memory ran out while the changes
+// were made.
 static int change_members (struct zplan_plan *self, json_t *changes)
 {
     json_t *members = changes ? json_copy (self->members) : NULL;
@@ -158,7 +159,7 @@ static int change_members (struct zplan_plan *self, json_t *changes)
     return ZPLAN_OK;
 }
 
-// -- making one
+// -- creation
 
 struct zplan_plan *zplan_plan_new (const char *station, const char *command)
 {
@@ -215,7 +216,7 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
     return change_members (plan, json_pack ("{s:s}", "description", title));
 }
 
-// -- when it runs
+// -- the schedule
 
 static enum schedule_type member_type (const json_t *members)
 {
@@ -255,9 +256,9 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
         return ZPLAN_ERROR_ARGUMENT;
     if (unit < ZPLAN_SECONDS || unit > ZPLAN_DAYS)
         return FAIL (plan, "plan_type: want an enum zplan_unit, got %d", (int)unit);
-    if (number == 0) // the wire has it as "at once, again and again"; nobody wants that
+    if (number == 0) // on the wire 0 repeats without a pause, which is never intended
         return FAIL (plan, "plan_value: want 1..32766, got 0");
-    // The time of day of a weekly or monthly plan would be the first time of this one.
+    // The time of day of a weekly or monthly plan would become the first time of this plan.
     struct schedule before = {.type = member_type (plan->members)};
     bool was_calendar = schedule_is_calendar (&before);
     int error = change_members (
@@ -267,8 +268,8 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     return error;
 }
 
-// Add the time zone that was set to `changes`, whose reference is taken and which may be NULL.
-// Returns them, or NULL: no memory.
+// Add the plan's time zone, if it has one, to `changes`, which may be NULL; takes the reference.
+// Returns `changes`, or NULL: no memory.
 static json_t *add_timezone (const struct zplan_plan *self, json_t *changes)
 {
     return *self->timezone ? with_member (changes, "timezone", json_string (self->timezone))
@@ -364,7 +365,7 @@ int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *
     return change_members (plan, with_member (json_object (), name, value));
 }
 
-// -- what the target gets
+// -- the frames for the target
 
 int zplan_plan_add_frame (struct zplan_plan *plan, uint8_t type, const void *data, size_t size)
 {

@@ -74,7 +74,7 @@ void readiness_update (struct readiness *self, int64_t at_us, bool listens)
     struct itimerspec when = {0}; // all 0: the timer is off
     if (at_us != READINESS_NEVER) {
         when.it_value.tv_sec = at_us / 1000000;
-        when.it_value.tv_nsec = at_us % 1000000 * 1000 + (at_us == 0); // 1 ns: long ago
+        when.it_value.tv_nsec = at_us % 1000000 * 1000 + (at_us == 0); // 1 ns: expires at once
     }
     timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }

@@ -34,8 +34,7 @@ int readiness_watch (struct readiness *self, size_t place, void *socket);
 int readiness_add (struct readiness *self, int fd);
 
 // Call this after each use of the sockets, before anything waits. The descriptor becomes readable
-// at `at_us` (monotonic), or, if it `listens`, at once when one of the sockets has something to
-// receive.
+// at `at_us` (monotonic); with `listens`, at once if a socket has a message to receive.
 void readiness_update (struct readiness *self, int64_t at_us, bool listens);
 
 enum readiness_event {

@@ -1,7 +1,7 @@
-// Recovery of missed results. The subscriber subscribes to all titles and tracks the seq of what it
-// returned. When a number is missing it requests that result from `history` before it continues;
-// later results wait in the socket. When nothing arrives it checks periodically whether the station
-// has published more: the last result may be the lost one.
+// Recovery of missed results. The subscriber subscribes to all titles and tracks the seq of each
+// result it returned. When a number is missing it requests that result from `history` before it
+// continues; later results wait in the socket. When nothing arrives it checks periodically whether
+// the station has published more: the last result may be the lost one.
 #include "subscriber_private.h"
 
 #include <errno.h>
@@ -46,17 +46,17 @@ static void notify_unreadable_history (struct zplan_subscriber *self)
         call_notice_fn (self,
                         &(struct zplan_notice){.kind = ZPLAN_NOTICE_SILENT,
                                                .error = recovery->error,
-                                               .at_start = recovery->filling.purpose == FOR_RESUME,
+                                               .at_start = recovery->fill.purpose == FOR_RESUME,
                                                .words = recovery->words});
     recovery->notified = true;
 }
 
 // -- requests to the history
 
-static void schedule_check (struct recovery *self, int64_t gap_us)
+static void schedule_check (struct recovery *self, int64_t interval_us)
 {
-    self->check_interval_us = gap_us;
-    self->check_due_us = clock_mono_us () + gap_us;
+    self->check_interval_us = interval_us;
+    self->check_due_us = clock_mono_us () + interval_us;
 }
 
 // Postpone the next check, as a result arrived. If the history does not answer, the longer interval
@@ -70,16 +70,16 @@ static void postpone_check (struct recovery *self)
 // Request the first page of the history after the last result.
 static void request_first_page (struct recovery *self)
 {
-    struct filling *filling = &self->filling;
-    filling->opened = false;
-    filling->after[0] = '\0';
+    struct gap_fill *fill = &self->fill;
+    fill->opened = false;
+    fill->after[0] = '\0';
     recovery_request_page (self);
 }
 
-static void start_filling (struct recovery *self, enum purpose purpose, int64_t before)
+static void start_filling (struct recovery *self, enum fill_purpose purpose, int64_t before)
 {
     int64_t patience_us = purpose == FOR_WAITING && self->answered ? FILL_TIMEOUT_US : 0;
-    self->filling = (struct filling){
+    self->fill = (struct gap_fill){
         .purpose = purpose, .before = before, .until_us = clock_mono_us () + patience_us};
     request_first_page (self);
 }
@@ -95,11 +95,11 @@ static void mark_history_answered (struct recovery *self)
 static void open_history (struct zplan_subscriber *self, const struct history_head *head)
 {
     struct recovery *recovery = &self->recovery;
-    struct filling *filling = &recovery->filling;
+    struct gap_fill *fill = &recovery->fill;
     struct gap *gap = &recovery->gap;
-    filling->opened = true;
-    filling->last = head->last;
-    snprintf (filling->epoch, sizeof filling->epoch, "%s", head->epoch);
+    fill->opened = true;
+    fill->last = head->last;
+    snprintf (fill->epoch, sizeof fill->epoch, "%s", head->epoch);
     if (gap_epoch_differs (gap, head->epoch)) {
         notify_seqs (self, ZPLAN_NOTICE_ANEW, gap->last, head->first);
         gap_restart (gap, head->epoch);
@@ -114,17 +114,17 @@ static void open_history (struct zplan_subscriber *self, const struct history_he
 // Everything wanted from the history was returned.
 static void end_filling (struct recovery *self)
 {
-    struct filling *filling = &self->filling;
-    int64_t before = filling->before;
+    struct gap_fill *fill = &self->fill;
+    int64_t before = fill->before;
     mark_history_answered (self);
     // A number without a run in the history will never get one.
-    gap_skip_to (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
+    gap_skip_to (&self->gap, fill->last < before ? fill->last : before - 1, fill->epoch);
     self->phase = PHASE_LISTEN;
-    if (filling->purpose != FOR_WAITING) {
+    if (fill->purpose != FOR_WAITING) {
         self->behind = false;
         schedule_check (self, CHECK_INTERVAL_US);
     }
-    filling->purpose = FOR_CHECK;
+    fill->purpose = FOR_CHECK;
 }
 
 static void wait_before_retry (struct recovery *self)
@@ -138,19 +138,20 @@ static void wait_before_retry (struct recovery *self)
 static void handle_unreadable_history (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
-    const struct filling *filling = &recovery->filling;
+    const struct gap_fill *fill = &recovery->fill;
     notify_unreadable_history (self);
-    if (filling->purpose == FOR_RESUME) {
+    if (fill->purpose == FOR_RESUME) {
         wait_before_retry (recovery);
-    } else if (filling->purpose == FOR_CHECK) {
+    } else if (fill->purpose == FOR_CHECK) {
         recovery->behind = false;
         recovery->phase = PHASE_LISTEN;
         schedule_check (recovery, CHECK_INTERVAL_US);
-    } else if (clock_mono_us () < filling->until_us) {
+    } else if (clock_mono_us () < fill->until_us) {
         wait_before_retry (recovery);
     } else {
-        bool elsewhere = gap_epoch_differs (&recovery->gap, self->mark.epoch);
-        notify_seqs (self, ZPLAN_NOTICE_MISSED, elsewhere ? 0 : recovery->gap.last, self->mark.seq);
+        bool other_epoch = gap_epoch_differs (&recovery->gap, self->mark.epoch);
+        notify_seqs (self, ZPLAN_NOTICE_MISSED, other_epoch ? 0 : recovery->gap.last,
+                     self->mark.seq);
         recovery->phase = PHASE_LISTEN;
     }
 }
@@ -159,23 +160,23 @@ static void handle_unreadable_history (struct zplan_subscriber *self)
 // would cause an endless loop.
 static bool request_next_page (struct zplan_subscriber *self, const json_t *page)
 {
-    struct filling *filling = &self->recovery.filling;
+    struct gap_fill *fill = &self->recovery.fill;
     const char *next = json_string_value (json_object_get (page, "next"));
     if (!next)
         return false;
-    if (strlen (next) >= sizeof filling->after || strcmp (next, filling->after) == 0) {
+    if (strlen (next) >= sizeof fill->after || strcmp (next, fill->after) == 0) {
         struct reason reason;
         reason_set (&reason, "the history does not continue after %s", quoted (span_text (next)));
         recovery_set_reason (&self->recovery, span_text (reason.text));
         handle_unreadable_history (self);
         return true;
     }
-    snprintf (filling->after, sizeof filling->after, "%s", next);
+    snprintf (fill->after, sizeof fill->after, "%s", next);
     recovery_request_page (&self->recovery);
     return true;
 }
 
-static void close_page (struct filling *self)
+static void close_page (struct gap_fill *self)
 {
     json_decref (self->page);
     self->page = NULL;
@@ -191,10 +192,10 @@ static void begin_page (struct zplan_subscriber *self)
         handle_unreadable_history (self);
         return;
     }
-    if (!recovery->filling.opened)
+    if (!recovery->fill.opened)
         open_history (self, &head);
-    recovery->filling.page = page;
-    recovery->filling.next = 0;
+    recovery->fill.page = page;
+    recovery->fill.next = 0;
     recovery->phase = PHASE_RETURN;
 }
 
@@ -204,19 +205,19 @@ static bool return_if_missed (struct zplan_subscriber *self, const json_t *run,
 {
     struct recovery *recovery = &self->recovery;
     struct zplan_result result;
-    if (!gap_is_missed (&recovery->gap, mark->seq, recovery->filling.before))
+    if (!gap_is_missed (&recovery->gap, mark->seq, recovery->fill.before))
         return false;
     if (!recovery_read_run (self, run, &result)) {
         recovery->error = ZPLAN_ERROR_MEMORY;
         recovery_set_reason (recovery, span_text (zplan_error_text (ZPLAN_ERROR_MEMORY)));
-        close_page (&recovery->filling);
+        close_page (&recovery->fill);
         handle_unreadable_history (self);
         return false;
     }
     gap_record_history (&recovery->gap, mark);
     if (!subscriber_wants (self, span_of (result.title, result.title_size)))
         return false;
-    memcpy (self->epoch, recovery->filling.epoch, sizeof self->epoch);
+    memcpy (self->epoch, recovery->fill.epoch, sizeof self->epoch);
     result.seq = mark->seq;
     result.exec_id = mark->exec_id;
     result.epoch = self->epoch;
@@ -228,15 +229,15 @@ static bool return_if_missed (struct zplan_subscriber *self, const json_t *run,
 static bool return_next_run (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
-    struct filling *filling = &recovery->filling;
-    const json_t *runs = json_object_get (filling->page, "runs");
-    while (recovery->phase == PHASE_RETURN && filling->next < json_array_size (runs)) {
-        const json_t *run = json_array_get (runs, filling->next++);
-        struct gap_mark mark = {.epoch = filling->epoch};
+    struct gap_fill *fill = &recovery->fill;
+    const json_t *runs = json_object_get (fill->page, "runs");
+    while (recovery->phase == PHASE_RETURN && fill->next < json_array_size (runs)) {
+        const json_t *run = json_array_get (runs, fill->next++);
+        struct gap_mark mark = {.epoch = fill->epoch};
         json_get_integer (run, "seq", 1, INT64_MAX, &mark.seq);
         json_get_integer (run, "exec_id", 1, INT64_MAX, &mark.exec_id);
-        if (mark.seq >= filling->before) {
-            close_page (filling);
+        if (mark.seq >= fill->before) {
+            close_page (fill);
             end_filling (recovery);
             return false;
         }
@@ -245,9 +246,9 @@ static bool return_next_run (struct zplan_subscriber *self, struct zplan_result 
     }
     if (recovery->phase != PHASE_RETURN)
         return false;
-    if (!request_next_page (self, filling->page))
+    if (!request_next_page (self, fill->page))
         end_filling (recovery);
-    close_page (filling);
+    close_page (fill);
     return false;
 }
 
@@ -262,11 +263,11 @@ static void compare_head (struct zplan_subscriber *self)
     json_t *page;
     recovery->phase = PHASE_LISTEN;
     if (!recovery_take_page (recovery, &page, &head)) {
-        int64_t gap_us = 2 * recovery->check_interval_us;
+        int64_t interval_us = 2 * recovery->check_interval_us;
         notify_unreadable_history (self);
-        schedule_check (recovery, gap_us < CHECK_INTERVAL_US ? CHECK_INTERVAL_US
-                                  : gap_us < CHECK_MAX_US    ? gap_us
-                                                             : CHECK_MAX_US);
+        schedule_check (recovery, interval_us < CHECK_INTERVAL_US ? CHECK_INTERVAL_US
+                                  : interval_us < CHECK_MAX_US    ? interval_us
+                                                                  : CHECK_MAX_US);
         return;
     }
     mark_history_answered (recovery);
@@ -360,8 +361,7 @@ bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
     int turns = TURNS;
     zplan_client_process (recovery->client);
     uint64_t connections = recovery->client->dealers.turns;
-    // Check at once after another connection was made: the last results of the previous one may be
-    // missing.
+    // Check at once after a reconnect: the last results of the previous connection may be missing.
     if (recovery->turns && connections != recovery->turns)
         recovery->check_due_us = 0;
     recovery->turns = connections;
@@ -371,7 +371,7 @@ bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
         if (run_phase (self, &turns, ret))
             return true;
         if (before == PHASE_LISTEN && recovery->phase == PHASE_LISTEN)
-            return false; // nothing is there
+            return false; // no result, and no check is due
     }
     return false;
 }
@@ -393,7 +393,7 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
     return 0;
 }
 
-// -- start and end
+// -- starting and ending
 
 static int error_of_errno (int number)
 {
@@ -454,8 +454,8 @@ void recovery_end (struct recovery *self)
 {
     zplan_client_destroy (&self->client);
     json_decref (self->answer);
-    json_decref (self->filling.page);
-    self->answer = self->filling.page = NULL;
+    json_decref (self->fill.page);
+    self->answer = self->fill.page = NULL;
     free (self->gap.seen);
     self->gap.seen = NULL;
 }

@@ -59,8 +59,8 @@ static const char *text_or_null (const char *text)
     return *text ? text : NULL;
 }
 
-// The filter, or NULL if it has fewer members than these: json_pack omits an optional one for which
-// memory does not suffice.
+// The filter, or NULL if it has fewer members: json_pack omits an optional member when memory runs
+// out.
 static json_t *whole_filter (json_t *filter, size_t members)
 {
     if (json_object_size (filter) == members)
@@ -84,10 +84,10 @@ void recovery_request_page (struct recovery *self)
     const struct gap *gap = &self->gap;
     json_t *filter = json_pack ("{s:I, s:i, s:s*, s:b, s:s*}", "since", (json_int_t)gap->last,
                                 "limit", PAGE_RUNS, "epoch", text_or_null (gap->epoch), "output", 1,
-                                "after", text_or_null (self->filling.after));
-    request_history (self, PHASE_PAGE,
-                     whole_filter (filter, 3 + (size_t)(*gap->epoch != 0) +
-                                               (size_t)(*self->filling.after != 0)));
+                                "after", text_or_null (self->fill.after));
+    request_history (
+        self, PHASE_PAGE,
+        whole_filter (filter, 3 + (size_t)(*gap->epoch != 0) + (size_t)(*self->fill.after != 0)));
 }
 
 // -- replies of the history
@@ -130,7 +130,7 @@ bool recovery_read_run (struct zplan_subscriber *self, const json_t *run, struct
     free (text);
     if (!bytes)
         return false;
-    json_to_frame (title, bytes + size + 1, &title_size); // fails if there is none
+    json_to_frame (title, bytes + size + 1, &title_size); // fails if the run has no title
     free (self->bytes);
     self->bytes = bytes;
     json_get_integer (run, "status", 0, UINT8_MAX, &status);

@@ -89,13 +89,13 @@ bool request_copy (struct zplan_client *self, struct client_request *request,
     return true;
 }
 
-// -- the end without an answer
+// -- requests that end without an answer
 
 // The connection stays open if the request has arrived: the station then answered one that was sent
 // later on it.
 void request_abandon (struct zplan_client *self, struct client_request *request)
 {
-    bool several = client_has_several (self);
+    bool several = client_has_several_endpoints (self);
     bool arrived =
         request->at != REQUEST_WAITS && request->number < self->last_answered[request->at];
     if (!several && !arrived) {
@@ -117,9 +117,9 @@ static struct client_request *find_expired_request (struct zplan_client *self, i
     return request;
 }
 
-// End all requests whose time is over. Callbacks may send new ones, which do not expire yet. While
-// messages are unread, the answers may be among them, as after a long pause of the program: then
-// nothing expires, for at most LATE_TURNS_MAX turns.
+// End all requests that timed out. Callbacks may send new ones, which do not expire yet. While
+// messages are unread, as after a long pause of the program, answers may be among them: nothing
+// expires then, for at most LATE_TURNS_MAX turns.
 void request_expire_all (struct zplan_client *self, bool all_read)
 {
     int64_t now_us = clock_mono_us ();
@@ -140,11 +140,11 @@ void request_expire_all (struct zplan_client *self, bool all_read)
 
 // -- requests that are safe to repeat
 
-// The admin commands that only read; with an `argument`, only with it as the first argument: the
-// commands that the role observe allows, and whoami. The Python client has the same list.
+// The admin commands that only read: those that the role observe allows, and whoami. A row with an
+// `argument` matches only that first argument. The Python client has the same list.
 static const struct {
     const char *command, *argument;
-} reads[] = {
+} read_commands[] = {
     {"list", NULL},   {"message", NULL}, {"next", NULL},  {"history", NULL}, {"result", NULL},
     {"team", NULL},   {"why", NULL},     {"stats", NULL}, {"health", NULL},  {"load", NULL},
     {"whoami", NULL}, {"flow", "list"},  {"flow", "get"}, {"flow", "runs"},  {"flow", "show"},
@@ -155,9 +155,9 @@ static bool is_read_command (const struct message *message)
 {
     struct span command = message_frame (message, ZERO_FRAME_COMMAND, NULL);
     struct span argument = message_frame (message, ZERO_FRAME_ARG, NULL);
-    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
-        if (span_is (command, reads[i].command) &&
-            (!reads[i].argument || span_is (argument, reads[i].argument)))
+    for (size_t i = 0; i < sizeof read_commands / sizeof *read_commands; i++)
+        if (span_is (command, read_commands[i].command) &&
+            (!read_commands[i].argument || span_is (argument, read_commands[i].argument)))
             return true;
     return false;
 }

@@ -162,9 +162,9 @@ int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_
         return ZPLAN_ERROR_NESTED;
     int64_t start_us = clock_mono_us ();
     for (;;) {
-        bool given = next_result (subscriber, ret);
+        bool received = next_result (subscriber, ret);
         subscriber_update (subscriber);
-        if (given)
+        if (received)
             return ZPLAN_OK;
         // A stream of other broadcasts must not keep the caller beyond its timeout.
         if (!listener_wait (&subscriber->listener, start_us, timeout_ms))

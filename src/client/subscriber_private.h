@@ -19,18 +19,18 @@ enum subscriber_phase {
 };
 
 // Why the history is read.
-enum purpose {
+enum fill_purpose {
     FOR_CHECK,   // the station has published more than was received
     FOR_WAITING, // to return what was missed before the result that waits
     FOR_RESUME   // to continue where an earlier subscription ended
 };
 
-// A request to the history, after gap.last and before the result that waits.
-struct filling {
-    enum purpose purpose;
+// Reading the history to fill a gap: the results after gap.last and before the result that waits.
+struct gap_fill {
+    enum fill_purpose purpose;
     int64_t before;   // seq of the result that waits; INT64_MAX: none
-    int64_t until_us; // monotonic; no retry after it while a result waits
-    bool opened;      // the first page was seen
+    int64_t until_us; // monotonic; while a result waits, no retry after this time
+    bool opened;      // the first page was read
     int64_t last;     // the station's last seq
     char epoch[EPOCH_SIZE];
     char after[64]; // cursor of the page to request; "" = the first
@@ -45,7 +45,7 @@ struct recovery {
     void *context;               // passed to `notice`
     enum subscriber_phase phase;
     struct gap gap;
-    struct filling filling;
+    struct gap_fill fill;
     bool result_waits;    // a result was received that waits for what was missed before it
     bool answered;        // `history` was answered at least once, so waiting for it is worthwhile
     bool notified;        // the caller was notified that the history does not answer
@@ -53,7 +53,7 @@ struct recovery {
     int64_t check_due_us; // monotonic: time of the next check
     int64_t check_interval_us; // interval from the last check to `check_due_us`
     int64_t next_attempt_us;   // monotonic: when to retry
-    uint64_t turns;            // connections of `client` when last checked
+    uint64_t turns;            // number of connections of `client` when last checked
 
     // How the request in flight ended.
     bool ended;
@@ -64,7 +64,7 @@ struct recovery {
 
 struct zplan_subscriber {
     struct listener listener;   // its packet is the last result, or the one that waits
-    char *prefix;               // the titles wanted begin with it
+    char *prefix;               // wanted titles begin with this
     bool calling;               // a notice is being delivered
     struct zplan_result result; // the result in the listener's packet, from which it borrows
     struct gap_mark mark;       // seq, exec_id and epoch of `result`; borrows from `mark_epoch`
@@ -101,7 +101,7 @@ void recovery_set_reason (struct recovery *self, struct span words);
 // Request only the station's last seq: PHASE_HEAD.
 void recovery_request_head (struct recovery *self);
 
-// Request the page that self->filling describes: PHASE_PAGE.
+// Request the page that self->fill describes: PHASE_PAGE.
 void recovery_request_page (struct recovery *self);
 
 // The fields in each page that describe the whole history.

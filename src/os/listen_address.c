@@ -16,7 +16,7 @@ struct addrinfo *listen_address_find (const char *text)
     struct addrinfo *found = NULL, hints = {.ai_family = AF_UNSPEC,
                                             .ai_socktype = SOCK_STREAM,
                                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    int64_t port; // getaddrinfo accepts larger ones, and uses their lower 16 bits
+    int64_t port; // getaddrinfo accepts larger numbers, and uses their lower 16 bits
     if (!size || size >= sizeof host || !number_parse (colon + 1, &port) || port < 0 ||
         port > UINT16_MAX)
         return NULL;

@@ -22,7 +22,7 @@ struct rate {
     const char *event; // NULL: a free entry
     int64_t second;
     uint64_t lines;
-    uint64_t left_out; // dropped since the last line that was written
+    uint64_t suppressed; // dropped since the last line that was written
 };
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
@@ -76,9 +76,9 @@ static struct rate *event_rate (const char *event)
     return &rates[at];
 }
 
-// Whether the rate of the event allows a line now; then also the number of its lines dropped
-// before.
-static bool may_write_event (const char *event, uint64_t *ret_left_out)
+// Count a line of the event. True: its rate allows the line; `*ret_suppressed` is the number of its
+// lines dropped before.
+static bool count_event_line (const char *event, uint64_t *ret_suppressed)
 {
     struct rate *rate = event_rate (event);
     int64_t second = clock_mono_us () / 1000000;
@@ -86,11 +86,11 @@ static bool may_write_event (const char *event, uint64_t *ret_left_out)
         rate->lines = 0;
     rate->second = second;
     if (rate->lines++ >= LINES_A_SECOND) {
-        rate->left_out++;
+        rate->suppressed++;
         return false;
     }
-    *ret_left_out = rate->left_out;
-    rate->left_out = 0;
+    *ret_suppressed = rate->suppressed;
+    rate->suppressed = 0;
     return true;
 }
 
@@ -118,14 +118,14 @@ static size_t print_line_head (char *line, size_t room, enum log_level level, co
 
 void log_event (enum log_level level, const char *event, const char *format, ...)
 {
-    uint64_t left_out = 0;
-    if (level > log_limit || (level != LEVEL_DEBUG && !may_write_event (event, &left_out)))
+    uint64_t suppressed = 0;
+    if (level > log_limit || (level != LEVEL_DEBUG && !count_event_line (event, &suppressed)))
         return;
     char line[LINE_MAX_BYTES];
     size_t size = print_line_head (line, sizeof line, level, event);
-    if (left_out)
+    if (suppressed)
         size +=
-            (size_t)snprintf (line + size, sizeof line - size, "left_out=%" PRIu64 " ", left_out);
+            (size_t)snprintf (line + size, sizeof line - size, "left_out=%" PRIu64 " ", suppressed);
     va_list args;
     va_start (args, format);
     int tail = vsnprintf (line + size, sizeof line - size - 1, format, args);

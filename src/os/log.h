@@ -22,8 +22,8 @@ void log_start (const char *program, const char *level, const char *format);
 uint64_t log_dropped (void);
 
 // Write one line: level, event, then the fields, formatted as by printf (`key=value` pairs; bytes
-// from peers only through quoted ()). Never blocks. Each event is limited to 20 lines per second,
-// debug events are not; its next line says how many were dropped. `event` is borrowed for the life
-// of the process.
+// from peers only through quoted ()). Never blocks. Each event, except at debug level, is limited
+// to 20 lines per second; its next line reports how many were dropped. `event` is borrowed for the
+// life of the process.
 void log_event (enum log_level level, const char *event, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));

@@ -20,8 +20,8 @@ static struct {
     int fd; // 0 = there is none
     struct sockaddr_un address;
     socklen_t size;
-    int64_t pause_us; // time between two watchdog pings; 0 = the manager wants none
-    int64_t alive_us; // when the last watchdog ping was sent
+    int64_t interval_us;  // time between two watchdog pings; 0 = the manager wants none
+    int64_t last_ping_us; // monotonic; when the last watchdog ping was sent
 } manager;
 
 static void send_lines (const char *lines)
@@ -46,13 +46,13 @@ static int parse_socket_name (const char *name)
     return 0;
 }
 
-static int64_t watchdog_pause_us (void)
+static int64_t watchdog_interval_us (void)
 {
-    const char *wait = getenv ("WATCHDOG_USEC");
+    const char *timeout = getenv ("WATCHDOG_USEC");
     const char *pid = getenv ("WATCHDOG_PID");
-    if (!wait || (pid && strtoll (pid, NULL, 10) != getpid ()))
+    if (!timeout || (pid && strtoll (pid, NULL, 10) != getpid ()))
         return 0;
-    return strtoll (wait, NULL, 10) / 2;
+    return strtoll (timeout, NULL, 10) / 2;
 }
 
 void notify_start (void)
@@ -61,7 +61,7 @@ void notify_start (void)
     if (name && parse_socket_name (name) == 0) {
         int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         manager.fd = fd > 0 ? fd : 0;
-        manager.pause_us = watchdog_pause_us ();
+        manager.interval_us = watchdog_interval_us ();
     }
     unsetenv ("NOTIFY_SOCKET");
     unsetenv ("WATCHDOG_USEC");
@@ -94,8 +94,8 @@ void notify_status (const char *words)
 
 void notify_alive (int64_t now_us)
 {
-    if (manager.pause_us <= 0 || now_us - manager.alive_us < manager.pause_us)
+    if (manager.interval_us <= 0 || now_us - manager.last_ping_us < manager.interval_us)
         return;
-    manager.alive_us = now_us;
+    manager.last_ping_us = now_us;
     send_lines ("WATCHDOG=1");
 }

@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-// Open the socket and take $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID out of the environment,
-// so that no child process sends notifications in our name. Call before any thread starts.
+// Open the socket, and remove $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID from the
+// environment, so that no child process sends notifications in our name. Call before any thread
+// starts.
 void notify_start (void);
 
 // Report that the program is ready, or has finished a reload.

@@ -166,7 +166,7 @@ static int folder_check (const char *path, struct reason *reason)
         return reason_set (reason, "data: %s belongs to another user", path);
     if (!(entry.st_mode & 077))
         return 0;
-    // It may be shared on purpose: only the mode of an empty one is changed.
+    // Others may use its files on purpose, so only the mode of an empty folder is changed.
     if (!folder_is_empty (path))
         return reason_set (reason, "data: other users may enter it (mode %04o): chmod 700 %s",
                            entry.st_mode & 07777, path);

@@ -91,7 +91,7 @@ void task_end (struct task *self)
 
 // -- the loop
 
-// Calls due timers, then tasks, then sources. Tasks that are set meanwhile are called in the next
+// Call due timers, then tasks, then sources. Tasks that are set meanwhile are called in the next
 // turn.
 static void reactor_turn (struct reactor *self)
 {

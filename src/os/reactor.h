@@ -1,6 +1,6 @@
 // The event loop: one thread waits for descriptors and timers, and calls their owners. An owner
-// embeds its source, timer or task, and keeps the memory until it has ended that (source_end and so
-// on). In any callback the owner may end its source, timer or task, or free itself.
+// embeds its source, timer or task, and keeps the memory until it has called source_end, timer_end
+// or task_end. In any callback the owner may end its source, timer or task, or free itself.
 //
 // For ZeroMQ sockets see wire/watch.h. zloop of czmq would do the same with zmq_poll, but that
 // checks every socket twice per turn, with three system calls each: more than all the work of the

@@ -11,7 +11,7 @@
 #include "process.h"
 #include "reason.h"
 
-// To lock the folder is to lock its file with the token.
+// The lock of the folder is a lock on its file with the token.
 int state_folder_open (const char *folder)
 {
     char path[4200];

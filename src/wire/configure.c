@@ -151,7 +151,7 @@ static const char *take_option_value (struct argv_reader *arguments, const char 
     return NULL;
 }
 
-static enum configured apply_set (struct argv_reader *arguments)
+static enum configure_result apply_set (struct argv_reader *arguments)
 {
     const char *text = take_option_value (arguments, "--set");
     const char *equals = text ? strchr (text, '=') : NULL;
@@ -167,7 +167,7 @@ static enum configured apply_set (struct argv_reader *arguments)
                                                                         : CONFIGURED;
 }
 
-static enum configured apply_option (struct argv_reader *arguments)
+static enum configure_result apply_option (struct argv_reader *arguments)
 {
     const char *option = arguments->at[arguments->next++];
     if (strcmp (option, "--set") == 0)
@@ -187,7 +187,7 @@ static enum configured apply_option (struct argv_reader *arguments)
 }
 
 // Handle --help, --version, --settings and -c, which take effect before all other options.
-static enum configured apply_early_options (struct argv_reader *arguments)
+static enum configure_result apply_early_options (struct argv_reader *arguments)
 {
     for (int i = 1; i < arguments->count; i++) {
         const char *option = arguments->at[i];
@@ -210,17 +210,17 @@ static enum configured apply_early_options (struct argv_reader *arguments)
     return CONFIGURED;
 }
 
-enum configured configure (const struct configured_program *program, int argc, char **argv,
-                           void *values, struct reason *reason)
+enum configure_result configure (const struct configured_program *program, int argc, char **argv,
+                                 void *values, struct reason *reason)
 {
     struct argv_reader arguments = {argc, argv, 1, program, values, reason};
     settings_reset (program->table, values);
-    enum configured configured = apply_early_options (&arguments);
-    while (configured == CONFIGURED && arguments.next < argc)
-        configured = apply_option (&arguments);
-    if (configured == CONFIGURED && program->check (values, reason))
-        configured = CONFIGURED_WRONG;
-    return configured;
+    enum configure_result result = apply_early_options (&arguments);
+    while (result == CONFIGURED && arguments.next < argc)
+        result = apply_option (&arguments);
+    if (result == CONFIGURED && program->check (values, reason))
+        result = CONFIGURED_WRONG;
+    return result;
 }
 
 int configured_main (const struct configured_program *program, int argc, char **argv, void *values,
@@ -230,14 +230,14 @@ int configured_main (const struct configured_program *program, int argc, char **
     int code = CONFIGURED_STOPPED;
     process_begin (HANGUP_RESET);
     json_pool_use ();
-    enum configured configured = configure (program, argc, argv, values, &reason);
-    if (configured == CONFIGURED)
+    enum configure_result result = configure (program, argc, argv, values, &reason);
+    if (result == CONFIGURED)
         code = run (values, &reason);
-    else if (configured != CONFIGURED_DONE)
+    else if (result != CONFIGURED_DONE)
         code = CONFIGURED_MISUSED;
     if (code)
         fprintf (stderr, "%s: %s\n", program->name, reason.text);
-    if (configured == CONFIGURED_USAGE)
+    if (result == CONFIGURED_USAGE)
         fprintf (stderr, "Try '%s --help'.\n", program->name);
     return code;
 }

@@ -13,23 +13,20 @@ struct configured_program {
     int (*check) (const void *values, struct reason *reason); // checks all settings together
 };
 
-enum configured {
+enum configure_result {
     CONFIGURED,       // the settings are valid: run the program
-    CONFIGURED_DONE,  // --help or --version was answered
+    CONFIGURED_DONE,  // --help, --version or --settings was answered
     CONFIGURED_USAGE, // the command line is wrong
     CONFIGURED_WRONG  // a setting or the file is wrong
 };
 
 // Apply the defaults, the file of -c, then --set and the options in their order. `values` is the
 // struct that the table describes. Errors leave a reason.
-enum configured configure (const struct configured_program *program, int argc, char **argv,
-                           void *values, struct reason *reason);
+enum configure_result configure (const struct configured_program *program, int argc, char **argv,
+                                 void *values, struct reason *reason);
 
-enum {
-    CONFIGURED_STOPPED = 0,
-    CONFIGURED_NOT_STARTED = 1,
-    CONFIGURED_MISUSED = 2
-}; // exit statuses
+// Exit statuses.
+enum { CONFIGURED_STOPPED = 0, CONFIGURED_NOT_STARTED = 1, CONFIGURED_MISUSED = 2 };
 
 // Run the program with its settings. Returns the exit status, with a reason unless that is 0.
 typedef int configured_run_fn (void *values, struct reason *reason);

@@ -21,5 +21,5 @@ int wire_bind (void *socket, const char *endpoint, struct reason *reason);
 
 // Bind to an endpoint to which a closed socket of this process was bound, without checking it: this
 // process still holds the lock of its path. -1 also while the old socket still occupies its port;
-// try again.
+// then retry.
 int wire_rebind (void *socket, const char *endpoint, struct reason *reason);

@@ -235,7 +235,7 @@ static ssize_t read_cert_file (const char *path, char text[FILE_MAX], bool *ret_
 
 // Make a reason that begins with the file's name, or with the end of a long name, so that there is
 // room for the error.
-static void reason_of_file (struct reason *reason, const char *path, const struct reason *why)
+static void set_file_reason (struct reason *reason, const char *path, const struct reason *why)
 {
     size_t size = strlen (path);
     bool is_long = size > NAME_MAX_SHOWN;
@@ -258,7 +258,7 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
         rc = -1;
     }
     if (rc)
-        reason_of_file (reason, path, &why);
+        set_file_reason (reason, path, &why);
     else
         *ret = cert;
     explicit_bzero (text, sizeof text);
@@ -317,7 +317,7 @@ static int write_cert (const char *path, const struct curve_cert *cert, enum cur
         return 0;
     if (fd >= 0)
         unlink (path);
-    reason_of_file (reason, path, &why);
+    set_file_reason (reason, path, &why);
     return -1;
 }
 
@@ -350,7 +350,7 @@ static void set_socket_option (void *socket, int option, const void *value, size
     (void)rc;
 }
 
-// Set the keys of a socket. The size includes the NUL: so libzmq takes the keys as Z85.
+// Set the keys of a socket. The size includes the NUL, so libzmq reads the keys as Z85.
 static void set_socket_keys (void *socket, const struct curve_keys *own)
 {
     set_socket_option (socket, ZMQ_CURVE_PUBLICKEY, own->public_key, CURVE_KEY_SIZE);

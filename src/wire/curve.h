@@ -36,7 +36,7 @@ struct curve_cert {
     char name[CURVE_NAME_SIZE];
     char roles[CURVE_ROLES_SIZE];       // see curve_roles_read
     char stations[CURVE_STATIONS_SIZE]; // see curve_stations_check
-    char speaks_for[16];                // "yes": its commands may name the user they act for
+    char speaks_for[16]; // "yes": the owner's commands may name the user they act for
 };
 
 enum curve_part {
@@ -70,8 +70,9 @@ int curve_keys_make (struct curve_keys *ret, struct reason *reason);
 int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *ret,
                      struct reason *reason);
 
-// Check that a file can be written with this name, these roles and stations: the name is 1..64 of
-// A-Z a-z 0-9 _ . - with no dot at the start. 0, or -1 with a reason that names what is wrong.
+// Check that a certificate with this name, these roles and stations can be written: the name is
+// 1..64 of A-Z a-z 0-9 _ . - with no dot at the start. 0, or -1 with a reason that names what is
+// wrong.
 int curve_cert_check (const struct curve_cert *cert, struct reason *reason);
 
 // Write FOLDER/NAME.key, mode 0644 (the station may be another user), and FOLDER/NAME.key_secret,

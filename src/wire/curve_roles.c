@@ -40,9 +40,9 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
 
 static bool station_pattern_valid (struct span pattern)
 {
-    bool is_start = pattern.size && pattern.data[pattern.size - 1] == '*';
-    return station_name_valid (span_of (pattern.data, pattern.size - is_start)) ||
-           (is_start && pattern.size == 1);
+    bool is_prefix = pattern.size && pattern.data[pattern.size - 1] == '*';
+    return station_name_valid (span_of (pattern.data, pattern.size - is_prefix)) ||
+           (is_prefix && pattern.size == 1);
 }
 
 int curve_stations_check (const char *text, struct reason *reason)

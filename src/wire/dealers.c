@@ -11,7 +11,7 @@ enum {
     // A standby has no socket bound: retry often enough to find it soon after it takes over.
     RECONNECT_MS = 100,
     RECONNECT_MAX_MS = 400,
-    CONNECT_TIMEOUT_MS = 2000 // for a host that is gone; then its name is resolved again
+    CONNECT_TIMEOUT_MS = 2000 // for an unreachable host; then its name is resolved again
 };
 
 // Close the sockets of an address. Stop the monitor first: if an event occurs between the closing

@@ -1,6 +1,6 @@
 // Connections to a station that may be at one of several addresses: one DEALER per address, and the
 // connected one is used. A single DEALER for all addresses would send part of the requests to
-// stations that are not there. ZMQ_IMMEDIATE would avoid that, but then a peer that is killed
+// addresses without a connection. ZMQ_IMMEDIATE would avoid that, but then a peer that is killed
 // within a message aborts this process (libzmq 4.3.4, fq.cpp: `!_more`).
 //
 // A monitor of each socket reports its connection. A single address has no monitor unless it is to

@@ -95,7 +95,7 @@ bool server_keys_valid (const char *text, size_t count)
 
 void server_key_of (const char *text, size_t index, char out[CURVE_KEY_SIZE])
 {
-    bool one = strlen (text) < CURVE_KEY_SIZE;
-    memcpy (out, text + (one ? 0 : index * CURVE_KEY_SIZE), CURVE_KEY_SIZE - 1);
+    bool single = strlen (text) < CURVE_KEY_SIZE;
+    memcpy (out, text + (single ? 0 : index * CURVE_KEY_SIZE), CURVE_KEY_SIZE - 1);
     out[CURVE_KEY_SIZE - 1] = '\0';
 }

@@ -9,7 +9,7 @@ enum { ENDPOINTS_MAX = 8 };
 
 struct endpoints {
     size_t count;
-    const char *rows[ENDPOINTS_MAX]; // they point into `text`
+    const char *rows[ENDPOINTS_MAX]; // point into `text`
     char *text;                      // owned
 };
 

@@ -13,9 +13,9 @@
 
 enum { CHECK_SHARE = 50, CHECK_PAUSE_MAX_US = 4000000, CLOCK_TICK_US = 50000 };
 
-// -- reading it
+// -- reading the folder
 
-struct folder_reading {
+struct folder_reader {
     const char *folder;
     key_folder_fn *take;
     void *owner;
@@ -28,14 +28,15 @@ static int is_certificate (const struct dirent *entry)
     return entry->d_name[0] != '.' && (!last || strcmp (last, "_secret") != 0);
 }
 
-// Compare file names by bytes, whatever the locale is: of two files with one key the first counts.
-static int compare_files (const struct dirent **one, const struct dirent **other)
+// Compare file names by bytes in any locale: of two certificates with the same name the first file
+// counts.
+static int compare_files (const struct dirent **a, const struct dirent **b)
 {
-    return strcmp ((*one)->d_name, (*other)->d_name);
+    return strcmp ((*a)->d_name, (*b)->d_name);
 }
 
-static int accept_cert (struct folder_reading *self, const struct curve_cert *cert,
-                        const char *file, struct reason *reason)
+static int accept_cert (struct folder_reader *self, const struct curve_cert *cert, const char *file,
+                        struct reason *reason)
 {
     const char *first = zhashx_lookup (self->names, cert->name);
     if (first)
@@ -48,7 +49,7 @@ static int accept_cert (struct folder_reading *self, const struct curve_cert *ce
     return 0;
 }
 
-static int read_folder_file (struct folder_reading *self, const char *file, struct reason *reason)
+static int read_folder_file (struct folder_reader *self, const char *file, struct reason *reason)
 {
     char path[CURVE_PATH_SIZE];
     struct curve_cert cert;
@@ -67,26 +68,26 @@ static int read_folder_file (struct folder_reading *self, const char *file, stru
 int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
                      struct key_folder_wrong *ret_wrong, struct reason *reason)
 {
-    struct folder_reading reading = {folder, take, owner, NULL};
+    struct folder_reader reader = {folder, take, owner, NULL};
     struct dirent **entries;
     int count = scandir (folder, &entries, is_certificate, compare_files);
     if (count < 0)
         return reason_set (reason, "%s: %s", folder, strerror (errno));
     *ret_wrong = (struct key_folder_wrong){0};
-    reading.names = zhashx_new ();
+    reader.names = zhashx_new ();
     for (int i = 0; i < count; i++) {
         struct reason why;
-        if (read_folder_file (&reading, entries[i]->d_name, &why) && ret_wrong->count++ == 0)
+        if (read_folder_file (&reader, entries[i]->d_name, &why) && ret_wrong->count++ == 0)
             ret_wrong->first = why;
     }
-    zhashx_destroy (&reading.names);
+    zhashx_destroy (&reader.names);
     for (int i = 0; i < count; i++)
         free (entries[i]);
     free (entries);
     return 0;
 }
 
-// -- has it changed?
+// -- detecting changes
 
 static int64_t timespec_ns (const struct timespec *time)
 {

@@ -6,7 +6,7 @@
 
 #include "memory.h"
 
-// After the retries at EINTR any error means that no part is there.
+// After the retries at EINTR any error means that there is no part.
 bool packet_recv_part (zmq_msg_t *part, void *socket)
 {
     zmq_msg_init (part);
@@ -21,7 +21,7 @@ const struct packet_limits packet_of_dispatches = {FRAME_BYTES_MAX, 5 << 20};
 const struct packet_limits packet_of_stations = {32 << 20, 32 << 20};
 
 static bool receive_packet (struct packet *self, void *socket, const struct packet_limits *limits,
-                            bool of_user)
+                            bool with_user)
 {
     self->count = 0;
     self->fault = PACKET_WHOLE;
@@ -36,7 +36,7 @@ static bool receive_packet (struct packet *self, void *socket, const struct pack
         bytes += size;
         // libzmq 4.3.4 may return the identity frame of a ROUTER without the peer's properties; the
         // frames after it always have them.
-        const char *user = parts++ == 1 && of_user ? zmq_msg_gets (part, "User-Id") : NULL;
+        const char *user = parts++ == 1 && with_user ? zmq_msg_gets (part, "User-Id") : NULL;
         if (user && strlen (user) < sizeof self->user)
             memcpy (self->user, user, strlen (user) + 1);
         // After one discarded frame, discard the rest: a later frame must not take its place.
@@ -86,7 +86,7 @@ bool packet_send (void *socket, const struct span *frames, size_t count)
 
 // -- messages counted until libzmq releases them
 
-struct counted {
+struct counted_part {
     struct packet_debt *debt;
     size_t size; // bytes counted in the debt: those of the whole message
     uint8_t bytes[];
@@ -95,7 +95,7 @@ struct counted {
 // Called on a libzmq thread. The debt may be freed once its bytes are 0.
 static void on_part_released (void *data, void *hint)
 {
-    struct counted *counted = hint;
+    struct counted_part *counted = hint;
     (void)data;
     if (counted->debt->all)
         atomic_fetch_sub (&counted->debt->all->bytes, counted->size);
@@ -106,8 +106,8 @@ static void on_part_released (void *data, void *hint)
 static void init_counted_part (zmq_msg_t *part, struct span frame, struct packet_debt *debt,
                                size_t size)
 {
-    struct counted *counted = memory_new (sizeof *counted + frame.size);
-    *counted = (struct counted){.debt = debt, .size = size};
+    struct counted_part *counted = memory_new (sizeof *counted + frame.size);
+    *counted = (struct counted_part){.debt = debt, .size = size};
     if (frame.size)
         memcpy (counted->bytes, frame.data, frame.size);
     atomic_fetch_add (&debt->bytes, size);
@@ -123,7 +123,7 @@ bool packet_send_counted (void *socket, struct span identity, const struct messa
     uint8_t desc[DESC_SIZE_MAX];
     struct span frames[PACKET_FRAMES_MAX];
     size_t count = message_layout (message, desc, frames), largest = 0, size = 0;
-    // A peer that is gone, or whose queue is full, shows at the first frame.
+    // If the peer is gone or its queue is full, sending the first frame fails.
     assert (identity.size && count);
     if (TEMP_FAILURE_RETRY (
             zmq_send (socket, identity.data, identity.size, ZMQ_DONTWAIT | ZMQ_SNDMORE)) < 0)
@@ -143,7 +143,8 @@ bool packet_send_counted (void *socket, struct span identity, const struct messa
                 memcpy (zmq_msg_data (&part), frames[i].data, frames[i].size);
         }
         int flags = ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0);
-        if (TEMP_FAILURE_RETRY (zmq_msg_send (&part, socket, flags)) < 0) { // it is being closed
+        // This fails only while the socket is being closed.
+        if (TEMP_FAILURE_RETRY (zmq_msg_send (&part, socket, flags)) < 0) {
             zmq_msg_close (&part);
             return false;
         }

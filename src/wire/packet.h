@@ -34,7 +34,7 @@ enum packet_fault { PACKET_WHOLE, PACKET_TOO_MANY, PACKET_TOO_LARGE };
 
 // A received message. The frames are borrowed from it until packet_clear.
 struct packet {
-    zmq_msg_t parts[PACKET_FRAMES_MAX + 1]; // the last one receives frames that are discarded
+    zmq_msg_t parts[PACKET_FRAMES_MAX + 1]; // parts[count] receives frames that are discarded
     struct span frames[PACKET_FRAMES_MAX];
     size_t count;
     enum packet_fault fault; // which limit was exceeded: all frames from there on were discarded

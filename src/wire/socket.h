@@ -1,5 +1,5 @@
 // Sockets with the options that every socket of zplan has, and separate contexts for them: the
-// client library needs its own, as it shares nothing with the program around it.
+// client library needs its own context, as it shares nothing with the program around it.
 #pragma once
 
 #include "reason.h"

@@ -107,7 +107,7 @@ static void forget_subscriber (struct subscribers *self, struct subscriber *subs
     *subscriber = (struct subscriber){0};
 }
 
-// The current connection of this descriptor. NULL: it is closed already.
+// The current connection of this descriptor. NULL: closed already, or not of this endpoint.
 static struct subscriber *find_subscriber (struct subscribers *self, int fd)
 {
     size_t at = (size_t)fd;
@@ -133,18 +133,18 @@ static struct subscriber *find_subscriber (struct subscribers *self, int fd)
 
 // Shut a subscriber's connection down. Also drain the kernel's buffer, or libzmq processes it
 // before it notices the close.
-static void disconnect_subscriber (struct subscribers *self, int fd, const char *bound)
+static void disconnect_subscriber (struct subscribers *self, int fd, const char *reason)
 {
-    static char thrown_away[16 << 10];
+    static char discarded[16 << 10];
     struct subscriber *subscriber = &self->at[fd];
     log_event (LEVEL_WARN, "subscriber.cut", "endpoint=%s messages=%zu bytes=%zu reason=\"%s\"",
-               self->endpoint, subscriber->messages, subscriber->bytes, bound);
+               self->endpoint, subscriber->messages, subscriber->bytes, reason);
     self->bytes -= subscriber->bytes;
     subscriber->bytes = 0;
     subscriber->cut = true;
     shutdown (fd, SHUT_RDWR);
     for (int i = 0; i < DRAIN_TURNS; i++)
-        if (recv (fd, thrown_away, sizeof thrown_away, MSG_DONTWAIT) <= 0)
+        if (recv (fd, discarded, sizeof discarded, MSG_DONTWAIT) <= 0)
             break;
 }
 

@@ -14,10 +14,10 @@
 enum {
     SUBSCRIBER_MESSAGES_MAX = 1000,  // messages per connection, unsubscriptions included
     SUBSCRIBER_BYTES_MAX = 32 << 10, // bytes of topics per connection
-    SUBSCRIBERS_BYTES_MAX =
-        128 << 10, // bytes of topics per socket; above it the largest subscriber is cut
-    SUBSCRIBER_TOPIC_BYTES_MAX = 16
-                                 << 10 // bytes of one topic; above it libzmq closes the connection
+    // Bytes of topics per socket; above it the largest subscriber is disconnected.
+    SUBSCRIBERS_BYTES_MAX = 128 << 10,
+    // Bytes of one topic; above it libzmq closes the connection.
+    SUBSCRIBER_TOPIC_BYTES_MAX = 16 << 10
 };
 
 struct subscribers;

@@ -9,9 +9,9 @@
 #include "packet.h"
 #include "reactor.h"
 
-// Read the messages that are there. True: it stopped early and there may be more, so it is called
-// again after other sources had their turn. It may end the watch and close the socket, and must
-// then return false.
+// Read the pending messages. True: the reader stopped early and there may be more, so it is called
+// again after the other sources. The reader may end the watch and close the socket, and must then
+// return false.
 typedef bool watch_fn (void *owner);
 
 struct watch {

@@ -35,16 +35,15 @@ static const char usage_tail[] =
     "  zpland --data /var/lib/zplan   # with a private Redis; zplan work runs the plans\n"
     "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930   # and a target\n";
 
-// Errors in the settings or the data recur at the next start: a service manager need not restart
-// the program.
+// Errors in the settings or the data would recur at the next start, so a service manager need not
+// restart the program.
 enum { EXIT_DATA = 3 };
 
 static const int exit_status[] = {[STATION_FAULT_NOW] = CONFIGURED_NOT_STARTED,
                                   [STATION_FAULT_SETTINGS] = CONFIGURED_MISUSED,
                                   [STATION_FAULT_DATA] = EXIT_DATA};
 
-// A copy of the command line, to be read again on SIGHUP; in argv itself secrets are erased, as ps
-// shows it.
+// A copy of the command line, to reread on SIGHUP. In argv secrets are overwritten, as ps shows it.
 static struct {
     int count;
     char **at;

@@ -1,5 +1,5 @@
 // Admin commands at the request socket (proto/ 7.8), answered by the station itself: `workers`
-// lists the workers, `drain NAME` lets one leave when its jobs are done.
+// lists the workers, `drain NAME` lets the workers of that name leave when their jobs are done.
 #include "frontend.h"
 
 #include <stdlib.h>

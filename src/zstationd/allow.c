@@ -32,7 +32,8 @@ struct allow {
 
 // -- the log: repeated attempts must not fill it
 
-static bool may_log (struct allow *self)
+// Count a message of the current second. True: it may be logged.
+static bool count_log_line (struct allow *self)
 {
     int64_t now_us = clock_mono_us ();
     if (now_us - self->second_us >= SECOND_US) {
@@ -67,7 +68,7 @@ static void read_folder (struct allow *self)
                wrong.count);
 }
 
-static void reread_allowed (struct allow *self)
+static void reread_changed_folder (struct allow *self)
 {
     int64_t before_us = clock_mono_us ();
     if (before_us < self->next_check_us)
@@ -80,20 +81,20 @@ static void reread_allowed (struct allow *self)
 
 // -- ZAP requests
 
-static bool authenticate (struct allow *self, const struct packet *question)
+static bool authenticate (struct allow *self, const struct packet *request)
 {
-    const struct span *frames = question->frames;
+    const struct span *frames = request->frames;
     char key[CURVE_KEY_SIZE];
-    if (question->fault || question->count != FRAMES || !span_is (frames[VERSION], "1.0") ||
+    if (request->fault || request->count != FRAMES || !span_is (frames[VERSION], "1.0") ||
         !span_is (frames[MECHANISM], "CURVE") || frames[KEY].size != KEY_BYTES)
         return false;
     zmq_z85_encode (key, frames[KEY].data, KEY_BYTES);
-    reread_allowed (self);
+    reread_changed_folder (self);
     const char *name = zhashx_lookup (self->names, key);
     if (name) {
         log_event (LEVEL_DEBUG, "key.allowed", "socket=%s address=%s name=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (name)));
-    } else if (may_log (self)) {
+    } else if (count_log_line (self)) {
         log_event (LEVEL_WARN, "key.refused", "socket=%s address=%s key=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (key)));
         if (self->trouble.text[0])
@@ -104,21 +105,21 @@ static bool authenticate (struct allow *self, const struct packet *question)
 
 size_t allow_process (struct allow *self, int most)
 {
-    struct packet question;
+    struct packet request;
     size_t refused = 0;
-    for (int i = 0; i < most && packet_recv (&question, self->socket, &packet_of_peers); i++) {
-        bool in = authenticate (self, &question);
+    for (int i = 0; i < most && packet_recv (&request, self->socket, &packet_of_peers); i++) {
+        bool allowed = authenticate (self, &request);
         const struct span answer[] = {
             span_text ("1.0"),
-            question.count > REQUEST_ID ? question.frames[REQUEST_ID] : (struct span){0},
-            span_text (in ? "200" : "300"),
-            span_text (in ? "OK" : "refused"),
+            request.count > REQUEST_ID ? request.frames[REQUEST_ID] : (struct span){0},
+            span_text (allowed ? "200" : "300"),
+            span_text (allowed ? "OK" : "refused"),
             span_text (""), // user id
             span_text (""), // metadata
         };
         packet_send (self->socket, answer, sizeof answer / sizeof *answer);
-        packet_clear (&question);
-        refused += !in;
+        packet_clear (&request);
+        refused += !allowed;
     }
     return refused;
 }

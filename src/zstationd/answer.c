@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "packet.h"
 
-// Most important first: a worker's answer may have no free frames for all of them.
+// Most important first: a worker's answer may not have enough free frames for all of them.
 static const uint8_t echoed[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID, ZERO_FRAME_REQUEST_ID,
                                  ZERO_FRAME_REQUESTER};
 
@@ -14,11 +14,11 @@ static const uint8_t echoed[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID, ZERO
 static void echo_ids (struct message *answer, const struct message *request, size_t most)
 {
     for (size_t i = 0; i < sizeof echoed; i++) {
-        bool given, there;
+        bool given, present;
         // zpland appends its ids: the last one is its own.
         struct span bytes = message_last_frame (request, echoed[i], &given);
-        message_frame (answer, echoed[i], &there);
-        if (given && !there && answer->desc.count < most)
+        message_frame (answer, echoed[i], &present);
+        if (given && !present && answer->desc.count < most)
             message_add (answer, echoed[i], bytes);
     }
 }

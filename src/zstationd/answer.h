@@ -15,17 +15,16 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
 void answer_request (struct target_server *station, const struct target_request *request,
                      uint8_t status, const char *reason);
 
-// Answer a request as answer_request, with an answer that answer_start began; it is completed in
-// place.
+// As answer_request, with an answer that answer_start began and this function completes in place.
 void answer_request_with (struct target_server *station, const struct target_request *request,
                           struct message *answer);
 
-// Send an answer to a job back: on the job's connection; if that is gone and the job is a plan's,
-// to zpland's request socket. Later answers are then sent there too, so the answers of one job keep
-// their order. Ids of the request that the answer lacks are added in place. `voter`, unless it is
-// NULL, is the name of one of several workers that answer the job: a RESPONSER frame with it is
-// appended, and replaces any other; the answer has at most 31 frames of other types. False: the
-// answer was lost.
+// Send an answer to the requester of a job: on the job's connection or, if that is gone and the job
+// is a plan's, to zpland's request socket. Later answers are then sent there too, so the answers of
+// one job keep their order. Ids of the request that the answer lacks are added in place. `voter`,
+// unless it is NULL, is the name of one of several workers that answer the job: a RESPONSER frame
+// with it is appended, and replaces any other; the answer has at most 31 frames of other types.
+// False: the answer was lost.
 bool answer_pass (struct target_server *station, struct job *job, struct message *answer,
                   const char *voter);
 

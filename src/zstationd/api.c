@@ -1,6 +1,6 @@
-// Invariant: a job that was taken is answered exactly once, whatever happens to its worker. No job
-// waits while a worker that takes it is ready, so a new job never overtakes an older one of its
-// command.
+// Invariant: an accepted job is answered exactly once, whatever happens to its worker; only a
+// queued run that is cancelled, or whose deadline passes, has no further answer. No job waits while
+// a worker that takes it is ready, so a new job never overtakes an older one of its command.
 #include "answer.h"
 #include "cancel.h"
 #include "codes.h"
@@ -32,8 +32,8 @@ static void fail_stranded (struct target_server *station, const char *reason)
     }
 }
 
-// Give the job to the least recently used worker that takes it; one that cannot be reached is lost,
-// and the next is tried. False: no such worker is ready, the job is still the caller's.
+// Give the job to the least recently used worker that takes it. A worker that cannot be reached is
+// removed, and the next is tried. False: no such worker is ready; the job is still the caller's.
 static bool give_to_worker (struct target_server *station, struct job *job)
 {
     for (struct worker *worker; (worker = workers_next_for (&station->workers, command_of (job)));)
@@ -77,8 +77,8 @@ static const char *find_reject_reason (const struct target_server *station, cons
 }
 
 // Handle a duplicate of a run, as after a takeover or a lease expiry: its job is not started twice.
-// True: answered. False: it is no duplicate, or its deadline is past, so it is handled like a new
-// run.
+// True: answered. False: it is not a duplicate, or its deadline is past; the caller handles it like
+// a new run.
 static bool renew_job (struct target_server *station, const struct target_request *request)
 {
     struct job *job = job_find_duplicate (&station->runs, request->identity, &request->message);

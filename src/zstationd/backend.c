@@ -22,7 +22,7 @@ static void answer_worker (struct target_server *station, const struct target_re
     packet_send_message (station->backend, request->identity, &message);
 }
 
-// -- giving and losing
+// -- giving jobs, losing workers
 
 void backend_lose_worker (struct target_server *station, struct worker *worker, const char *what)
 {

@@ -9,11 +9,12 @@ enum { WORKERS_MAX = 10000 };
 // Receive one message of the port. False: there was none.
 bool backend_recv (struct target_server *station);
 
-// Hand the job to a worker that has a credit. False: it cannot be reached and was lost, the job is
-// still the caller's.
+// Hand the job to a worker that has a credit. False: the worker could not be reached and was
+// removed; the job is still the caller's.
 bool backend_give_job (struct target_server *station, struct worker *worker, struct job *job);
 
-// Remove and free a worker; `what` is the reason, as text that follows its name ("is gone").
+// Remove and free a worker; `what` is the reason, as text that follows the worker's name ("is
+// gone").
 void backend_lose_worker (struct target_server *station, struct worker *worker, const char *what);
 
 // Give a worker no more jobs, and notify it that it should finish the jobs it has and leave. One

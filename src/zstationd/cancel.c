@@ -31,10 +31,11 @@ static bool run_id_matches (const struct target_request *request, const struct j
 
 bool cancel_matches (const struct target_request *request, const struct job *job)
 {
-    bool boxed = request->message.envelope == ENVELOPE_MAILBOX;
-    if (boxed != (job->message.envelope == ENVELOPE_MAILBOX) || !run_id_matches (request, job))
+    bool has_mailbox = request->message.envelope == ENVELOPE_MAILBOX;
+    if (has_mailbox != (job->message.envelope == ENVELOPE_MAILBOX) ||
+        !run_id_matches (request, job))
         return false;
-    if (boxed)
+    if (has_mailbox)
         return span_equal (request->message.sender, job->mailbox);
     return span_equal (request->identity, job->identity) &&
            frame_matches (request, job, ZERO_FRAME_REQUEST_ID) &&

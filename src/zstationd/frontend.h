@@ -1,4 +1,4 @@
-// The request socket: classifies a message, finds the command for it, makes a job of it.
+// The request socket: classifies requests, and dispatches them to the station's type.
 #pragma once
 
 #include "station.h"

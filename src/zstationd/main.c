@@ -1,4 +1,4 @@
-// zstationd: the reference target station. Start, the reactor, stop.
+// zstationd: the reference target station. Start, the event loop, stop.
 #include <czmq.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -108,7 +108,7 @@ static enum options_result check_options (struct options *self, struct reason *r
     self->type = (enum station_type)type;
     bool publishes = self->type == STATION_PUB;
     const char *needed = publishes ? self->publish : self->workers;
-    const char *other = publishes ? self->workers : self->publish;
+    const char *forbidden = publishes ? self->workers : self->publish;
     if (type < 0)
         reason_set (reason, "--type: want api, pub or vote");
     else if (!station_name_valid (span_text (self->name)))
@@ -124,7 +124,7 @@ static enum options_result check_options (struct options *self, struct reason *r
                     publishes ? "--publish" : "--workers", self->type_name);
     else if (check_curve (self, reason))
         return OPTIONS_WRONG;
-    else if (*other)
+    else if (*forbidden)
         reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
                     self->type_name);
     else if (check_endpoints (self, reason) == 0)

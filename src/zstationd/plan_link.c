@@ -42,8 +42,8 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
     self->own = own;
     self->server_keys = server_keys;
     STAILQ_INIT (&self->waiting);
-    // Without it heartbeats would fill the queue of libzmq during an outage, and leave no space for
-    // results.
+    // For an address that is not watched libzmq would queue heartbeats during an outage, and leave
+    // no space for results.
     self->dealers.watch_single = true;
     if (endpoints_read (&self->endpoints, endpoints, reason))
         return -1;
@@ -116,6 +116,7 @@ static void *current_socket (struct plan_link *self)
     return index < 0 ? NULL : self->dealers.rows[index].socket;
 }
 
+// Send the waiting answers. Returns the socket, or NULL: none is connected, or answers still wait.
 static void *send_waiting_answers (struct plan_link *self)
 {
     void *socket = current_socket (self);

@@ -10,8 +10,8 @@
 #include "subscribers.h"
 
 enum {
-    CLOSE_LINGER_MS = 1000, // how long the end waits for queued answers
-    PORT_QUEUE_MAX = 1000   // messages that may wait for one worker; it gets one job at a time
+    CLOSE_LINGER_MS = 1000, // how long queued answers may take to be sent at the end
+    PORT_QUEUE_MAX = 1000   // messages that may wait for one worker
 };
 
 static const char *const count_names[COUNT_END] = {
@@ -43,7 +43,7 @@ int station_open_curve (struct target_server *self, struct reason *reason)
     return self->allow ? 0 : -1;
 }
 
-// One of our ports: its name is also the ZAP domain.
+// A socket to bind; its name is also the ZAP domain.
 struct port {
     const char *name;
     const char *endpoint;
@@ -80,7 +80,7 @@ int station_open (struct target_server *self, struct reason *reason)
          plan_link_open (&self->plan, options->plan, options->plan_key, &self->keys, reason)))
         return -1;
     if (self->kind->jobs_max) {
-        self->ballots.limit_us = options->voter_timeout * 1000;
+        self->ballots.timeout_us = options->voter_timeout * 1000;
         workers_start (&self->workers, options->worker_timeout * 1000);
         return open_router (self, &self->backend, &workers, PORT_QUEUE_MAX, reason);
     }
@@ -112,7 +112,7 @@ void station_close (struct target_server *self)
     for (struct job *job; (job = job_queue_pop (&self->queue));)
         job_destroy (&job);
     workers_clear (&self->workers);
-    heap_free (&self->ballots.limits);
+    heap_free (&self->ballots.deadlines);
     close_socket (&self->request);
     plan_link_close (&self->plan, CLOSE_LINGER_MS);
     close_socket (&self->backend);

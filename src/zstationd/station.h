@@ -49,7 +49,7 @@ struct station_kind {
     // the job still exists.
     void (*broken) (struct target_server *station, struct worker *worker, struct job *job);
     // The worker was removed, and is freed afterwards; it had these jobs, oldest first. `what` is
-    // the reason, as text that follows its name ("is gone").
+    // the reason, as text that follows the worker's name ("is gone").
     void (*lost) (struct target_server *station, struct worker *worker, struct job **jobs,
                   size_t count, const char *what);
     // The worker drains: no job may wait for it any more.
@@ -81,7 +81,7 @@ struct target_server {
     struct workers workers;          // api and vote
     bool serving; // api: the queue is being served; stranded jobs are failed when that has ended
     bool has_stranded;      // queued jobs may have lost the last worker that takes them
-    struct job_queue queue; // api only: jobs that wait for a worker; empty while one is ready
+    struct job_queue queue; // api only: jobs that wait for a worker that takes them
     struct table runs;      // api only: jobs of plans' runs, by mailbox
     struct ballots ballots; // vote only
     bool stopping;          // the station accepts no more requests, and ends when it is not busy

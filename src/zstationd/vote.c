@@ -98,7 +98,7 @@ static void serve_worker (struct target_server *station, struct worker *worker)
 }
 
 // Withdraw a ballot that has lost its requester: voters that have not received it need not vote.
-// That may end it.
+// May end the ballot.
 static void withdraw_ballot (struct target_server *station, struct worker_ballot *ballot)
 {
     ballot->expected++; // keeps it open during the loop
@@ -194,7 +194,7 @@ static void cancel_ballot (struct target_server *station, const struct target_re
 
 // -- votes
 
-// Take the finished ballot back from the worker, and give it the next one.
+// Release the worker's finished ballot, and give the worker its next ballot.
 static void finish_vote (struct target_server *station, struct worker *worker)
 {
     workers_release_job (&station->workers, worker, worker->jobs[0]);
@@ -319,7 +319,7 @@ static void end_ballots (struct target_server *station)
 }
 
 const struct station_kind vote_station = {
-    .answers_max = 25000, // when workers leave, each ballot is notified of each of them
+    .answers_max = 25000, // a requester gets a VOTE_BYE per ballot for each worker that leaves
     .start = start_vote,
     .cancel = cancel_ballot,
     .jobs_max = 1, // a worker votes in the order in which it received the ballots

@@ -1,4 +1,4 @@
-// The worker's lifecycle and its public functions. The work is done in worker_thread.c.
+// The worker's lifecycle and its public functions. Its thread is in worker_thread.c.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "station_name.h"
 #include "worker_private.h"
 
-// -- making one
+// -- creation
 
 static bool options_valid (const struct zplan_worker_options *options)
 {
@@ -138,7 +138,7 @@ void zplan_worker_destroy (struct zplan_worker **worker)
     release_worker (self);
 }
 
-// -- leaving, and being there
+// -- leaving, and the worker's state
 
 void zplan_worker_leave (struct zplan_worker *self)
 {
@@ -230,7 +230,7 @@ struct zplan_job *zplan_worker_take (struct zplan_worker *self, int64_t timeout_
            wait_for_change (self, until_us)) {
     }
     if (job)
-        job->place = JOB_TAKEN;
+        job->state = JOB_TAKEN;
     mark_changes_seen (self);
     pthread_mutex_unlock (&self->lock);
     return job ? &job->shown : NULL;

@@ -2,13 +2,13 @@
 // `take` requests as many jobs as there are free slots, and waits at the station; `alive` follows
 // for each job in progress, and `report` when it is answered.
 //
-// A job has one request in flight at a time. Without an answer it is resent, reports before the
-// next take: the station counts the same report once, so a job whose report's answer was lost is
-// over for both sides before the station can hand it out. A station that is away costs nothing but
-// time: the jobs go on, and their reports wait for it.
+// A job has one request in flight at a time. An unanswered request is resent, reports before the
+// next take. The station counts a repeated report once, so a job is over for both sides before the
+// station can give it out, even if the answer to its report was lost. While the station is away,
+// the jobs continue, and their reports wait.
 //
-// A worker that leaves has its waiting take ended (a take of no jobs does that): a job could still
-// be given to it. A job that still arrives is released, as it was not begun.
+// A worker that leaves ends its waiting take with a take of no jobs, or the station could still
+// give it a job. A job that still arrives is released, as it was not begun.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,7 +80,7 @@ static bool read_job_frames (struct client_job *self, const json_t *frames, uint
     if (count == 0 || count >= MESSAGE_FRAMES_MAX)
         return false;
     json_array_foreach (frames, i, frame) room += json_frame_size (frame);
-    uint8_t *bytes = self->fetched.bytes = malloc (room);
+    uint8_t *bytes = self->fetch.bytes = malloc (room);
     if (!bytes)
         return false;
     mailbox_text (plan_id, mailbox);
@@ -97,7 +97,7 @@ static bool read_job_frames (struct client_job *self, const json_t *frames, uint
     return message_read (spans, count + 1, &self->message, &ignored) == 0;
 }
 
-// The field's seconds, raised to 1 or cut to a year, in microseconds.
+// The seconds in this field, limited to 1 s..366 days, in microseconds.
 static int64_t read_duration_us (const json_t *taken, const char *field)
 {
     enum { SECONDS_MAX = 366 * 86400 };
@@ -114,8 +114,8 @@ static bool has_job (const struct zplan_worker *self, const char *plan, const ch
 {
     for (size_t i = 0; i < self->job_count; i++) {
         const struct client_job *job = &self->jobs[i];
-        if (job->place != JOB_FREE && strcmp (job->fetched.plan, plan) == 0 &&
-            strcmp (job->fetched.exec, exec) == 0)
+        if (job->state != JOB_FREE && strcmp (job->fetch.plan, plan) == 0 &&
+            strcmp (job->fetch.exec, exec) == 0)
             return true;
     }
     return false;
@@ -147,18 +147,18 @@ static void accept_fetched_job (struct zplan_worker *self, const json_t *taken)
     bool named = plan && exec && ident_parse (span_text (plan), &plan_id) &&
                  ident_parse (span_text (exec), &exec_id);
     struct client_job *job = worker_first (self, JOB_FREE);
-    // A station that gives more than was requested is not followed; jobs in progress go on.
+    // Ignore an invalid job, one beyond the credit, and one that the worker has already.
     if (!named || worker_used_jobs (self) >= self->credit || has_job (self, plan, exec))
         return;
     int64_t now_us = clock_mono_us ();
-    struct fetched *fetched = &job->fetched;
-    snprintf (fetched->plan, sizeof fetched->plan, "%s", plan);
-    snprintf (fetched->exec, sizeof fetched->exec, "%s", exec);
-    fetched->timeout_us = read_duration_us (taken, "worker_timeout");
-    fetched->accepted_us = now_us;
-    fetched->due_us = next_alive_us (now_us, read_duration_us (taken, "ping_interval"));
+    struct fetch_state *fetch = &job->fetch;
+    snprintf (fetch->plan, sizeof fetch->plan, "%s", plan);
+    snprintf (fetch->exec, sizeof fetch->exec, "%s", exec);
+    fetch->timeout_us = read_duration_us (taken, "worker_timeout");
+    fetch->accepted_us = now_us;
+    fetch->due_us = next_alive_us (now_us, read_duration_us (taken, "ping_interval"));
     job->turn = ++self->turn;
-    job->place = JOB_WAITING;
+    job->state = JOB_WAITING;
     if (atomic_load (&self->leave))
         job_set_answer (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
     else
@@ -208,13 +208,13 @@ static json_t *take_fields (const struct zplan_worker *self, size_t limit, int w
 // The first take of a connection does not wait: its reply shows that the station answers.
 static void request_jobs (struct zplan_worker *self, int64_t now_us)
 {
-    size_t in_hand = worker_used_jobs (self);
-    if (self->taking || self->leaving || in_hand >= self->credit || now_us < self->take_us)
+    size_t in_progress = worker_used_jobs (self);
+    if (self->taking || self->leaving || in_progress >= self->credit || now_us < self->take_us)
         return;
     int wait_s = self->joined ? TAKE_WAIT_S : 0;
     zplan_client_set_timeout (self->client, ANSWER_MS + wait_s * 1000);
     self->taking = send_json_command (
-        self, "take", take_fields (self, self->credit - in_hand, wait_s), on_taken, self);
+        self, "take", take_fields (self, self->credit - in_progress, wait_s), on_taken, self);
     zplan_client_set_timeout (self->client, ANSWER_MS);
     self->take_us = now_us + RETRY_US; // unless jobs arrive; avoids a tight loop of requests
 }
@@ -233,8 +233,8 @@ static void end_waiting_take (struct zplan_worker *self, int64_t now_us)
 
 static json_t *job_fields (const struct client_job *job)
 {
-    return json_pack ("{s:s, s:s, s:s}", "plan", job->fetched.plan, "worker", job->worker->name,
-                      "exec_id", job->fetched.exec);
+    return json_pack ("{s:s, s:s, s:s}", "plan", job->fetch.plan, "worker", job->worker->name,
+                      "exec_id", job->fetch.exec);
 }
 
 // Write a message about the job with more fields, whose reference is taken.
@@ -251,11 +251,11 @@ static char *write_job_message (const struct client_job *job, json_t *more)
 static void on_alive (void *context, int error, const struct zplan_reply *reply)
 {
     struct client_job *job = context;
-    struct fetched *fetched = &job->fetched;
+    struct fetch_state *fetch = &job->fetch;
     int64_t now_us = clock_mono_us ();
     char words[REASON_MAX];
-    fetched->asking = false;
-    fetched->due_us = now_us + RETRY_US;
+    fetch->in_flight = false;
+    fetch->due_us = now_us + RETRY_US;
     if (error != ZPLAN_OK || is_temporary_rejection (reply->status))
         return;
     json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? read_reply_json (reply) : NULL;
@@ -263,14 +263,14 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
     if (reply->status == ZERO_STATUS_NOT_FIND_ID)
         stop = zplan_reply_words (reply, words, sizeof words);
     if (stop) {
-        fetched->over = true;
+        fetch->over = true;
         worker_cancel (job->worker, job, span_text (stop));
-        if (job->place == JOB_WAITING)
+        if (job->state == JOB_WAITING)
             job_clear (job);
     } else if (answer) {
-        fetched->accepted_us = now_us;
-        fetched->due_us = next_alive_us (now_us, read_duration_us (answer, "ping_interval"));
-        fetched->timeout_us = read_duration_us (answer, "worker_timeout");
+        fetch->accepted_us = now_us;
+        fetch->due_us = next_alive_us (now_us, read_duration_us (answer, "ping_interval"));
+        fetch->timeout_us = read_duration_us (answer, "worker_timeout");
     }
     json_decref (answer);
 }
@@ -283,22 +283,22 @@ static void send_alive (struct zplan_worker *self, struct client_job *job, int64
         job->reported_us = now_us;
         job->progress_new = false;
     }
-    job->fetched.asking = send_json_command (self, "alive", fields, on_alive, job);
-    job->fetched.due_us = now_us + RETRY_US; // the retry if it could not be sent
+    job->fetch.in_flight = send_json_command (self, "alive", fields, on_alive, job);
+    job->fetch.due_us = now_us + RETRY_US; // the retry if it could not be sent
 }
 
-// Replace a rejected report by one that says that the job failed. If the run is over the station
-// rejects this one too; otherwise the content of the answer was the cause.
+// Replace a rejected report by one of a failure. If the run is over the station rejects this one
+// too; otherwise the content of the answer was the cause.
 static void replace_report (struct client_job *job, const struct zplan_reply *reply)
 {
     char words[REASON_MAX];
     struct reason reason; // cuts at a character boundary
     reason_set (&reason, "the station rejects the report: %s",
                 zplan_reply_words (reply, words, sizeof words));
-    free (job->fetched.report);
-    job->fetched.report = write_job_message (
+    free (job->fetch.report);
+    job->fetch.report = write_job_message (
         job, json_pack ("{s:s, s:o*}", "state", "fail", "reason", json_string (reason.text)));
-    job->fetched.replaced = true;
+    job->fetch.replaced = true;
 }
 
 // The job is over when its report is accepted or rejected permanently. A denied report is retried,
@@ -306,18 +306,18 @@ static void replace_report (struct client_job *job, const struct zplan_reply *re
 static void on_reported (void *context, int error, const struct zplan_reply *reply)
 {
     struct client_job *job = context;
-    struct fetched *fetched = &job->fetched;
+    struct fetch_state *fetch = &job->fetch;
     int64_t now_us = clock_mono_us ();
     bool answered = error == ZPLAN_OK;
-    bool passing = answered &&
-                   (is_temporary_rejection (reply->status) || reply->status == ZERO_STATUS_DENY_ID);
+    bool temporary = answered && (is_temporary_rejection (reply->status) ||
+                                  reply->status == ZERO_STATUS_DENY_ID);
     bool replace = answered && reply->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID &&
-                   !fetched->replaced && job->status != ZERO_STATUS_NOT_WORKER_ID;
+                   !fetch->replaced && job->status != ZERO_STATUS_NOT_WORKER_ID;
     if (replace)
         replace_report (job, reply);
-    fetched->asking = false;
-    fetched->over = answered && !passing && !replace;
-    fetched->due_us = passing ? now_us + RETRY_US : now_us;
+    fetch->in_flight = false;
+    fetch->over = answered && !temporary && !replace;
+    fetch->due_us = temporary ? now_us + RETRY_US : now_us;
 }
 
 // The content as JSON, a new reference: JSON unchanged, anything else as a string or {"b64": text}.
@@ -337,12 +337,13 @@ bool fetch_result_fits (uint8_t type, struct span content)
         return true;
     json_t *value = content_as_json (type, content);
     size_t size = json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
-    bool taken = !value || (size > 0 && size <= RESULT_MAX && json_depth (value) < JSON_DEPTH_MAX);
+    bool fits = !value || (size > 0 && size <= RESULT_MAX && json_depth (value) < JSON_DEPTH_MAX);
     json_decref (value);
-    return taken;
+    return fits;
 }
 
-// The reason of a job that failed or succeeded needs no status word; another status is a reason.
+// A success or FAILED is reported by `state`, so its status word is cut from the reason; any other
+// status word is kept as the reason, or at its start.
 static char *write_report (const struct client_job *job)
 {
     bool success = job->status < ZERO_STATUS_ERROR_FLAG;
@@ -361,27 +362,27 @@ static char *write_report (const struct client_job *job)
 
 static void report_job (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
-    struct fetched *fetched = &job->fetched;
+    struct fetch_state *fetch = &job->fetch;
     bool release = job->status == ZERO_STATUS_NOT_WORKER_ID;
-    if (!fetched->report)
-        fetched->report = release ? write_job_message (job, json_pack ("{s:b}", "release", 1))
-                                  : write_report (job);
-    fetched->asking =
-        send_command (self, release ? "alive" : "report", fetched->report, on_reported, job);
-    fetched->due_us = now_us + RETRY_US;
+    if (!fetch->report)
+        fetch->report = release ? write_job_message (job, json_pack ("{s:b}", "release", 1))
+                                : write_report (job);
+    fetch->in_flight =
+        send_command (self, release ? "alive" : "report", fetch->report, on_reported, job);
+    fetch->due_us = now_us + RETRY_US;
 }
 
-// When the next message about the job is due. For an answered job that is only the retry of its
+// When the next message about the job is due. For an answered job: at once, then the retry of its
 // report.
 static int64_t message_due_us (const struct client_job *job)
 {
-    const struct fetched *fetched = &job->fetched;
+    const struct fetch_state *fetch = &job->fetch;
     int64_t progress_us = job->reported_us + PROGRESS_US;
-    if (job->place == JOB_ANSWERED)
-        return fetched->report && !fetched->over ? fetched->due_us : 0;
-    if (fetched->over)
+    if (job->state == JOB_ANSWERED)
+        return fetch->report && !fetch->over ? fetch->due_us : 0;
+    if (fetch->over)
         return INT64_MAX;
-    return job->progress_new && progress_us < fetched->due_us ? progress_us : fetched->due_us;
+    return job->progress_new && progress_us < fetch->due_us ? progress_us : fetch->due_us;
 }
 
 // Whether a leaving worker drops the unacknowledged report: the job's timeout has passed, so the
@@ -389,19 +390,19 @@ static int64_t message_due_us (const struct client_job *job)
 static bool is_report_obsolete (const struct zplan_worker *self, const struct client_job *job,
                                 int64_t now_us)
 {
-    const struct fetched *fetched = &job->fetched;
-    return self->leaving && fetched->report && now_us - fetched->accepted_us > fetched->timeout_us;
+    const struct fetch_state *fetch = &job->fetch;
+    return self->leaving && fetch->report && now_us - fetch->accepted_us > fetch->timeout_us;
 }
 
 static void send_job_messages (struct zplan_worker *self, int64_t now_us)
 {
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
-        if (job->place == JOB_FREE || job->fetched.asking || now_us < message_due_us (job))
+        if (job->state == JOB_FREE || job->fetch.in_flight || now_us < message_due_us (job))
             continue;
-        if (job->place != JOB_ANSWERED)
+        if (job->state != JOB_ANSWERED)
             send_alive (self, job, now_us);
-        else if (job->fetched.over || is_report_obsolete (self, job, now_us))
+        else if (job->fetch.over || is_report_obsolete (self, job, now_us))
             job_clear (job);
         else
             report_job (self, job, now_us);
@@ -435,7 +436,7 @@ static int64_t fetch_due_us (const struct zplan_worker *self)
         due_us = self->leave_us;
     for (size_t i = 0; i < self->job_count; i++) {
         const struct client_job *job = &self->jobs[i];
-        if (job->place != JOB_FREE && !job->fetched.asking && message_due_us (job) < due_us)
+        if (job->state != JOB_FREE && !job->fetch.in_flight && message_due_us (job) < due_us)
             due_us = message_due_us (job);
     }
     return due_us;
@@ -454,9 +455,9 @@ static void fetch_end (struct zplan_worker *self)
     int64_t end_us = clock_mono_us () + LAST_ANSWER_US, now_us;
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
-        if (job->place == JOB_WAITING)
+        if (job->state == JOB_WAITING)
             job_set_answer (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
-        else if (job->place == JOB_TAKEN)
+        else if (job->state == JOB_TAKEN)
             job_set_answer (job, ZERO_STATUS_FAILED_ID, "the worker has left");
     }
     while ((now_us = clock_mono_us ()) < end_us) {

@@ -141,7 +141,7 @@ void job_build_heartbeat (const struct client_job *self, struct message *ret)
 void job_set_answer (struct client_job *self, uint8_t status, const char *words)
 {
     struct reason reason;
-    self->place = JOB_ANSWERED;
+    self->state = JOB_ANSWERED;
     self->status = status;
     if (!words)
         return;
@@ -154,11 +154,11 @@ void job_clear (struct client_job *self)
     json_decref (self->plan);
     packet_clear (&self->packet);
     free (self->content);
-    free (self->fetched.bytes);
-    free (self->fetched.report);
+    free (self->fetch.bytes);
+    free (self->fetch.report);
     self->shown = (struct zplan_job){0};
-    memset ((char *)self + offsetof (struct client_job, place), 0,
-            sizeof *self - offsetof (struct client_job, place));
+    memset ((char *)self + offsetof (struct client_job, state), 0,
+            sizeof *self - offsetof (struct client_job, state));
 }
 
 // -- the user's calls
@@ -174,7 +174,7 @@ static bool lock_job (struct client_job *job)
     if (!job)
         return false;
     pthread_mutex_lock (&job->worker->lock);
-    if (job->place == JOB_TAKEN)
+    if (job->state == JOB_TAKEN)
         return true;
     pthread_mutex_unlock (&job->worker->lock);
     return false;
@@ -249,8 +249,8 @@ int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
 {
     struct client_job *job = job_of_user (shown);
     char text[ZPLAN_PROGRESS_MAX + 1];
-    bool silent = percent < 0 && (!words || !*words);
-    if (!job || percent < -1 || percent > 100 || silent ||
+    bool empty = percent < 0 && (!words || !*words);
+    if (!job || percent < -1 || percent > 100 || empty ||
         !write_progress_text (text, percent, words ? words : "") || !lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
     bool wake = !job->progress_new;

@@ -1,13 +1,12 @@
 // A worker's dialog with the workers' port of a target station: JOIN until it is answered, then
-// READY for each free slot, PITPAT each second all the while, WAITING each second for every job in
-// progress.
+// READY for each free slot, and each second PITPAT, and WAITING for every job in progress.
 //
 // The connection is replaced when the station has left PITPAT or JOIN unanswered for three beats:
-// messages still queued would otherwise reach a restarted station late; with several addresses the
-// next one is tried then. If the thread itself was delayed, the station gets three more beats. A
-// station that was restarted does not know the worker, answers NOT_FIND, and the worker joins
-// again. Either way the station has lost the jobs in progress: jobs not taken yet are dropped, the
-// others are marked as lost, and nothing more is sent about them.
+// messages still queued would otherwise reach a restarted station late; with several addresses, the
+// next one is tried. If the thread itself was delayed, the station gets three more beats. A station
+// that was restarted does not know the worker, answers NOT_FIND, and the worker joins again. Either
+// way the station has lost the jobs in progress: taken jobs are marked as lost, the others are
+// dropped, and nothing more is sent about them.
 #include <stdio.h>
 
 #include "clock.h"
@@ -29,8 +28,8 @@ static const char *const no_arguments[] = {NULL}, *const no_more_jobs[] = {"0", 
 
 // -- the connection
 
-// Forget the jobs, as the station no longer knows that this worker has them: drop those not taken
-// yet, mark the others as lost.
+// Forget the jobs, as the station no longer knows that this worker has them: mark those that the
+// user has taken as lost, drop the others.
 static void lose_jobs (struct zplan_worker *self)
 {
     self->unseen_change = self->unseen_change || self->joined;
@@ -38,9 +37,9 @@ static void lose_jobs (struct zplan_worker *self)
     self->asked = self->beats = self->last_beats = 0;
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
-        if (job->place == JOB_TAKEN)
+        if (job->state == JOB_TAKEN)
             job->lost = true;
-        else if (job->place != JOB_FREE)
+        else if (job->state != JOB_FREE)
             job_clear (job);
     }
 }
@@ -124,8 +123,8 @@ static void request_jobs (struct zplan_worker *self)
         self->asked++;
 }
 
-// Return the unused credit of a worker that leaves. Jobs in flight are returned when they arrive,
-// which is before the answer to the heartbeat sent after it: until then the worker has not left.
+// Return the unused credit of a worker that leaves. Jobs in flight arrive before the answer to the
+// PITPAT sent here, and are returned; the worker has not left before that answer.
 static void return_unused_credit (struct zplan_worker *self, int64_t now_us)
 {
     if (!worker_start_leaving (self) || !self->joined) {
@@ -171,7 +170,7 @@ static void accept_job (struct zplan_worker *self, struct client_job *job, bool 
     self->asked--;
     job->turn = ++self->turn;
     job->last_heartbeat_us = clock_mono_us ();
-    job->place = JOB_WAITING;
+    job->state = JOB_WAITING;
     if (!readable)
         job_set_answer (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
     else if (atomic_load (&self->leave)) // `leaving` is set in this turn or the next
@@ -182,8 +181,8 @@ static void accept_job (struct zplan_worker *self, struct client_job *job, bool 
 
 // -- cancellation
 
-// The job in progress that a cancellation is about: of several with its mailbox, the one with its
-// LOCAL_ID, or the oldest if it has none.
+// The job in progress that a cancellation is about: of the jobs with its mailbox, the one with its
+// LOCAL_ID, or the oldest if the message has no LOCAL_ID.
 static struct client_job *find_cancelled_job (struct zplan_worker *self,
                                               const struct message *message)
 {
@@ -192,8 +191,8 @@ static struct client_job *find_cancelled_job (struct zplan_worker *self,
     struct span number = message_last_frame (message, ZERO_FRAME_LOCAL_ID, &given);
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
-        bool in_hand = job->place == JOB_WAITING || job->place == JOB_TAKEN;
-        if (!in_hand || job->lost || !span_equal (job->message.sender, message->sender))
+        bool in_progress = job->state == JOB_WAITING || job->state == JOB_TAKEN;
+        if (!in_progress || job->lost || !span_equal (job->message.sender, message->sender))
             continue;
         struct span own = message_last_frame (&job->message, ZERO_FRAME_LOCAL_ID, NULL);
         if ((!given || span_equal (own, number)) && (!oldest || job->turn < oldest->turn))
@@ -202,14 +201,15 @@ static struct client_job *find_cancelled_job (struct zplan_worker *self,
     return oldest;
 }
 
-// End a cancelled job that nobody has taken; the user of a taken job decides when to answer it.
+// End a cancelled job that the user has not taken; the user of a taken job decides when to answer
+// it.
 static void cancel_received_job (struct zplan_worker *self, const struct message *message)
 {
     struct reason words;
     struct client_job *job = find_cancelled_job (self, message);
     if (!job || job->cancelled)
         return;
-    bool taken = job->place == JOB_TAKEN;
+    bool taken = job->state == JOB_TAKEN;
     worker_cancel (self, job, message_frame (message, ZERO_FRAME_STATUS, NULL));
     if (taken)
         return;
@@ -225,15 +225,16 @@ static void process_message (struct zplan_worker *self, struct client_job *job)
     self->unanswered_us = 0;
     int rc = message_read (packet->frames, packet->count, &job->message, &reason);
     enum envelope envelope = job->message.envelope;
-    bool boxed = envelope == ENVELOPE_MAILBOX || envelope == ENVELOPE_CALLER;
-    bool cancels = rc == 0 && boxed && job->message.desc.code == ZERO_BYTE_COMMAND_CLOSE_REQUEST;
-    if (boxed && !cancels && self->asked > 0) {
+    bool has_mailbox = envelope == ENVELOPE_MAILBOX || envelope == ENVELOPE_CALLER;
+    bool cancels =
+        rc == 0 && has_mailbox && job->message.desc.code == ZERO_BYTE_COMMAND_CLOSE_REQUEST;
+    if (has_mailbox && !cancels && self->asked > 0) {
         accept_job (self, job, rc == 0 && !packet->fault);
         return;
     }
     if (cancels)
         cancel_received_job (self, &job->message);
-    else if (rc == 0 && !boxed)
+    else if (rc == 0 && !has_mailbox)
         process_status (self, &job->message);
     job_clear (job);
 }
@@ -272,7 +273,7 @@ static int64_t heartbeat_due_us (const struct client_job *job)
 
 static bool needs_heartbeats (const struct client_job *job)
 {
-    return !job->lost && (job->place == JOB_WAITING || job->place == JOB_TAKEN);
+    return !job->lost && (job->state == JOB_WAITING || job->state == JOB_TAKEN);
 }
 
 static void send_job_heartbeats (struct zplan_worker *self, int64_t now_us)

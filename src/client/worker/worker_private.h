@@ -1,7 +1,7 @@
 // Declarations shared by the two halves of a worker: the calls of its users (worker.c,
 // worker_run.c, worker_job.c) and its thread (worker_thread.c), which has one of two dialogs: with
 // the workers' port of a target station (worker_port.c), or with a station whose pull target's
-// plans it fetches (worker_fetch.c). One lock protects what both use.
+// plans it fetches (worker_fetch.c). One lock protects what both halves use.
 #pragma once
 
 #include <jansson.h>
@@ -20,45 +20,45 @@ enum {
     RESULT_MAX = 65536 // bytes of JSON in the report of a fetched job
 };
 
-// The states of a job, in order; then it is free again.
-enum job_place {
+// The states of a job, in order; a job that has ended is JOB_FREE again.
+enum job_state {
     JOB_FREE,    // no job; one free entry holds the message being received
-    JOB_WAITING, // nobody has taken it yet
+    JOB_WAITING, // the user has not taken it yet
     JOB_TAKEN,   // the user of the library works on it
-    JOB_ANSWERED // its answer is not sent yet
+    JOB_ANSWERED // answered; the answer is not sent yet
 };
 
 // State of a job that was fetched from a pull target.
-struct fetched {
+struct fetch_state {
     char plan[IDENT_SIZE], exec[IDENT_SIZE];
     uint8_t *bytes;      // the decoded frames; owned
     int64_t timeout_us;  // without a heartbeat for this long the station takes the job back
     int64_t accepted_us; // monotonic; when the station accepted the last message
     int64_t due_us;      // monotonic; when the next message is due
-    bool asking;         // a message about this job is in flight
+    bool in_flight;      // a message about this job is in flight
     bool over;           // the station needs no further message about it
     bool replaced;       // the first report was rejected and replaced
     char *report;        // the report as JSON, once the job is answered; owned
 };
 
-// A job and the space for its answer. All jobs are allocated with the worker: so taking and
-// answering a job needs no memory, except for the content of the answer.
+// A job and the space for its answer. All jobs are allocated with the worker, so taking and
+// answering a job allocates only the content of the answer.
 struct client_job {
     struct zplan_job shown; // what the user sees; must be the first member
     // Set once and never cleared: it is read without the lock, also through a pointer to a job that
     // has ended.
     struct zplan_worker *worker;
-    enum job_place place; // this and all members below are cleared when the job ends
+    enum job_state state; // this and all members below are cleared when the job ends
     uint64_t turn;        // order of arrival, in which jobs are taken
     bool lost;            // the station no longer knows that this worker has it
-    bool cancelled;       // its requester no longer waits
+    bool cancelled;       // the requester no longer waits for it
     struct reason cancel_words;
     struct packet packet;
     struct message message; // the parsed job; borrows from `packet`
     json_t *plan;           // its PLAN frame; the texts of `shown` borrow from it
     char idempotency_key[IDEMPOTENCY_KEY_SIZE];
 
-    struct fetched fetched;
+    struct fetch_state fetch;
 
     int64_t last_heartbeat_us; // monotonic; time of its last heartbeat, or of its arrival
     int64_t reported_us;       // when its progress was last reported
@@ -83,7 +83,7 @@ struct dialog {
     int (*open) (struct zplan_worker *self); // before the thread runs; 0, or -1 with errno
     void (*turn) (struct zplan_worker *self);
     int64_t (*due_us) (const struct zplan_worker *self); // when the next turn is due, monotonic
-    // What to wait for besides the time, in `item`. False: nothing. Without the lock.
+    // Store the descriptor or socket to wait for in `item`. False: there is none. Without the lock.
     bool (*poll_item) (const struct zplan_worker *self, zmq_pollitem_t *item);
     void (*end) (struct zplan_worker *self); // send the last messages, and close
 };
@@ -119,8 +119,8 @@ struct zplan_worker {
     struct zplan_client *client;
     int64_t take_us; // monotonic; when the next take is due
 
-    // used by the thread only, with both
-    int64_t leave_us; // monotonic; when no more jobs are waited for; 0 = not known yet
+    // used by the thread only, in both dialogs
+    int64_t leave_us; // monotonic; when the wait for jobs in flight ends; 0 = not waiting
 
     // under the lock
     pthread_mutex_t lock;
@@ -145,10 +145,10 @@ struct zplan_worker {
 
 // ---- the thread's half
 
-// The thread, until `stop` is set.
+// The thread's main function; returns when `stop` is set.
 void *worker_serve (void *worker);
 
-// Start leaving if zplan_worker_leave was called. True: it starts now. False: not called, or it is
+// Start leaving if zplan_worker_leave was called. True: this call started it. False: not called, or
 // already leaving.
 bool worker_start_leaving (struct zplan_worker *self);
 
@@ -164,7 +164,7 @@ void worker_wake (struct zplan_worker *self);
 // ---- jobs, under the lock
 
 // The oldest job in this state, or NULL.
-struct client_job *worker_first (struct zplan_worker *self, enum job_place place);
+struct client_job *worker_first (struct zplan_worker *self, enum job_state state);
 
 // The number of jobs in progress: waiting, taken, or answered and not sent yet.
 size_t worker_used_jobs (const struct zplan_worker *self);

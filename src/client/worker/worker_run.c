@@ -35,16 +35,16 @@ static int add_handler (struct zplan_worker *self, const char *command, zplan_ha
 
 static struct handler find_handler (struct zplan_worker *self, const struct zplan_frame *command)
 {
-    struct handler other = {0};
+    struct handler fallback = {0};
     for (size_t i = 0; i < self->handler_count; i++) {
         const struct handler *handler = &self->handlers[i];
         if (!handler->command)
-            other = *handler;
+            fallback = *handler;
         else if (handler->call && command &&
                  span_is (span_of (command->data, command->size), handler->command))
             return *handler;
     }
-    return other;
+    return fallback;
 }
 
 int zplan_worker_handle (struct zplan_worker *self, const char *command, zplan_handler_fn *handler,
@@ -109,7 +109,7 @@ static void do_job (struct zplan_worker *self, struct zplan_job *job)
         reject_command (job);
 }
 
-// -- many
+// -- all jobs
 
 int zplan_worker_run (struct zplan_worker *self, int64_t timeout_ms)
 {

@@ -1,6 +1,6 @@
-// A worker's thread. Each turn of its loop holds the lock: nothing in it waits. Only while it
-// notifies the user of a cancelled job it releases the lock. A job's entry is not reused meanwhile,
-// as only this thread does that.
+// A worker's thread. Each turn of its loop holds the lock, as nothing in a turn waits. The lock is
+// released only while the user is notified of a cancelled job; that job's entry is not reused
+// meanwhile, as only this thread reuses entries.
 #include <errno.h>
 #include <sys/eventfd.h>
 
@@ -11,17 +11,17 @@
 
 void worker_wake (struct zplan_worker *self)
 {
-    int error = errno; // a signal handler must not change it
+    int error = errno; // a signal handler must not change errno
     eventfd_write (self->wake_fd, 1);
     errno = error;
 }
 
-struct client_job *worker_first (struct zplan_worker *self, enum job_place place)
+struct client_job *worker_first (struct zplan_worker *self, enum job_state state)
 {
     struct client_job *first = NULL;
     for (size_t i = 0; i < self->job_count; i++) {
         struct client_job *job = &self->jobs[i];
-        if (job->place == place && (!first || job->turn < first->turn))
+        if (job->state == state && (!first || job->turn < first->turn))
             first = job;
     }
     return first;
@@ -31,7 +31,7 @@ size_t worker_used_jobs (const struct zplan_worker *self)
 {
     size_t count = 0;
     for (size_t i = 0; i < self->job_count; i++)
-        count += self->jobs[i].place != JOB_FREE;
+        count += self->jobs[i].state != JOB_FREE;
     return count;
 }
 
@@ -51,7 +51,7 @@ void worker_update_fd (struct zplan_worker *self)
     self->shown = show;
 }
 
-// -- what both dialogs do
+// -- shared by the dialogs
 
 bool worker_start_leaving (struct zplan_worker *self)
 {
@@ -72,12 +72,12 @@ void worker_cancel (struct zplan_worker *self, struct client_job *job, struct sp
     reason_set (&job->cancel_words, "%.*s", (int)words.size,
                 words.size ? (const char *)words.data : "");
     job->cancelled = true;
-    if (job->place != JOB_TAKEN)
+    if (job->state != JOB_TAKEN)
         return;
     zplan_cancel_fn *call = self->on_cancel;
     void *context = self->cancel_context;
     self->unseen_change = true;
-    if (!call || atomic_load (&self->stop)) // destroying the worker gives up all jobs
+    if (!call || atomic_load (&self->stop)) // a worker that is being destroyed abandons all jobs
         return;
     pthread_mutex_unlock (&self->lock);
     call (&job->shown, job->cancel_words.text, context);

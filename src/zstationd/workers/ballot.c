@@ -31,13 +31,13 @@ bool voter_has_ballot (const struct ballot_worker *voter)
 
 void voter_restart_timeout (struct ballots *self, struct ballot_worker *voter)
 {
-    heap_set (&self->limits, &voter->limit, clock_mono_us () + self->limit_us);
+    heap_set (&self->deadlines, &voter->deadline, clock_mono_us () + self->timeout_us);
 }
 
 void voter_remove (struct ballots *self, struct ballot_worker *voter)
 {
     assert (voter->worker && !voter_has_ballot (voter));
-    heap_remove (&self->limits, &voter->limit);
+    heap_remove (&self->deadlines, &voter->deadline);
     TAILQ_REMOVE (&voter->worker->voters, voter, place);
     voter->worker = NULL;
     voter->ballot->expected--;
@@ -45,10 +45,10 @@ void voter_remove (struct ballots *self, struct ballot_worker *voter)
 
 struct ballot_worker *voter_overdue (const struct ballots *self)
 {
-    struct heap_node *first = heap_first (&self->limits);
+    struct heap_node *first = heap_first (&self->deadlines);
     if (!first || first->at > clock_mono_us ())
         return NULL;
-    return (struct ballot_worker *)((uint8_t *)first - offsetof (struct ballot_worker, limit));
+    return (struct ballot_worker *)((uint8_t *)first - offsetof (struct ballot_worker, deadline));
 }
 
 // -- opening and closing

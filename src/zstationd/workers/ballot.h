@@ -11,7 +11,7 @@
 enum { VOTER_NAME_SIZE = WORKER_NAME_SIZE + 8 }; // "#10000"
 
 struct ballot_worker {
-    struct heap_node limit; // in the heap `limits` while its vote is expected; key: its deadline
+    struct heap_node deadline; // in the heap `deadlines` while its vote is expected; monotonic
     struct worker_ballot *ballot;
     struct worker *worker;             // NULL when its vote is not expected any more
     TAILQ_ENTRY (ballot_worker) place; // in its worker's queue
@@ -30,18 +30,18 @@ struct worker_ballot {
 
 // The open ballots. All zero: there are none.
 struct ballots {
-    int64_t limit_us; // how long a voter may send neither a vote nor a heartbeat
+    int64_t timeout_us; // how long a voter may send neither a vote nor a heartbeat
     size_t count;
     size_t bytes; // of all open ballots
-    struct heap limits;
-    LIST_HEAD (, worker_ballot) open; // the one that was opened last is the first
+    struct heap deadlines;
+    LIST_HEAD (, worker_ballot) open; // latest first
 };
 
 // The size of a ballot on this job with `voters` voters.
 size_t ballot_size (const struct job *job, size_t voters);
 
-// Open a ballot on the job, which is taken, with all workers that are not draining as voters; it is
-// not given to them yet.
+// Open a ballot that owns the job. The voters are all workers that are not draining; they do not
+// get the ballot yet.
 struct worker_ballot *ballots_open (struct ballots *self, const struct workers *workers,
                                     struct job *job);
 
@@ -58,8 +58,8 @@ bool voter_has_ballot (const struct ballot_worker *voter);
 // Restart the timeout of a voter that received the ballot or sent a heartbeat.
 void voter_restart_timeout (struct ballots *self, struct ballot_worker *voter);
 
-// Expect no vote any more from a voter that does not have the ballot, and remove it from its
-// worker's queue.
+// Expect no more votes from a voter that does not have the ballot, and remove it from its worker's
+// queue.
 void voter_remove (struct ballots *self, struct ballot_worker *voter);
 
 // A voter whose deadline is past, or NULL.

@@ -17,7 +17,7 @@ struct job {
     bool is_run;     // a run of a plan, answered RUNING first; else a call, whose requester waits
     uint64_t number; // order of arrival
     bool rerouted;   // an answer had to be sent to zpland's request socket
-    bool cancelled;  // it was cancelled; its worker, if any, was notified
+    bool cancelled;  // the requester no longer waits for it
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
     struct frames *renewed; // `identity` and `local_id` of a resent run; owned; NULL = not resent
     struct span local_id;   // LOCAL_ID of the answers to a resent run
@@ -41,20 +41,20 @@ void job_destroy (struct job **self);
 void job_add_to_runs (struct job *self, struct table *runs);
 
 // Find the job in the table that this run is a duplicate of; zpland resends a run if it does not
-// know whether it arrived. Duplicates have the same mailbox, PLAN_TIME and frames, except for the
-// PLAN frame and the LOCAL_ID. A cancelled job does not match. NULL = none.
+// know whether the run arrived. Duplicates have the same mailbox, PLAN_TIME and frames, except for
+// the PLAN frame and the LOCAL_ID. A cancelled job does not match. NULL = none.
 struct job *job_find_duplicate (const struct table *runs, struct span identity,
                                 const struct message *run);
 
-// Record that the run was resent on this connection: from now on the job's answers are sent there,
+// Record that the run was resent on this connection: from now on the job's answers are sent on it,
 // with the LOCAL_ID of this delivery. The job was found by job_find_duplicate.
 void job_update_delivery (struct job *self, struct span identity, const struct message *run);
 
 // The `deadline` of a run's PLAN frame in Unix seconds, 0 where there is none (proto 7.2).
 int64_t run_deadline_s (const struct message *run);
 
-// Whether the deadline is past: then the run must not start, since it is resent. False also for 0,
-// no deadline.
+// Whether the deadline is past: then the run must not start, since zpland resends it. False also
+// for 0, no deadline.
 bool deadline_past (int64_t deadline_s);
 
 // Jobs that wait for a worker, oldest first.

@@ -35,7 +35,8 @@ struct worker {
     struct job *jobs[]; // the jobs that it has, oldest first
 };
 
-// The workers; all zero is empty, and workers_start sets it up. Others only read it.
+// The registry of workers. All zero is empty; workers_start sets it up. Only the functions below
+// change it.
 struct workers {
     int64_t timeout_us; // how long a worker may send nothing before it is lost
     int64_t turn;       // grows with every job given and every worker joined
