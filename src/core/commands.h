@@ -12,11 +12,11 @@
 #define TEXT(text) span_text (text)
 
 struct commands {
-    struct span *words; // the words of all commands, one after the other
-    size_t count, room;
-    size_t *sizes; // how many words each command has
-    size_t commands, commands_room;
-    void **blocks; // texts freed with the commands
+    struct span *words;             // the words of all commands, one after the other
+    size_t count, room;             // of `words`
+    size_t *sizes;                  // how many words each command has
+    size_t commands, commands_room; // number of commands, and the room of `sizes`
+    void **blocks;                  // texts freed with the commands
     size_t block_count, block_room;
 };
 

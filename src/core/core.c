@@ -49,7 +49,7 @@ void core_load_numbers (struct core *self, const struct core_numbers *numbers)
         self->plan_id = numbers->plan_id;
     self->plan_id_written = numbers->plan_id;
     self->seq_written = numbers->seq;
-    // If Redis lost acknowledged numbers, begin a new epoch and count on: none is used twice.
+    // If Redis lost acknowledged numbers, continue after them, in a new epoch.
     bool lost = self->epoch[0] && numbers->seq < self->seq_acked;
     self->seq = lost ? self->seq_acked : numbers->seq;
     self->sub = lost ? 0 : numbers->sub;
@@ -124,7 +124,7 @@ struct core *core_new (const struct core_bounds *bounds)
     self->memory.size = sizeof (struct open_plan);
     self->gathering = &self->rows[0];
     self->batch = 1;
-    self->reported_last = &self->reported_first;
+    self->last_failure = &self->first_failure;
     self->rate_wake_us = self->ready_us = INT64_MAX;
     self->cursor.score_us = INT64_MIN;
     return self;
@@ -163,7 +163,7 @@ void core_reset (struct core *self)
     reports_free (&self->reports);
     reports_free (&self->reports_in_flight);
     self->unread_count = 0;
-    team_destroy (&self->shown);
+    team_destroy (&self->returned_team);
     window_restart (self);
     self->ahead_until_us = 0;
     self->reading = self->tokens_changed = false;
@@ -191,11 +191,11 @@ void core_destroy (struct core **self_p)
     core_reset (self);
     table_free (&self->open);
     pool_clear (&self->memory);
-    for (struct reported *one = self->reported_first, *next; one; one = next) {
-        next = one->next;
-        free (one);
+    for (struct broadcast_failure *failure = self->first_failure, *next; failure; failure = next) {
+        next = failure->next;
+        free (failure);
     }
-    table_free (&self->reported);
+    table_free (&self->failures);
     heap_free (&self->leases);
     heap_free (&self->busy);
     free (self->unread);

@@ -17,12 +17,14 @@ struct core;
 enum { CORE_OFFERS = 16384, CORE_READY_BYTES = 128 << 20 };
 
 struct core_bounds {
-    int64_t plans, plans_station, plans_caller; // most in all, per target, per caller; 0 = no bound
-    int64_t outcomes;                           // most outcomes in the history
-    int64_t ready_bytes; // memory for due plans that wait for their turn; 0 =
-                         // CORE_READY_BYTES
-    int64_t offers;      // a plan is not offered while its target has so many offers of this or a
-                         // higher priority; 0 = CORE_OFFERS
+    int64_t plans;         // most plans; 0 = no bound
+    int64_t plans_station; // most plans of a target; 0 = no bound
+    int64_t plans_caller;  // most plans of a caller; 0 = no bound
+    int64_t outcomes;      // most outcomes in the history
+    int64_t ready_bytes;   // memory for due plans that wait for their turn; 0 =
+                           // CORE_READY_BYTES
+    int64_t offers;        // a plan is not offered while its target has so many offers of this or a
+                           // higher priority; 0 = CORE_OFFERS
 };
 
 // Create a core; `bounds` is copied.
@@ -40,9 +42,10 @@ uint64_t core_resets (const struct core *self); // how often core_reset was call
 // -- loading: before anything else after a reset
 
 struct core_numbers {
-    int64_t plans;             // in plan:ids
-    uint64_t exec_id, plan_id; // the last ones that were assigned
-    int64_t seq, sub;          // number of the last broadcast; of outcomes added after it
+    int64_t plans;             // number of plans in plan:ids
+    uint64_t exec_id, plan_id; // the last ids that were assigned
+    int64_t seq;               // number of the last broadcast
+    int64_t sub;               // number of outcomes added after it
     char epoch[24];            // the series that the broadcast numbers belong to
     bool classes;              // some plans have a priority or a group
 };
@@ -73,8 +76,8 @@ struct core_cursor {
     uint64_t id;
 };
 
-// Whether a page of the queue is to be read now: the members after `ret`. True: no other page is
-// wanted until core_load_page or core_page_lost.
+// Whether to read a page of the queue now: the members after `ret`. If true, the core requests no
+// other page until core_load_page or core_page_lost.
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret);
 
 struct core_member {
@@ -109,7 +112,7 @@ int64_t core_next_us (const struct core *self);
 
 // -- batches
 
-// The number of the open batch, which takes the present decisions; from 1 on in each process.
+// The number of the open batch, to which decisions are added. Each process counts from 1.
 int64_t core_batch (const struct core *self);
 
 // Whether there is anything to write.
@@ -144,7 +147,7 @@ void core_add_command (struct core *self, const struct span *words, size_t count
 
 // The group of plans that are exempt from all limits: timers of flows. If they had to wait, runs
 // that use up a limit would never end.
-#define CORE_FREE ":timers"
+#define CORE_EXEMPT_GROUP ":timers"
 
 struct core_submission {
     struct span target;
@@ -159,8 +162,8 @@ struct core_submission {
     bool made_here; // this station assigned the id; else keys of a former plan are deleted, unless
                     // `first`
     bool first;     // no plan had this id before, though the station did not assign it
-    struct span missed; // an outcome for the history, empty = none
-    bool follows;       // an outcome of the same batch requires it: kept when Redis lacks memory
+    struct span missed; // record of missed occurrences for the history, empty = none
+    bool is_required;   // an outcome of the same batch requires it: kept when Redis lacks memory
 };
 
 enum core_result {
@@ -169,7 +172,7 @@ enum core_result {
     CORE_FULL,        // a bound is reached
     CORE_NONE,        // there is no such plan
     CORE_NOT_CURRENT, // the run is not the one in flight
-    CORE_CHANGED,     // the plan was changed since
+    CORE_CHANGED,     // the plan is not the one that the decision was based on
     CORE_UNREAD       // something must be read first (core_pull.h)
 };
 
@@ -216,7 +219,7 @@ bool core_knows_caller (const struct core *self, struct span caller);
 // Load the number of a caller's plans.
 void core_load_caller (struct core *self, struct span caller, int64_t plans);
 
-// -- taking plans
+// -- choosing plans to run
 
 struct core_slots {
     struct span target;
@@ -226,10 +229,10 @@ struct core_slots {
 };
 
 struct core_wish {
-    int64_t limit;    // most plans
+    int64_t limit;    // most plans to choose
     int64_t ahead_us; // plans that are due within this time are taken too
     int64_t lease_us;
-    const struct core_slots *targets; // all other targets take any number; read by core_choose
+    const struct core_slots *targets; // other targets take any number; used by core_choose only
     size_t target_count;
     bool writes; // core_begin_run: set the state in the messages to running at once
 };
@@ -241,8 +244,8 @@ struct core_choice {
     bool needs_read; // its message and its score must be read
 };
 
-// Whether a target that takes plans, by the wish of the last core_choose, has some that are due, or
-// will be within `ahead_us`.
+// Whether a target has plans that are due, or will be within `ahead_us`, and free slots by the
+// `targets` of the last core_choose.
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us);
 
 // Choose the plans that run next, at most `max`. They are open, and stay chosen until
@@ -293,20 +296,20 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
                                  const struct core_wish *wish, int64_t now_us,
                                  struct core_taken *ret);
 
-// End the lost run in place of a new one: `taken` becomes that run, which stays the current one
-// until its outcome is written. Else a station that is killed before would forget which run it was.
+// Let `taken` be the lost run, to end it, instead of a new one. The lost run stays the current one
+// until its outcome is written, so a station that is killed before then does not lose its exec_id.
 void core_keep_lost_run (const struct core_choice *choice, struct core_taken *taken);
 
-// Return a chosen plan to the ready ones: it could not be read.
+// Return a chosen plan to the ready plans, as it could not be read.
 void core_unchoose (struct core *self, const struct core_choice *choice);
 
 // -- ends and leases of runs
 
 enum core_end {
-    CORE_LEASE, // the run continues, with a new lease
-    CORE_FLOW,  // as CORE_LEASE, for a flow: it counts for its target's limit only, keeps exec_id
-    CORE_DOUBT, // over without a status, to be retried; a late answer counts until then
-    CORE_RETRY, // over, and the plan is retried
+    CORE_LEASE,          // the run continues, with a new lease
+    CORE_FLOW,           // as CORE_LEASE, for a flow: keeps exec_id, counts for its target only
+    CORE_DOUBT,          // over without a status, to be retried; a late answer counts until then
+    CORE_RETRY,          // over, and the plan is retried
     CORE_RETRY_OUTLIVED, // as CORE_RETRY, but a late answer may still arrive, to be ignored
     CORE_OVER,           // over: the plan waits for its next time, or leaves the queue
     CORE_GONE            // the plan has ended: its keys are deleted
@@ -321,17 +324,19 @@ struct core_commit {
     struct span message; // copied; data NULL = unchanged
     int64_t revision;    // revision of `message`
     int64_t decided_on;  // the revision that the decision is based on; -1 = any
-    enum { CORE_SILENT, CORE_PUBLISHED, CORE_FAILURE } broadcast;
-    bool waits;              // the plan waits for its target to connect: then it is due at once
-    bool has_work, has_team; // CORE_GONE: delete the keys of its answers, of its team
+    enum { CORE_UNPUBLISHED, CORE_PUBLISHED, CORE_FAILURE } broadcast;
+    bool waits;    // when its target connects, the plan is due at once
+    bool has_work; // CORE_GONE: delete the keys of its answers
+    bool has_team; // CORE_GONE: delete the key of its team
     struct span caller;
-    struct span record, missed, output; // outcomes of the run and of missed occurrences, and the
-                                        // output of the run; empty = none
+    struct span record; // outcome of the run, empty = none
+    struct span missed; // outcome of missed occurrences, empty = none
+    struct span output; // output of the run, empty = none
 };
 
 struct core_committed {
     int64_t seq;         // number of the broadcast to send; 0 = none
-    struct span message; // CORE_CHANGED: the present one
+    struct span message; // CORE_CHANGED: the plan's present message
 };
 
 // Write the decision on a run. CORE_NOT_CURRENT: it is not the run in flight. CORE_CHANGED: the
@@ -357,9 +362,10 @@ void core_outcome (struct core *self, struct span target, uint64_t id, int64_t e
 struct core_change {
     struct span target;
     uint64_t id;
-    struct span message;            // copied
-    int64_t revision, was_revision; // revisions of `message`, and of the message that it replaces
-    uint64_t exec_id;               // the run in flight, 0 = none
+    struct span message;  // copied
+    int64_t revision;     // revision of `message`
+    int64_t was_revision; // revision of the message that it replaces
+    uint64_t exec_id;     // the run in flight, 0 = none
     enum {
         CORE_KEEP,    // the place in the queue is unchanged
         CORE_OUT,     // out of the queue
@@ -405,14 +411,15 @@ void core_clear_waiting (struct core *self, struct span target, uint64_t number)
 // What the core knows of an open plan.
 struct core_view {
     bool gone;
-    bool submitted; // Redis has not acknowledged it, and may still reject it
-    bool settled;   // nothing of it is left to write
+    bool submitted; // Redis has not acknowledged the submission, and may still reject it
+    bool settled;   // no row of the plan is pending or in flight
     struct span target;
     struct span message; // data NULL = as Redis has it
     int64_t revision;    // -1 = not known
-    bool placed, queued; // `queued` is known; the plan is in the queue
+    bool placed;         // `queued` and `score_us` are known
+    bool queued;         // the plan is in the queue
     int64_t score_us;
-    bool counted; // it counts toward the limits of its target and group
+    bool counted; // its run counts toward the limits of its target and group
     uint64_t exec_id;
     bool earlier_may_answer; // an earlier run may still answer
     bool no_status;          // its run got no status in time
@@ -436,8 +443,8 @@ int64_t core_unread (const struct core *self, struct span target);
 // How many ready plans a target has in memory.
 int64_t core_ready (const struct core *self, struct span target);
 
-// Since when the plan waits that has waited longest, ready or offered to workers; 0 = there is
-// none.
+// The earliest of the due times of ready plans and the claim times of plans offered to workers; 0 =
+// there are none.
 int64_t core_oldest_us (const struct core *self, struct span target);
 
 // How many ready plans of a target precede a plan of this priority and group due at `due_us`.

@@ -344,7 +344,7 @@ void core_batch_acked (struct core *self, int64_t now_us)
         plan->submitted = plan->submitted && plan->writes & WRITE_LISTED;
         if (!plan->submitted && plan->caller)
             open_set_caller (plan, (struct span){0});
-        plan->listed_in--;
+        plan->batches--;
         open_close_if_idle (self, plan, now_us);
     }
     self->batch_plans.count = 0;
@@ -371,7 +371,7 @@ void core_release_memory (struct core *self)
     plan_list_free (&self->batch_plans);
 }
 
-// Subtract a plan that the batch counts, by another row.
+// Add rows that subtract a plan which the batch has counted.
 static void uncount_plan (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
@@ -402,8 +402,8 @@ static void drop_submission (struct core *self, struct open_plan *plan, struct r
     struct span target = core_target_name (plan->target);
     struct span caller = span_text (plan->caller ? plan->caller : "");
     struct plan_tally *tally = tally_find (&self->callers, caller);
-    bool later = plan->writes & WRITE_LISTED; // the open batch submits it again, or removes it
-    if (later) {
+    bool relisted = plan->writes & WRITE_LISTED; // the open batch submits or removes it
+    if (relisted) {
         tally_for (&self->counts, target_field (target, field))->plans++;
         if (plan->caller)
             tally_for (&self->counts, caller)->plans++;
@@ -413,10 +413,10 @@ static void drop_submission (struct core *self, struct open_plan *plan, struct r
         if (tally)
             tally->plans--;
     }
-    if (later || !plan->gone)
+    if (relisted || !plan->gone)
         uncount_plan (plan, rows);
-    plan->gone = plan->gone || !later;
-    plan->listed_in--;
+    plan->gone = plan->gone || !relisted;
+    plan->batches--;
     open_close_if_idle (self, plan, 0);
 }
 

@@ -7,8 +7,8 @@
 #include "stored_text.h"
 
 enum {
-    LOOK_MAX = 512,  // plans of a target that are examined for prefetching
-    TAKEN_MANY = 64, // a target prefetches if the last claim took so many of its plans
+    EXAMINED_MAX = 512, // most plans of a target that are examined for prefetching
+    TAKEN_MANY = 64,    // a target prefetches if the last claim took this many of its plans
 };
 
 // -- choosing
@@ -36,7 +36,7 @@ static void reset_free_slots (struct core *self)
     }
 }
 
-// Whether a target has ready plans that may run; of one whose workers fetch plans: be offered.
+// Whether a target has ready plans that may run or, if workers fetch its plans, be offered.
 static bool has_ready (const struct core *self, const struct core_target *target)
 {
     return target->exempt.count ||
@@ -117,14 +117,14 @@ static bool choose_plan (struct core *self, struct core_target *target, int64_t 
     return false;
 }
 
-// Choose plans that are due until `until_us`. Each target gets an equal share of the choices; what
-// it does not use is shared among the others.
+// Choose plans that are due until `until_us`. Each target gets an equal share of the choices; the
+// unused ones are shared among the others.
 static size_t choose_shares (struct core *self, int64_t until_us, int64_t now_us,
                              struct core_choice *out, size_t count, size_t max)
 {
-    for (bool some = true; some && count < max;) {
+    for (bool any_chosen = true; any_chosen && count < max;) {
         size_t targets = 0;
-        some = false;
+        any_chosen = false;
         for (struct core_target *target = self->first_target; target; target = target->next_target)
             targets += has_ready (self, target);
         size_t share = targets ? (max - count + targets - 1) / targets : 0;
@@ -134,7 +134,7 @@ static size_t choose_shares (struct core *self, int64_t until_us, int64_t now_us
                 if (!choose_plan (self, target, until_us, now_us, &out[count]))
                     break;
                 count++;
-                some = true;
+                any_chosen = true;
             }
     }
     return count;
@@ -173,18 +173,18 @@ uint64_t core_choice_id (const struct core_choice *choice)
 // Only busy targets prefetch, as somebody may edit a message by hand after it was read.
 size_t core_choose_prefetch (struct core *self, struct core_choice *out, size_t max)
 {
-    uint64_t ids[LOOK_MAX];
+    uint64_t ids[EXAMINED_MAX];
     size_t count = 0;
-    max = max < LOOK_MAX / 2 ? max : LOOK_MAX / 2;
+    max = max < EXAMINED_MAX / 2 ? max : EXAMINED_MAX / 2;
     for (struct core_target *target = self->first_target; target; target = target->next_target) {
         if (target->taken < TAKEN_MANY || target->ready.unlimited)
             continue;
-        size_t seen = ready_peek (&target->ready, ids, LOOK_MAX);
-        for (size_t i = 0; i < seen && count < max; i++) {
+        size_t id_count = ready_peek (&target->ready, ids, EXAMINED_MAX);
+        for (size_t i = 0; i < id_count && count < max; i++) {
             if (open_find_in (self, target, ids[i]))
                 continue;
             struct open_plan *plan = open_find_or_add (self, target, ids[i]);
-            plan->reading_ahead = true;
+            plan->prefetching = true;
             out[count++] = (struct core_choice){plan, 0, true};
         }
     }
@@ -194,8 +194,8 @@ size_t core_choose_prefetch (struct core *self, struct core_choice *out, size_t 
 void core_end_prefetch (struct core *self, const struct core_choice *choice, bool read)
 {
     struct open_plan *plan = choice->plan;
-    plan->reading_ahead = false;
-    plan->prepared = read && plan->message && plan->queued && !plan->listed_in && !plan->chosen;
+    plan->prefetching = false;
+    plan->prepared = read && plan->message && plan->queued && !plan->batches && !plan->chosen;
     if (!plan->prepared)
         open_close_if_idle (self, plan, 0);
 }
@@ -235,8 +235,8 @@ void core_found_run (const struct core_choice *choice, struct span run)
 
 // -- taking
 
-// A chosen plan does not run: stop counting it, and return its part of the rates. Not if its run is
-// in flight again, as its lease was extended, or if workers fetch it: they count it.
+// A chosen plan does not run: stop counting it, and undo its use of the rates. Does nothing if its
+// run continues, as its lease was extended, or if workers fetch it: they count it.
 static void undo_charge (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
@@ -315,10 +315,10 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
         open_close_if_idle (self, plan, now_us);
         return stale ? CORE_NONE : CORE_CHANGED;
     }
-    bool ended = plan->flight == FLIGHT_TAKEN; // the lease of its run has expired
-    bool past = plan->flight == FLIGHT_EARLIER;
-    ret->earlier_may_answer = ended || past || plan->earlier_may_answer;
-    ret->lost = ended ? plan->exec_id : 0;
+    bool lease_expired = plan->flight == FLIGHT_TAKEN;
+    bool had_earlier = plan->flight == FLIGHT_EARLIER;
+    ret->earlier_may_answer = lease_expired || had_earlier || plan->earlier_may_answer;
+    ret->lost = lease_expired ? plan->exec_id : 0;
     ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
         plan->revision = revision_in_message (plan);
@@ -335,11 +335,11 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
     if (plan->lent)
         plan->message = memory_copy (plan->message, plan->message_size);
     commands_free_later (&self->gathering->commands,
-                         plan->message); // they own the message of before the run now
+                         plan->message); // freed with the commands
     plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);
-    // A plan without a target to send to is of a flow. Its message is not changed yet: it says what
-    // the claim is for, and whether the plan was paused.
+    // A target that the claim does not name may be a flow. The message is not changed yet, as it
+    // shows what the claim is for, and whether the plan was paused.
     ret->written = wish->writes && plan->target->slots.target.size;
     open_queue (self, plan, now_us + wish->lease_us);
     open_mark_written (self, plan,

@@ -41,7 +41,7 @@ static bool should_cut (void *owner, struct ready_plan ready)
     if (cursor_covers (&target->cut_at, target, ready.id, ready.due_us))
         return false;
     struct open_plan *plan = open_find_in (self->core, target, ready.id);
-    if (plan && (!plan->prepared || plan->listed_in || plan->chosen || plan->reading_ahead))
+    if (plan && (!plan->prepared || plan->batches || plan->chosen || plan->prefetching))
         return false;
     if (plan)
         open_close (self->core, plan);
@@ -83,7 +83,7 @@ static void cut_target (struct core *self, struct core_target *target)
         self->rereads++; // the page in flight continues the former cut
 }
 
-// Whether most of the memory was used by plans that were taken since.
+// Whether most of the memory belongs to plans that were taken.
 static bool is_mostly_unused (const struct ready *ready)
 {
     enum { PART = 3, GROUP_BYTES = 128 };
@@ -116,8 +116,8 @@ void core_bound_ready_memory (struct core *self)
 
 // -- reading cut plans again
 
-// Not while due plans are in the window: the page would contain them, and they would be added
-// twice.
+// Returns none while due plans are in the window: the page would contain them too, and they would
+// be added twice.
 struct core_target *cut_find_readable (const struct core *self, int64_t now_us)
 {
     if (!self->cuts || (self->window.count && self->window.plans[0].due_us <= now_us))
@@ -147,15 +147,15 @@ void cut_load_page (struct core *self, struct core_target *target,
     window_move_due (self, target->unread_us, INT_MAX);
     for (size_t i = 0; i < count; i++) {
         const struct core_member *member = &members[i];
-        struct core_target *its_target = core_target_for (self, member->target);
+        struct core_target *member_target = core_target_for (self, member->target);
         ends = ends || member->score_us > target->unread_us ||
-               !core_cursor_covers (self, its_target, member->id, member->score_us);
+               !core_cursor_covers (self, member_target, member->id, member->score_us);
         if (member->score_us > target->unread_us ||
-            !core_cursor_covers (self, its_target, member->id, member->score_us))
+            !core_cursor_covers (self, member_target, member->id, member->score_us))
             break;
-        if (cursor_covers (&target->cut_at, its_target, member->id, member->score_us))
+        if (cursor_covers (&target->cut_at, member_target, member->id, member->score_us))
             continue;
-        target->cut_at = cursor_at (its_target, member->id, member->score_us);
+        target->cut_at = cursor_at (member_target, member->id, member->score_us);
         if (has_cut_priority (target, member) && core_load_member (self, member)) {
             cut_uncount (target);
             found++;

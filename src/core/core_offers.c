@@ -10,19 +10,19 @@
 enum {
     OFFER_BYTES = 512,           // size of an offer without its message
     OFFERS_BYTES_MAX = 32 << 20, // most bytes of offers, if there are more than OFFERS_SURE
-    OFFERS_SURE = 256,           // so many are offered whatever their size
+    OFFERS_SURE = 256,           // this many are offered whatever their size
     SINCE_BITS = 42              // bits of a time in milliseconds
 };
 
 // -- the offers of a target
 
 // Order offers by `order`, then by the bytes of the id, as Redis orders members.
-static bool offer_precedes (const struct pull_record *one, const struct pull_record *other)
+static bool offer_precedes (const struct pull_record *left, const struct pull_record *right)
 {
-    char id[IDENT_SIZE], other_id[IDENT_SIZE];
-    if (one->order != other->order)
-        return one->order < other->order;
-    return strcmp (ident_text (one->plan->id, id), ident_text (other->plan->id, other_id)) < 0;
+    char id[IDENT_SIZE], right_id[IDENT_SIZE];
+    if (left->order != right->order)
+        return left->order < right->order;
+    return strcmp (ident_text (left->plan->id, id), ident_text (right->plan->id, right_id)) < 0;
 }
 
 // The index of an offer, or the one where it would be inserted.
@@ -45,13 +45,13 @@ void pull_withdraw (struct open_plan *plan)
     if (!plan->pull || !plan->pull->offered)
         return;
     size_t at = offer_index (list, plan->pull), before = at - list->first,
-           behind = list->end - at - 1;
-    if (before < behind)
+           after = list->end - at - 1;
+    if (before < after)
         memmove (&list->at[list->first + 1], &list->at[list->first], before * sizeof *list->at);
     else
-        memmove (&list->at[at], &list->at[at + 1], behind * sizeof *list->at);
-    list->first += before < behind;
-    list->end -= before >= behind;
+        memmove (&list->at[at], &list->at[at + 1], after * sizeof *list->at);
+    list->first += before < after;
+    list->end -= before >= after;
     list->bytes -= plan->pull->bytes;
     plan->pull->offered = false;
 }
@@ -93,12 +93,13 @@ static int64_t offer_order (const struct team *team)
 static size_t count_offered_from (const struct offer_list *list, int priority)
 {
     // The least order of a lower priority: see offer_order.
-    int64_t behind = (int64_t)(MAX_PRIORITY - priority + 1) * 2 * ((int64_t)1 << SINCE_BITS);
+    int64_t next_order = (int64_t)(MAX_PRIORITY - priority + 1) * 2 * ((int64_t)1 << SINCE_BITS);
     struct open_plan none = {0};
-    return offer_index (list, &(struct pull_record){.plan = &none, .order = behind}) - list->first;
+    return offer_index (list, &(struct pull_record){.plan = &none, .order = next_order}) -
+           list->first;
 }
 
-// The offers are limited, in number and memory: other plans wait as ready ones, which need less
+// Offers are limited in number and memory. Further plans remain ready plans, which need less
 // memory.
 int offers_lowest_priority (const struct core *self, const struct core_target *target)
 {
@@ -294,8 +295,8 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
     return count;
 }
 
-// List a run that the previous owner offered, unless its team is of another run. Redis has all of
-// it: nothing is written.
+// Offer a run that the previous owner offered, unless its team is of another run. Nothing is
+// written, as Redis has all of it.
 static void resume_offer (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     const struct team *team = plan->pull->team;

@@ -8,10 +8,10 @@
 
 // -- open plans
 
-// Always true, but for a planted fault: a plan whose rows are in flight is not found.
+// Always true, except for the planted bug that does not find plans whose rows are in flight.
 static bool is_findable (const struct open_plan *plan)
 {
-    bool rows_in_flight = plan->listed_in && !plan->writes && !open_has_run (plan);
+    bool rows_in_flight = plan->batches && !plan->writes && !open_has_run (plan);
     return !PLANTED (OPEN_NOT_KEPT) || !rows_in_flight || plan->submitted || plan->gone;
 }
 
@@ -132,7 +132,7 @@ char *open_class (const struct open_plan *plan)
     return class;
 }
 
-// The plan leaves its position in the queue: if it was ready there, its entry becomes stale.
+// The plan leaves its position in the queue. If it was ready, its ready entry becomes stale.
 static void leave_queue_position (struct core *self, const struct open_plan *plan)
 {
     bool has_run = open_has_run (plan);
@@ -175,7 +175,7 @@ void open_mark_written (struct core *self, struct open_plan *plan, unsigned writ
     if (!plan->writes && writes) {
         list->at = memory_grow (list->at, list->count, &list->room, sizeof *list->at);
         list->at[list->count++] = (struct written_plan){plan, 0};
-        plan->listed_in++;
+        plan->batches++;
     }
     plan->writes |= (uint8_t)writes;
 }
@@ -195,8 +195,7 @@ void open_close (struct core *self, struct open_plan *plan)
 void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     struct core_target *target = plan->target;
-    if (plan->listed_in || plan->chosen || plan->reading_ahead ||
-        (open_has_run (plan) && !plan->gone))
+    if (plan->batches || plan->chosen || plan->prefetching || (open_has_run (plan) && !plan->gone))
         return;
     bool dropped = PLANTED (WINDOW_DROPPED) && plan->score_us > now_us + PREPARED_US;
     plan->prepared = false;
@@ -228,32 +227,32 @@ struct limit_state *group_limit (const struct core *self, const struct open_plan
     return plan->group ? limits_find_for (&self->limits, 'g', plan->group) : NULL;
 }
 
-// Whether its group is CORE_FREE: no limits apply.
+// Whether no limits apply to the plan, as its group is CORE_EXEMPT_GROUP.
 static bool is_exempt (const struct open_plan *plan)
 {
-    return plan->group && strcmp (plan->group, CORE_FREE) == 0;
+    return plan->group && strcmp (plan->group, CORE_EXEMPT_GROUP) == 0;
 }
 
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     if (is_exempt (plan))
         return;
-    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
+    struct limit_state *limits[] = {plan->target->limit, group_limit (self, plan)};
     plan->charged = true;
     for (int i = 0; i < 2; i++)
-        if (names[i] && limit_begin_run (names[i], now_us))
-            names[i]->unwritten = self->tokens_changed = true;
+        if (limits[i] && limit_begin_run (limits[i], now_us))
+            limits[i]->unwritten = self->tokens_changed = true;
 }
 
 void open_charge_running (struct core *self, struct open_plan *plan)
 {
     if (is_exempt (plan))
         return;
-    struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
+    struct limit_state *limits[] = {plan->target->limit, group_limit (self, plan)};
     plan->charged = true;
     for (int i = 0; i < 2; i++)
-        if (names[i])
-            names[i]->busy++;
+        if (limits[i])
+            limits[i]->busy++;
 }
 
 void open_charge_flow (struct core *self, struct open_plan *plan)

@@ -7,7 +7,8 @@
 #include "memory.h"
 #include "redis_keys.h"
 
-enum { REPORTED_US = 60000000, REPORTED_MAX = 100000 };
+// How long broadcast failures are remembered, and how many at most.
+enum { FAILURES_US = 60000000, FAILURES_MAX = 100000 };
 
 static void set_flight (struct core *self, struct open_plan *plan, enum flight flight)
 {
@@ -33,7 +34,8 @@ static const char *const all_keys[] = {KEY_WORK, KEY_FAILED, KEY_TEAM, NULL};
 
 // -- outcomes
 
-// Add an outcome to the history, with its position: after broadcast `seq`, the `sub`th without one.
+// Add an outcome to the history. With `sub`, it is the `sub`th one after broadcast `seq` that is
+// not broadcast itself.
 static void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
                          int64_t now_us, struct span record, struct span output)
 {
@@ -91,46 +93,47 @@ int64_t core_seq (const struct core *self)
 // -- failures, broadcast at most once a minute
 
 // The failure of this plan that was broadcast lately; NULL: none was.
-static struct reported *reported_find (const struct core *self, const struct open_plan *plan)
+static struct broadcast_failure *find_broadcast_failure (const struct core *self,
+                                                         const struct open_plan *plan)
 {
-    struct table_node *node = table_find (&self->reported, table_hash_number (plan->id));
+    struct table_node *node = table_find (&self->failures, table_hash_number (plan->id));
     for (; node; node = table_next (node)) {
-        struct reported *one = (struct reported *)node; // it is the first member
-        if (one->id == plan->id && strcmp (one->target, plan->target->name) == 0)
-            return one;
+        struct broadcast_failure *failure = (struct broadcast_failure *)node; // first member
+        if (failure->id == plan->id && strcmp (failure->target, plan->target->name) == 0)
+            return failure;
     }
     return NULL;
 }
 
-// Whether to broadcast a failure of this plan: none was within the last minute. Remembers it then.
+// Whether to broadcast a failure of this plan, as none was within the last minute. If so, note it.
 static bool allow_failure_broadcast (struct core *self, const struct open_plan *plan,
                                      int64_t now_us)
 {
-    for (struct reported *one;
-         (one = self->reported_first) &&
-         (now_us - one->at_us >= REPORTED_US || now_us < one->at_us - REPORTED_US ||
-          self->reported.count >= REPORTED_MAX);) {
-        self->reported_first = one->next;
-        if (!one->next)
-            self->reported_last = &self->reported_first;
-        table_remove (&self->reported, &one->node);
-        free (one);
+    for (struct broadcast_failure *failure;
+         (failure = self->first_failure) &&
+         (now_us - failure->at_us >= FAILURES_US || now_us < failure->at_us - FAILURES_US ||
+          self->failures.count >= FAILURES_MAX);) {
+        self->first_failure = failure->next;
+        if (!failure->next)
+            self->last_failure = &self->first_failure;
+        table_remove (&self->failures, &failure->node);
+        free (failure);
     }
-    if (reported_find (self, plan))
+    if (find_broadcast_failure (self, plan))
         return false;
-    struct reported *one = memory_new (sizeof *one + plan->target->name_size + 1);
-    one->id = plan->id;
-    one->at_us = now_us;
-    memcpy (one->target, plan->target->name, plan->target->name_size);
-    table_add (&self->reported, &one->node, table_hash_number (plan->id));
-    *self->reported_last = one;
-    self->reported_last = &one->next;
+    struct broadcast_failure *failure = memory_new (sizeof *failure + plan->target->name_size + 1);
+    failure->id = plan->id;
+    failure->at_us = now_us;
+    memcpy (failure->target, plan->target->name, plan->target->name_size);
+    table_add (&self->failures, &failure->node, table_hash_number (plan->id));
+    *self->last_failure = failure;
+    self->last_failure = &failure->next;
     return true;
 }
 
 // -- submissions
 
-// Whether another plan would exceed a bound, which is returned.
+// Whether another plan would exceed a bound, which is returned in `ret`.
 static bool reaches_bound (const struct core *self, const struct core_submission *submission,
                            struct core_refusal *ret)
 {
@@ -139,12 +142,12 @@ static bool reaches_bound (const struct core *self, const struct core_submission
     const struct plan_tally *caller = tally_find (&self->callers, submission->caller);
     const struct {
         const char *name;
-        int64_t most, kept;
+        int64_t most, count;
     } rules[] = {{"max_plans", bounds->plans, self->plans},
                  {"max_plans_station", bounds->plans_station, target ? target->plans : 0},
                  {"max_plans_caller", bounds->plans_caller, caller ? caller->plans : 0}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!rules[i].most || rules[i].kept < rules[i].most)
+        if (!rules[i].most || rules[i].count < rules[i].most)
             continue;
         ret->bound = rules[i].name;
         ret->most = rules[i].most;
@@ -186,7 +189,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
 {
     *ret = (struct core_refusal){0};
     struct open_plan *plan = open_find_id (self, submission->id);
-    bool forgotten = plan && !submission->made_here && !plan->message && !plan->listed_in;
+    bool forgotten = plan && !submission->made_here && !plan->message && !plan->batches;
     if (forgotten) { // its message was deleted by hand
         open_discharge (self, plan);
         heap_remove (&self->leases, &plan->lease);
@@ -197,7 +200,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     if (reaches_bound (self, submission, ret))
         return CORE_FULL;
     plan = open_find_or_add (self, core_target_for (self, submission->target), submission->id);
-    plan->submitted = !submission->follows;
+    plan->submitted = !submission->is_required;
     if (plan->submitted)
         open_set_caller (plan, submission->caller);
     self->gathering->kinds |= plan->submitted ? ROWS_SUBMISSION : ROWS_RESULT;
@@ -348,7 +351,7 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
 
 // -- admin commands
 
-// Move a plan of the window, or a ready one, to the position of its new class.
+// Move a plan in the window, or a ready plan, to the position of its new class.
 static void move_to_class (struct core *self, const struct open_plan *plan)
 {
     struct ready *ready = &plan->target->ready;
@@ -397,7 +400,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         open_unqueue (self, plan);
         return CORE_DONE;
     }
-    if (change->place == CORE_AT) { // a run in flight is over, as it is of the former plan
+    if (change->place == CORE_AT) { // a run in flight is over, as it belongs to the former plan
         bool expected = plan->flight == FLIGHT_EARLIER || plan->flight == FLIGHT_TAKEN ||
                         (open_has_run (plan) && plan->earlier_may_answer);
         open_discharge (self, plan);
@@ -424,10 +427,10 @@ void core_remove (struct core *self, const struct core_removal *removal, int64_t
 bool core_set_flow_due (struct core *self, struct span target, uint64_t id, int64_t due_us)
 {
     struct open_plan *plan = open_find (self, target, id);
-    bool has = plan && !plan->gone && plan->flight == FLIGHT_FLOW;
-    if (has && !plan->chosen) // a chosen plan is being claimed anyway
+    bool has_flow_run = plan && !plan->gone && plan->flight == FLIGHT_FLOW;
+    if (has_flow_run && !plan->chosen) // a chosen plan is being claimed anyway
         open_queue (self, plan, due_us);
-    return has;
+    return has_flow_run;
 }
 
 void core_wake (struct core *self, const struct core_member *member, int64_t now_us)

@@ -49,10 +49,11 @@ struct core_target {
     bool read_more; // the next page of these plans is to be read at once
     int cut_priority;
     struct core_cursor cut_at;
-    int64_t unread, unread_us; // how many plans are in Redis only; their greatest score
-    size_t kept;               // plans that were ready after the cut
-    struct ready exempt; // due plans to which no limits apply: timers, and offered runs and flows
-                         // that are to be examined, and remain in flight
+    int64_t unread;            // number of plans that are in Redis only
+    int64_t unread_us;         // their greatest score
+    size_t kept;               // number of plans that were ready after the cut
+    struct ready exempt;       // due plans to which no limits apply: timers, and plans with runs in
+                               // flight (offered, or of flows) that are to be examined
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
     // The members below are set for each claim.
@@ -70,7 +71,7 @@ static inline struct span core_target_name (const struct core_target *target)
 struct pull_record {
     struct open_plan *plan;
     struct team *team;
-    struct heap_node busy; // when none of its workers at work is in time any more
+    struct heap_node busy; // when the last of its running workers will be late
     bool offered;          // the plan is among the offers of its target
     int64_t order;         // offers are sorted by this number, then by id
     size_t bytes;          // its share of the bytes of the offers
@@ -82,7 +83,7 @@ struct open_plan {
     struct core_target *target;
     uint8_t *message; // NULL = in Redis, or in rows that are not acknowledged
     int64_t revision; // -1 = not known
-    union {           // `lease.at` and the score are one: a lease ends when its plan is due
+    union {           // `lease.at` is the score: the lease of a run ends at its plan's score
         int64_t score_us;
         struct heap_node lease;
     };
@@ -91,8 +92,8 @@ struct open_plan {
     char *caller;             // the submitter, until the submission is acknowledged; NULL = none
     struct pull_record *pull; // NULL = no team, or not known
     uint32_t message_size;
-    uint8_t writes;    // in the open batch: WRITE_...
-    uint8_t listed_in; // number of batches that write it
+    uint8_t writes;  // in the open batch: WRITE_...
+    uint8_t batches; // number of batches that write it
     uint8_t priority;
     uint8_t flight;              // enum flight
     bool earlier_may_answer : 1; // an earlier run may still answer
@@ -104,9 +105,9 @@ struct open_plan {
                              // ends
     bool lent : 1;           // `message` belongs to the rows of the batch in flight
     bool chosen : 1;
-    bool reading_ahead : 1; // its message and score are being read, to prefetch them
+    bool prefetching : 1;   // its message and score are being read, to prefetch them
     bool charged : 1;       // it counts toward the limits of its target and group
-    bool flow_charged : 1;  // the run of a flow: it counts toward its target's limit; its calls,
+    bool flow_charged : 1;  // the run of a flow counts toward its target's limit; its calls count
                             // toward its group's
     bool prepared : 1;      // it is ready, and its message is known
     bool lease_expired : 1; // its lease has expired, and it is ready
@@ -138,9 +139,9 @@ struct plan_list {
 };
 
 // A failure that was broadcast within the last minute.
-struct reported {
+struct broadcast_failure {
     struct table_node node; // by plan id
-    struct reported *next;
+    struct broadcast_failure *next;
     uint64_t id;
     int64_t at_us;
     char target[];
@@ -173,23 +174,26 @@ struct core {
     bool reading;                    // a page is in flight
     struct core_target *page_target; // the target of that page; NULL = it is for the window
     size_t cuts;                     // targets that have plans in Redis only
-    size_t uncut_bytes; // bytes of ready plans at the last cut, if it freed too little; else 0
-    uint64_t rereads, page_of; // how often reading restarted; that number for the page in flight
-    int64_t stale;             // ready entries whose plan is no longer there
-    int64_t ahead_until_us;    // plans due until then have left the window
-    int64_t ready_us;     // least score that became ready since the last choice; INT64_MAX = none
-    int64_t rate_wake_us; // when a rate allows a waiting run; INT64_MAX = none waits
+    size_t uncut_bytes;     // bytes of ready plans at the last cut, if it freed too little; else 0
+    uint64_t rereads;       // how often reading restarted
+    uint64_t page_rereads;  // `rereads` when the page in flight was requested
+    int64_t stale;          // number of ready entries whose plan is no longer at that position
+    int64_t ahead_until_us; // plans due until then have left the window
+    int64_t ready_us;       // least score that became ready since the last choice; INT64_MAX = none
+    int64_t rate_wake_us;   // when a rate allows a waiting run; INT64_MAX = none waits
 
     int64_t plans, seq, sub;
     uint64_t exec_id, exec_written;
-    uint64_t plan_id, plan_id_written; // the greatest id assigned; the greatest written
-    int64_t seq_written, seq_acked;    // sent with a batch, and acknowledged
+    uint64_t plan_id;         // the greatest id assigned
+    uint64_t plan_id_written; // the greatest id written
+    int64_t seq_written;      // the last `seq` sent with a batch
+    int64_t seq_acked;        // the last `seq` acknowledged
     char epoch[24];
     bool limit_waits; // ready plans wait for the end of a run of their target or group
     bool new_epoch, classes, tokens_changed;
     bool has_earlier;      // some plans have FLIGHT_EARLIER in Redis
-    struct table reported; // failures that were broadcast within the last minute
-    struct reported *reported_first, **reported_last;
+    struct table failures; // failures that were broadcast within the last minute
+    struct broadcast_failure *first_failure, **last_failure;
 
     int64_t batch; // number of the open batch
     struct rows rows[2];
@@ -204,12 +208,16 @@ struct core {
     struct kept_report *reports_in_flight; // written with the batch in flight
     struct core_team_name *unread;         // runs loaded as offered, whose teams are not loaded yet
     size_t unread_count, unread_room;
-    struct team *shown; // the team that core_pull_team returned
+    struct team *returned_team; // the team that core_pull_team returned
 };
 
-// PREPARED_...: a message is kept for its run from this long before it is due on, up to this size,
-// in up to so many open plans.
-enum { HEAD_ROOM = 80, PREPARED_US = 20000, PREPARED_BYTES = 65536, PREPARED_MAX = 32768 };
+enum {
+    HEAD_ROOM = 80, // buffer size for open_running_head
+    // Conditions for keeping the message of an idle plan in memory for its next run:
+    PREPARED_US = 20000,    // how soon the plan is due, at most
+    PREPARED_BYTES = 65536, // size of the message, at most
+    PREPARED_MAX = 32768    // number of open plans, less than this
+};
 
 // The target of this name; NULL: the core does not know it.
 struct core_target *core_find_target (const struct core *self, struct span name);
@@ -251,10 +259,10 @@ bool open_has_head (const struct open_plan *plan);
 // Write the head of a message that says that the plan runs. Returns its size.
 size_t open_running_head (const struct open_plan *plan, char out[HEAD_ROOM]);
 
-// Remember the submitter; empty = none.
+// Set the submitter of a plan; empty = none.
 void open_set_caller (struct open_plan *plan, struct span caller);
 
-// The name of its group; empty: it has none.
+// The name of the plan's group; empty: it has none.
 static inline struct span open_group (const struct open_plan *plan)
 {
     return span_text (plan->group ? plan->group : "");
@@ -263,7 +271,7 @@ static inline struct span open_group (const struct open_plan *plan)
 // Set priority and group of a plan; a group that it had was freed. Nothing is written.
 void open_init_class (struct open_plan *plan, int priority, struct span group);
 
-// Change priority and group; its run counts toward the limit of the new group then.
+// Change priority and group of a plan. Its run then counts toward the limit of the new group.
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
 
 // The class of a plan as text, to be freed by the caller; NULL = none.
@@ -308,7 +316,7 @@ struct span member_of (struct core *self, const struct open_plan *plan);
 // which no station writes, counts as none.
 struct span class_group (struct span class, int *ret_priority);
 
-// The tally of this name; NULL: there is none.
+// The tally with this name; NULL: there is none.
 struct plan_tally *tally_find (const struct table *table, struct span name);
 void tallies_free (struct table *table);
 
@@ -340,7 +348,7 @@ bool core_place_ready (struct core *self, struct core_target *target, struct rea
 // Whether this due plan is in Redis only (core_cut.c).
 bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority);
 
-// A plan that is in Redis only is no longer due.
+// Count one plan less in Redis only: it is no longer due.
 void cut_uncount (struct core_target *target);
 
 // If memory is full, drop ready plans of the target that uses most of it: of its lowest
@@ -350,7 +358,7 @@ void core_bound_ready_memory (struct core *self);
 // A target whose cut plans are to be read now; NULL = none.
 struct core_target *cut_find_readable (const struct core *self, int64_t now_us);
 
-// Load a page of the queue that was read for such a target, as core_load_page.
+// Load a page of the queue that was read for a target with cut plans, as core_load_page.
 void cut_load_page (struct core *self, struct core_target *target,
                     const struct core_member *members, size_t count, size_t all);
 
@@ -374,7 +382,7 @@ void window_move_due (struct core *self, int64_t until_us, int most);
 // Make an open plan ready: its lease has expired, or it was not taken.
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us);
 
-// Whether it has a run that has not ended.
+// Whether the plan has a run that has not ended.
 bool open_has_run (const struct open_plan *plan);
 
 // -- plans that workers fetch

@@ -86,27 +86,29 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
 // -- take
 
 // The limits that prevented a worker from taking plans.
-struct limits_seen {
-    bool waits, target_waits; // limited by concurrency or a rate
-    int64_t wake_us;          // when a rate allows the next
+struct take_limits {
+    bool waits;        // a limit prevented a run
+    bool target_waits; // the target's limit prevented the last one examined
+    int64_t wake_us;   // when a rate allows the next run
 };
 
-// Whether a limit lets another run begin. If not, note it in `seen`.
-static bool check_limit (const struct limit_state *limit, int64_t now_us, struct limits_seen *seen)
+// Whether a limit lets another run begin. If not, note it in `limits`.
+static bool check_limit (const struct limit_state *limit, int64_t now_us,
+                         struct take_limits *limits)
 {
-    if (!limit || limit_allows (limit, now_us, &seen->wake_us))
+    if (!limit || limit_allows (limit, now_us, &limits->wake_us))
         return true;
-    seen->waits = true;
+    limits->waits = true;
     return false;
 }
 
 // A run counts from its first worker on: check the limits of its target and group, and count it.
 // False: a limit prevents it.
 static bool charge_first_worker (struct core *self, struct open_plan *plan, int64_t now_us,
-                                 struct limits_seen *seen)
+                                 struct take_limits *limits)
 {
-    seen->target_waits = !check_limit (plan->target->limit, now_us, seen);
-    if (seen->target_waits || !check_limit (group_limit (self, plan), now_us, seen))
+    limits->target_waits = !check_limit (plan->target->limit, now_us, limits);
+    if (limits->target_waits || !check_limit (group_limit (self, plan), now_us, limits))
         return false;
     open_charge (self, plan, now_us);
     return true;
@@ -135,7 +137,7 @@ static bool may_join (const struct team *team, const struct core_pull_take *take
 // from now on. Late workers are removed.
 static bool admit_worker (struct core *self, struct open_plan *plan,
                           const struct core_pull_take *take, int64_t now_us,
-                          struct limits_seen *seen)
+                          struct take_limits *limits)
 {
     struct team *team = plan->pull->team;
     if (team->rule.state == PLAN_PAUSE || !message_matches (plan, take) ||
@@ -147,7 +149,7 @@ static bool admit_worker (struct core *self, struct open_plan *plan,
         open_mark_written (self, plan, WRITE_TEAM);
     struct team_tally tally = team_count_workers (team);
     return may_join (team, take, now_us) && tally.running + tally.ended < team->rule.count &&
-           (tally.running || charge_first_worker (self, plan, now_us, seen));
+           (tally.running || charge_first_worker (self, plan, now_us, limits));
 }
 
 // Add the worker to the team of the run.
@@ -174,13 +176,13 @@ static bool is_valid_offer (const struct open_plan *plan)
 }
 
 // Report whether limits prevented plans from being taken, and for how long.
-static void report_limits (const struct limits_seen *seen, int64_t now_us,
+static void report_limits (const struct take_limits *limits, int64_t now_us,
                            struct core_pull_taken *ret)
 {
-    ret->limited = seen->waits;
-    if (!seen->waits || seen->wake_us == INT64_MAX)
+    ret->limited = limits->waits;
+    if (!limits->waits || limits->wake_us == INT64_MAX)
         return;
-    ret->wait_ms = (seen->wake_us - now_us + 999) / 1000;
+    ret->wait_ms = (limits->wake_us - now_us + 999) / 1000;
     if (ret->wait_ms < 1)
         ret->wait_ms = 1;
 }
@@ -188,17 +190,17 @@ static void report_limits (const struct limits_seen *seen, int64_t now_us,
 void core_pull_take (struct core *self, const struct core_pull_take *take, int64_t now_us,
                      struct core_job *jobs, struct core_pull_taken *ret)
 {
-    struct open_plan *page[PULL_LOOK_MAX];
+    struct open_plan *page[PULL_EXAMINED_MAX];
     struct core_target *target = core_target_for (self, take->target);
-    struct limits_seen seen = {.wake_us = INT64_MAX};
+    struct take_limits limits = {.wake_us = INT64_MAX};
     struct offer_list *list = &target->offers;
     size_t from = take->from > 0 ? (size_t)take->from : 0, offers = list->end - list->first;
     size_t count = from < offers ? offers - from : 0, examined = 0, bytes = 0;
     int64_t left = 0, taken = 0;
     *ret = (struct core_pull_taken){0};
     core_advance (self, now_us, 0); // runs whose workers are late stop counting toward limits
-    count = count < PULL_LOOK_MAX ? count : PULL_LOOK_MAX;
-    if (count) // taking an offer moves the others
+    count = count < PULL_EXAMINED_MAX ? count : PULL_EXAMINED_MAX;
+    if (count) // taking an offer moves the others in the list
         memcpy (page, &list->at[list->first + from], count * sizeof *page);
     for (; examined < count && taken < take->limit && bytes <= PULL_BYTES_MAX; examined++) {
         struct open_plan *plan = page[examined];
@@ -206,15 +208,15 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
             pull_withdraw (plan);
             continue;
         }
-        if (admit_worker (self, plan, take, now_us, &seen)) {
+        if (admit_worker (self, plan, take, now_us, &limits)) {
             jobs[taken] = assign_job (self, plan, take, now_us);
             bytes += jobs[taken++].message.size;
         }
         left += plan->pull->offered;
     }
-    // Not if the target itself is at its limit: then no later offer can begin either.
-    if (examined == PULL_LOOK_MAX && taken < take->limit && !seen.target_waits)
+    // If the target itself is at its limit, no later offer can begin either.
+    if (examined == PULL_EXAMINED_MAX && taken < take->limit && !limits.target_waits)
         ret->next = (int64_t)from + left;
     ret->count = (size_t)taken;
-    report_limits (&seen, now_us, ret);
+    report_limits (&limits, now_us, ret);
 }

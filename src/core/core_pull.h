@@ -25,12 +25,11 @@
 struct core_found {
     struct span target; // the plan's target; empty = it has no plan with this id
     struct span message;
-    int64_t score_us; // its score in plan:time:set, -1 = not queued
-    const struct span
-        *team;         // plan:team:TARGET:ID as from HGETALL: field, value, field, ... ... ...
-    size_t team_count; // spans: two of each field
-    int64_t report;    // core_pull_report only: the score of core_report_name in plan:reports,
-                       // -1 = not a member
+    int64_t score_us;        // its score in plan:time:set, -1 = not queued
+    const struct span *team; // plan:team:TARGET:ID as read by HGETALL: field, value, ...
+    size_t team_count;       // number of these spans
+    int64_t report; // core_pull_report only: the score of core_report_name in plan:reports,
+                    // -1 = not a member
 };
 
 // -- loading
@@ -83,12 +82,15 @@ void core_each_offer (const struct core *self, core_offer_fn *call, void *owner)
 
 // -- take
 
-enum { PULL_LOOK_MAX = 256, PULL_BYTES_MAX = 1048576 }; // offers examined, bytes of messages
+enum {
+    PULL_EXAMINED_MAX = 256, // most offers that a take examines
+    PULL_BYTES_MAX = 1048576 // a take ends when its messages exceed this size
+};
 
 struct core_pull_take {
     struct span target, worker;
-    int64_t limit; // plans
-    int64_t from;  // `next` of the take before, 0 = from the start
+    int64_t limit; // most plans
+    int64_t from;  // `next` of the previous take, 0 = from the start
     int64_t lease_us;
     bool alone;                 // no other worker has requested plans of the target lately
     const struct span *members; // texts that the message must contain: "name":value

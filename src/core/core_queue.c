@@ -16,9 +16,9 @@ enum {
 
 // -- the window
 
-static bool window_precedes (const struct window_plan *one, const struct window_plan *other)
+static bool window_precedes (const struct window_plan *left, const struct window_plan *right)
 {
-    return one->due_us != other->due_us ? one->due_us < other->due_us : one->id < other->id;
+    return left->due_us != right->due_us ? left->due_us < right->due_us : left->id < right->id;
 }
 
 void window_push (struct core *self, struct window_plan plan)
@@ -72,13 +72,14 @@ void window_restart (struct core *self)
 }
 
 // Compare two members as Redis orders members of the same score: by their bytes.
-static int compare_members (const char *target, uint64_t id, const char *other, uint64_t other_id)
+static int compare_members (const char *target, uint64_t id, const char *other_target,
+                            uint64_t other_id)
 {
     char digits[IDENT_SIZE], other_digits[IDENT_SIZE];
-    for (; *target && *target == *other; target++)
-        other++;
-    if (*target || *other) // the shorter name is followed by a colon
-        return (*target ? *target : ':') - (*other ? *other : ':');
+    for (; *target && *target == *other_target; target++)
+        other_target++;
+    if (*target || *other_target) // the shorter name is followed by a colon
+        return (*target ? *target : ':') - (*other_target ? *other_target : ':');
     return strcmp (ident_text (id, digits), ident_text (other_id, other_digits));
 }
 
@@ -110,7 +111,7 @@ bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret
     if (self->reading || (!window && !target))
         return false;
     self->reading = true;
-    self->page_of = self->rereads;
+    self->page_rereads = self->rereads;
     self->page_target = target;
     *ret = target ? target->cut_at : self->cursor;
     return true;
@@ -128,7 +129,7 @@ static void drop_prefetched (struct core *self)
     for (struct table_node *node = table_step (&self->open, NULL), *next; node; node = next) {
         struct open_plan *plan = (struct open_plan *)node;
         next = table_step (&self->open, node);
-        if (plan->prepared && !plan->listed_in && !plan->chosen && !plan->reading_ahead)
+        if (plan->prepared && !plan->batches && !plan->chosen && !plan->prefetching)
             open_close (self, plan);
     }
 }
@@ -146,19 +147,19 @@ void core_reread (struct core *self)
     drop_prefetched (self);
     for (struct table_node *node = NULL; (node = table_step (&self->open, node));) {
         struct open_plan *plan = (struct open_plan *)node;
-        // It was ready, and its entry was dropped: put it back, so that it becomes ready again.
+        // Its ready entry was dropped: return it to the leases, so that it becomes ready again.
         if (plan->lease_expired)
             heap_set (&self->leases, &plan->lease, plan->score_us);
         plan->lease_expired = plan->prepared = false;
     }
 }
 
-// A member of an open plan was read. Its record is newer, except for a run that was loaded: the
+// The score of an open plan was read. The record is newer, unless its run was only loaded: then the
 // score is the end of its lease.
 static void load_open_score (struct core *self, struct open_plan *plan, int64_t score_us)
 {
     bool has_run = open_has_run (plan);
-    if (!has_run || plan->listed_in || plan->chosen || plan->lease_expired)
+    if (!has_run || plan->batches || plan->chosen || plan->lease_expired)
         return;
     if (PLANTED (SENT_GIVEN_UP) && !plan->placed && plan->flight == FLIGHT_TAKEN)
         score_us = 0;
@@ -170,7 +171,7 @@ static void load_open_score (struct core *self, struct open_plan *plan, int64_t 
 // Whether the score in Redis is up to date: the plan is open only to read or write its message.
 static bool is_score_current (const struct open_plan *plan)
 {
-    bool moves = plan->placed && plan->listed_in;
+    bool moves = plan->placed && plan->batches;
     return !open_has_run (plan) && !moves && !plan->chosen && !plan->submitted && !plan->gone;
 }
 
@@ -185,7 +186,7 @@ bool core_load_member (struct core *self, const struct core_member *member)
     if (plan && plan->placed)
         plan->score_us = member->score_us;
     char *class = NULL;
-    if (plan && plan->listed_in)
+    if (plan && plan->batches)
         class = open_class (plan);
     else if (member->class.size)
         class = memory_copy (member->class.data, member->class.size);
@@ -198,7 +199,7 @@ void core_load_page (struct core *self, const struct core_member *members, size_
 {
     struct core_cursor *cursor = &self->cursor;
     self->reading = false;
-    if (self->page_of != self->rereads)
+    if (self->page_rereads != self->rereads)
         return;
     if (self->page_target) {
         cut_load_page (self, self->page_target, members, count, all);
@@ -223,9 +224,9 @@ void core_load_page (struct core *self, const struct core_member *members, size_
 static void add_ready_entry (struct core *self, struct core_target *target, bool counts,
                              struct ready_plan plan, int priority, struct span group)
 {
-    bool free = counts || span_is (group, CORE_FREE);
-    struct ready *to = free ? &target->exempt : &target->ready;
-    to->unlimited = to->unlimited || free;
+    bool exempt = counts || span_is (group, CORE_EXEMPT_GROUP);
+    struct ready *to = exempt ? &target->exempt : &target->ready;
+    to->unlimited = to->unlimited || exempt;
     ready_add (to, plan, priority, group, &self->limits);
 }
 

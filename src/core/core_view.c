@@ -9,7 +9,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
     bool has_run = open_has_run (plan);
     *ret = (struct core_view){.gone = plan->gone,
                               .submitted = plan->submitted,
-                              .settled = !plan->listed_in,
+                              .settled = !plan->batches,
                               .target = core_target_name (plan->target),
                               .message = span_of (plan->message, plan->message_size),
                               .revision = plan->revision,

@@ -16,7 +16,7 @@ static const char LATE[] = "the worker sent no heartbeat within worker_timeout";
 
 // -- the team and the worker that a message is about
 
-// Find the plan of a message. CORE_DONE: it exists; `ret` NULL: but only Redis has its team.
+// Find the plan of a message. CORE_DONE: it exists; `ret` is NULL if only Redis has its data.
 // CORE_NONE: there is no such plan. CORE_UNREAD: the plan must be read.
 static enum core_result find_worker_plan (struct core *self, const struct core_worker *sender,
                                           int64_t now_us, struct open_plan **ret)
@@ -29,12 +29,12 @@ static enum core_result find_worker_plan (struct core *self, const struct core_w
     *ret = NULL;
     if (plan && plan->gone)
         return CORE_NONE;
-    if (exists) { // what is known here is kept
+    if (exists) { // this keeps what the core knows already
         core_load_team (self, found->target, sender->id, found, now_us);
         plan = plan ? plan : open_find (self, found->target, sender->id);
     }
     bool known =
-        plan && (plan->message || plan->listed_in) && (plan->team_known || !open_has_run (plan));
+        plan && (plan->message || plan->batches) && (plan->team_known || !open_has_run (plan));
     if (known)
         *ret = plan;
     if (known || exists)
@@ -73,8 +73,7 @@ static enum core_result find_worker (struct core *self, const struct core_worker
     return CORE_DONE;
 }
 
-// Remove late workers from the team. `why` is LATE if the worker itself is late; for any other
-// reason the team is left alone.
+// Remove late workers from the team, if `why` is NULL or LATE (the sender itself is late).
 static void remove_late_workers (struct core *self, struct open_plan *plan,
                                  const struct core_worker *sender, const char *why, int64_t now_us)
 {
@@ -213,7 +212,7 @@ void reports_write (struct core *self)
 }
 
 // Answer a report of a worker that has no part in the run: accept it if it repeats an accepted one,
-// else refuse it for the reason `why`.
+// else reject it for the reason `why`.
 static enum core_result check_repeated_report (const struct core *self,
                                                const struct core_worker *worker,
                                                const struct core_report *report, const char *why,
@@ -307,7 +306,7 @@ enum core_result core_pull_team (struct core *self, const struct core_worker *se
     const struct core_found *found = sender->found;
     enum core_result result = find_worker_plan (self, sender, now_us, &plan);
     *ret = (struct core_team){.now_ms = now_us / 1000};
-    team_destroy (&self->shown);
+    team_destroy (&self->returned_team);
     if (result == CORE_DONE && plan && !plan->team_known && !found)
         return CORE_UNREAD;
     if (result != CORE_DONE)
@@ -318,12 +317,12 @@ enum core_result core_pull_team (struct core *self, const struct core_worker *se
         ret->team = plan->pull ? plan->pull->team : NULL;
         ret->current = open_has_run (plan) && ret->team && team_is_current (ret->team);
     } else {
-        self->shown = team_new ();
+        self->returned_team = team_new ();
         for (size_t i = 0; i + 1 < found->team_count; i += 2)
-            team_load (self->shown, found->team[i], found->team[i + 1]);
+            team_load (self->returned_team, found->team[i], found->team[i + 1]);
         ret->target = found->target;
         ret->message = found->message;
-        ret->team = self->shown;
+        ret->team = self->returned_team;
     }
     ret->count = ret->team ? ret->team->count : 0;
     return CORE_DONE;

@@ -58,10 +58,10 @@ static bool has_bound (const struct limit *limit)
     return limit->concurrency > 0 || limit->rate > 0;
 }
 
-static bool limit_equals (const struct limit *one, const struct limit *other)
+static bool limit_equals (const struct limit *left, const struct limit *right)
 {
-    return one->concurrency == other->concurrency && !(one->rate < other->rate) &&
-           !(one->rate > other->rate) && one->burst == other->burst;
+    return left->concurrency == right->concurrency && !(left->rate < right->rate) &&
+           !(left->rate > right->rate) && left->burst == right->burst;
 }
 
 // Returns whether the limit in force has changed.

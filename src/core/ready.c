@@ -10,9 +10,9 @@ enum { ROOM_FIRST = 4 };
 
 // -- the plans of a group, ordered by due_us, then id
 
-static bool ready_precedes (struct ready_plan one, struct ready_plan other)
+static bool ready_precedes (struct ready_plan left, struct ready_plan right)
 {
-    return one.due_us != other.due_us ? one.due_us < other.due_us : one.id < other.id;
+    return left.due_us != right.due_us ? left.due_us < right.due_us : left.id < right.id;
 }
 
 static size_t group_count (const struct ready_group *self)
@@ -369,13 +369,13 @@ int64_t ready_oldest_us (const struct ready *self)
 // -- cutting
 
 // Compare plans of a target as Redis orders their members: by score, then by their bytes.
-static int compare_as_redis (const void *one_p, const void *other_p)
+static int compare_as_redis (const void *left_p, const void *right_p)
 {
-    const struct ready_plan *one = one_p, *other = other_p;
-    char id[IDENT_SIZE], other_id[IDENT_SIZE];
-    if (one->due_us != other->due_us)
-        return one->due_us < other->due_us ? -1 : 1;
-    return strcmp (ident_text (one->id, id), ident_text (other->id, other_id));
+    const struct ready_plan *left = left_p, *right = right_p;
+    char id[IDENT_SIZE], right_id[IDENT_SIZE];
+    if (left->due_us != right->due_us)
+        return left->due_us < right->due_us ? -1 : 1;
+    return strcmp (ident_text (left->id, id), ident_text (right->id, right_id));
 }
 
 // Copy every `step`th plan, counted across all lists: `passed` plans were counted before. Returns

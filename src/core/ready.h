@@ -63,8 +63,8 @@ void ready_add (struct ready *self, struct ready_plan plan, int priority, struct
 bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct ready_plan *ret,
                  const struct ready_group **ret_group, int64_t *wake_us, bool *ret_waits);
 
-// Take this plan, if it is due at `until_us` or before, out of turn and whatever its limit. False:
-// it is not there. Examines every plan.
+// Take this plan, if it is due at `until_us` or before, out of turn and regardless of limits.
+// False: it is not there. Examines every plan.
 bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct ready_plan *ret,
                     const struct ready_group **ret_group);
 

@@ -1,4 +1,4 @@
-// What a batch writes: rows, sorted by the Redis command that writes them, so that one command
+// What a batch writes: rows, grouped by the Redis command that writes them, so that one command
 // writes many rows. Pure.
 // A column is the rows of one command. It has at most one row per plan (core_batch.c writes the
 // final state of its record), so the columns may be written in any order. The other commands are

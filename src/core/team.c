@@ -76,14 +76,14 @@ static size_t worker_index (const struct team *self, struct span name, bool *ret
     *ret_found = false;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
-        struct span other = span_text (self->workers[middle]->name);
-        size_t common = other.size < name.size ? other.size : name.size;
-        int order = common ? memcmp (other.data, name.data, common) : 0;
-        if (order == 0 && other.size == name.size) {
+        struct span middle_name = span_text (self->workers[middle]->name);
+        size_t common = middle_name.size < name.size ? middle_name.size : name.size;
+        int order = common ? memcmp (middle_name.data, name.data, common) : 0;
+        if (order == 0 && middle_name.size == name.size) {
             *ret_found = true;
             return middle;
         }
-        if (order < 0 || (order == 0 && other.size < name.size))
+        if (order < 0 || (order == 0 && middle_name.size < name.size))
             first = middle + 1;
         else
             end = middle;
@@ -117,7 +117,7 @@ static struct team_worker *worker_for (struct team *self, struct span name)
 void team_load (struct team *self, struct span field, struct span value)
 {
     struct team_worker loaded = {0};
-    self->kept = true;
+    self->is_stored = true;
     if (span_is (field, "team")) {
         team_unpack_head (value, self);
         return;
@@ -186,16 +186,16 @@ void team_remove_late (struct team *self, int64_t now_ms)
 
 // -- outcome
 
-// Whether the outcome is that of `one` rather than of `other`: of the one that failed, else of the
-// one that ended later.
-static bool decides_outcome (const struct team_worker *one, const struct team_worker *other)
+// Whether `worker` decides the outcome rather than `rival`: a worker that failed precedes, else the
+// worker that ended later.
+static bool decides_outcome (const struct team_worker *worker, const struct team_worker *rival)
 {
-    bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
-    if (one_failed != other_failed)
-        return one_failed;
-    if (one->ended_ms != other->ended_ms)
-        return one->ended_ms > other->ended_ms;
-    return strcmp (one->name, other->name) > 0;
+    bool worker_failed = worker->state == WORKER_FAIL, rival_failed = rival->state == WORKER_FAIL;
+    if (worker_failed != rival_failed)
+        return worker_failed;
+    if (worker->ended_ms != rival->ended_ms)
+        return worker->ended_ms > rival->ended_ms;
+    return strcmp (worker->name, rival->name) > 0;
 }
 
 struct team_tally team_count_workers (const struct team *self)
@@ -267,7 +267,7 @@ void team_begin_run (struct team *self, uint64_t exec_id, bool already_offered)
         snprintf (round, sizeof round, "%" PRId64, self->rule.plan_time);
     if (strcmp (self->round, round) != 0 || self->rule.error_count < self->try) {
         remove_all_workers (self);
-        self->cleared = self->kept;
+        self->clears_first = self->is_stored;
         self->since = exec_id;
     } else if (self->rule.error_count > self->try) {
         self->since = exec_id;

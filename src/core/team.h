@@ -39,14 +39,14 @@ struct team {
     struct team_rule rule;        // from the plan's current message
     struct team_worker **workers; // by name
     size_t count, room;
-    char round[24]; // the nominal time of the occurrence, or "xEXEC_ID" of a run outside the
-                    // schedule
-    int64_t try;    // failed tries of the occurrence before this one
-    uint64_t since; // exec_id of the first offer of this try: its time, in us of Redis' clock
-    bool kept;      // Redis may have fields of the team
-    bool cleared;   // the next write deletes all fields in Redis first
-    bool unwritten; // round, try or since has changed
-    char **removed; // workers whose fields are deleted
+    char round[24];    // the nominal time of the occurrence, or "xEXEC_ID" of a run outside the
+                       // schedule
+    int64_t try;       // failed tries of the occurrence before this one
+    uint64_t since;    // exec_id of the first offer of this try: its time, in us of Redis' clock
+    bool is_stored;    // Redis may have fields of the team
+    bool clears_first; // the next write deletes all fields in Redis first
+    bool unwritten;    // round, try or since has changed
+    char **removed;    // names of workers whose fields the next write deletes
     size_t removed_count, removed_room;
 };
 
@@ -71,9 +71,10 @@ struct team_member {
 // The workers of a team that count, by state.
 struct team_tally {
     int64_t running, ended, failed;
-    bool final;                          // a failed worker reported ADVICE_FINAL
-    int64_t first_late_ms, last_late_ms; // when the first running worker is late, when all are
-    const struct team_worker *last;      // the last that failed, else the last that ended
+    bool final;                     // a failed worker reported ADVICE_FINAL
+    int64_t first_late_ms;          // when the first running worker will be late
+    int64_t last_late_ms;           // when all running workers will be late
+    const struct team_worker *last; // the last that failed, else the last that ended
 };
 
 struct team *team_new (void);
@@ -85,7 +86,7 @@ void team_load (struct team *self, struct span field, struct span value);
 // The worker of this name; NULL: it is not in the team.
 struct team_worker *team_find (const struct team *self, struct span name);
 
-// Add a worker that takes the run now. One that is in the team already starts again.
+// Add a worker that takes the run now. A worker that is already in the team restarts.
 struct team_worker *team_add_worker (struct team *self, struct span name, uint64_t exec_id,
                                      int64_t now_ms);
 
@@ -104,7 +105,7 @@ struct team_tally team_count_workers (const struct team *self);
 // Whether the team is of the occurrence and try that the plan's message names.
 bool team_is_current (const struct team *self);
 
-// Make it the team of this run. For another occurrence all workers are removed; on another try of
+// Make this the team of this run. For another occurrence all workers are removed; on another try of
 // the same occurrence those that failed no longer count. `already_offered`: the same run continues
 // with a new exec_id.
 void team_begin_run (struct team *self, uint64_t exec_id, bool already_offered);
@@ -119,7 +120,7 @@ struct team_member worker_describe (const struct team_worker *self, int64_t now_
 
 extern const char *const worker_state_names[WORKER_STATES];
 
-// Values of the hash are appended to such a text, whose data is from malloc.
+// A buffer for packed values of the hash; `data` is from malloc.
 struct pack_text {
     uint8_t *data;
     size_t size, room;

@@ -253,7 +253,7 @@ static void write_team_fields (struct team *self, struct span key, struct rows *
     }
     if (count > 2)
         rows_add_command (rows, words, count);
-    self->kept = self->kept || count > 2;
+    self->is_stored = self->is_stored || count > 2;
     self->unwritten = false;
     free (text.data);
     free (words);
@@ -261,12 +261,12 @@ static void write_team_fields (struct team *self, struct span key, struct rows *
 
 void team_write (struct team *self, struct span key, struct rows *rows)
 {
-    if (self->cleared)
+    if (self->clears_first)
         rows_add_command (rows, WORDS (TEXT ("DEL"), key));
-    self->kept = self->kept && !self->cleared;
-    self->cleared = false;
+    self->is_stored = self->is_stored && !self->clears_first;
+    self->clears_first = false;
     for (size_t i = 0; i < self->removed_count; i++) {
-        if (self->kept)
+        if (self->is_stored)
             rows_merge_command (rows,
                                 WORDS (TEXT ("HDEL"), key, worker_field (rows, self->removed[i])));
         free (self->removed[i]);

@@ -58,7 +58,7 @@ void ballot_open (struct ballot *self, struct span names)
     for (size_t i = 0; i < json_array_size (list); i++) {
         const json_t *name = json_array_get (list, i);
         struct span text = json_span (name);
-        // Names beyond VOTERS_MAX are only counted, not looked up.
+        // Names beyond VOTERS_MAX are only counted.
         self->others += i >= VOTERS_MAX || !voter_for (self, text);
     }
     json_decref (list);

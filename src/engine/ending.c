@@ -132,8 +132,8 @@ bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
     return misses_next (plan, zone, &at, ret_misses, ret);
 }
 
-// Missed occurrences, and one that failed permanently, used up repeats without a successful run:
-// skip_num counts them.
+// skip_num counts repeats that were used up without a successful run: by missed occurrences, and by
+// occurrences that failed permanently.
 void ending_move_to_next (struct plan *plan, const struct occurrence *next,
                           struct decision *decision)
 {

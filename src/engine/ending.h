@@ -28,7 +28,7 @@ void ending_drop_manual_run (struct plan *plan);
 struct decision ending_finish_manual_run (struct plan *plan, struct decision decision);
 
 // Whether a run without a result counts as a failure: only if its plan has its own retry strategy
-// or a timeout. Otherwise a call of a flow is sent again: the crash of a station does not fail a
+// or a timeout. Otherwise a call of a flow is resent, so the crash of a station does not fail a
 // flow.
 bool ending_lost_is_failure (const struct plan *plan);
 

@@ -175,14 +175,15 @@ static bool skip_if_late (struct plan *plan, const struct due *due, struct decis
     enum plan_state was = plan->state;
     struct misses misses;
     struct occurrence next;
-    bool ended = true, rest = !plan->extra && misses_after_end (plan, due->zone, due->now, &misses);
-    if (!rest && (plan->extra || due->earlier_may_answer ||
-                  !misses_skip_late (plan, due->zone, due->now, &misses, &next, &ended)))
+    bool ended = true,
+         after_end = !plan->extra && misses_after_end (plan, due->zone, due->now, &misses);
+    if (!after_end && (plan->extra || due->earlier_may_answer ||
+                       !misses_skip_late (plan, due->zone, due->now, &misses, &next, &ended)))
         return false;
     reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,
                 misses.missed.more ? " or more" : "",
-                rest ? "end_time is past" : "they are too late");
-    int64_t failures = plan->error_count; // if any: end_time ends their retries
+                after_end ? "end_time is past" : "they are too late");
+    int64_t failures = plan->error_count; // end_time ends the retries of these
     plan->missed += misses.missed.count;
     plan->last_state = ZERO_STATUS_MISSED_ID;
     plan->error_count = 0;

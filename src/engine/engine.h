@@ -106,7 +106,7 @@ struct due {
     bool pull;               // workers fetch it, or it is a flow: a lease that ended is no loss
     bool flow;               // it needs no command
     bool unknown;            // no target and no flow has the name of its key
-    bool goes_on;   // its run continues: workers may take it or work on it, or it is a flow in
+    bool goes_on;   // its run is in progress: workers may take it or work on it, or it is a flow in
                     // progress
     int64_t now;    // Unix seconds
     int64_t now_us; // `lost`: Unix microseconds
@@ -126,11 +126,11 @@ struct decision engine_revoke (struct plan *plan);
 // The run could not be sent to its target.
 struct decision engine_handle_not_sent (struct plan *plan);
 
-// The run was not sent, as its target has as many runs without a status as it may have: it is
-// queued again, due soon. This does not count as a failure.
+// The run was not sent, as its target has no free slots: queue it again, due soon. This does not
+// count as a failure.
 struct decision engine_requeue (struct plan *plan);
 
-// As engine_requeue, but due later: what the run waits for may take a while, such as room for a
+// As engine_requeue, but due later, as the wait may be long, such as for a free slot for a
 // callback.
 struct decision engine_requeue_later (struct plan *plan);
 
@@ -146,13 +146,13 @@ struct decision engine_timeout (struct plan *plan, const struct zone *zone, int6
 // Cancel the run: its occurrence is not retried.
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
 
-// Whether an answer is not one of this run: it is late, or forged.
+// Whether an answer does not belong to this run, as it is late or forged.
 bool engine_answer_is_late (const struct run *run, const struct answer *answer);
 
 // Whether a status ends a run, that is, is not a heartbeat.
 bool engine_is_result (uint8_t status);
 
-// Process a message of the target. COMMIT_NONE: it is not one of this run.
+// Process a message of the target. COMMIT_NONE: it does not belong to this run.
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now);
 

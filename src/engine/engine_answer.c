@@ -15,8 +15,8 @@ struct answer_event {
 
 static struct decision answer_heartbeat (const struct answer_event *event)
 {
-    // A repeated heartbeat only renews the lease of the run. A plan that is not in the queue has no
-    // lease there, but exec_time in its place, which is written every RENEW_S.
+    // A repeated heartbeat only renews the lease of the run. The lease of a plan outside the queue
+    // starts at exec_time, which is written every RENEW_S.
     bool queued = event->plan->state != PLAN_PAUSE && event->plan->state != PLAN_CLOSE;
     bool recent = event->now - event->plan->exec_time < RENEW_S;
     if (event->run->phase == RUN_RUNNING && (queued || recent))
@@ -52,7 +52,7 @@ static struct decision answer_no_worker (const struct answer_event *event)
     return ending_not_taken (event->plan, event->answer->status, COMMIT_RETRY);
 }
 
-// An answer that parks the plan, which needs an operator then.
+// The answer parks the plan: an operator must resolve it.
 static struct decision answer_parked (const struct answer_event *event)
 {
     event->plan->last_state = event->answer->status;
@@ -91,8 +91,8 @@ static struct decision answer_refused (const struct answer_event *event)
 
 // -- votes
 
-// The time `after_s` after the claim, which is the exec_id; it is bounded, as an operator may have
-// edited it.
+// The time `after_s` after the claim; 0 = no deadline. The time of the claim is the exec_id, which
+// is bounded here, as an operator may have edited it.
 static int64_t run_deadline_us (const struct plan *plan, int64_t after_s)
 {
     const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
@@ -117,10 +117,10 @@ static struct decision end_poll (const struct answer_event *event, uint8_t statu
 {
     struct answer answer = *event->answer;
     answer.status = status;
-    struct answer_event ended = *event;
-    ended.answer = &answer;
+    struct answer_event end_event = *event;
+    end_event.answer = &answer;
     struct decision decision =
-        status < ZERO_STATUS_ERROR_FLAG ? answer_success (&ended) : answer_failed (&ended);
+        status < ZERO_STATUS_ERROR_FLAG ? answer_success (&end_event) : answer_failed (&end_event);
     decision.save_work = event->answer->tally.event == POLL_VOTE;
     decision.open_poll = !event->answer->tally.stored;
     decision.close_poll = true;
@@ -135,7 +135,7 @@ static bool lacks_votes (const struct plan *plan, const struct vote_tally *tally
            tally->in_favour + missing >= needed && !plan->extra && !ending_lost_is_failure (plan);
 }
 
-// Send the run again, like one whose result was lost.
+// Resend the run, as if its result was lost.
 static struct decision resend_vote (const struct answer_event *event)
 {
     struct decision decision =
@@ -146,9 +146,9 @@ static struct decision resend_vote (const struct answer_event *event)
     return decision;
 }
 
-// Decide on an event of a vote. It ends as soon as its outcome is certain: enough votes are in
-// favour, or enough can no longer be. Before the voters are known, only a rule with a fixed number
-// of votes can be met.
+// Decide on an event of a vote. The vote ends as soon as its outcome is certain: enough votes are
+// in favour, or enough can no longer be. Before the voters are known, only a rule with a fixed
+// number of votes can be met.
 static struct decision answer_poll (const struct answer_event *event)
 {
     const struct vote_tally *tally = &event->answer->tally;

@@ -15,9 +15,8 @@ enum {
     CLOSED = IN (PLAN_CLOSE)
 };
 
-// Pause or close the plan: it leaves the queue. A manual run that was sent continues, and the plan
-// returns to that state after it, even if the lease has expired and the answer is late; one that
-// was not sent is dropped.
+// Pause or close the plan: it leaves the queue. A manual run that was sent continues, even beyond
+// its lease, and the plan is paused or closed after it. A manual run that was not sent is dropped.
 static int stop_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                       struct reason *reason)
 {
@@ -32,8 +31,7 @@ static int stop_plan (struct plan *plan, const struct manage_request *request, e
     else
         ending_drop_manual_run (plan);
     if (request->running)
-        plan->exec_time =
-            request->now; // there is no queue entry for the lease: it starts at exec_time
+        plan->exec_time = request->now; // without a queue entry, the lease starts at exec_time
     *ret = REQUEUE_OUT;
     return 0;
 }

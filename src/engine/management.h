@@ -1,6 +1,6 @@
 // What admin commands do to a plan. Pure: each command changes the plan and returns its place in
-// the queue; the station stores it with the revision it was read at. Source: proto 9.2. States are
-// sets, never compared by order.
+// the queue; the station stores it if the stored revision is unchanged. Source: proto 9.2. States
+// are compared with sets, never by order.
 #pragma once
 
 #include "misses.h"

@@ -18,7 +18,7 @@ static struct catch_up overlap_catch_up (const struct plan *plan, struct catch_u
 }
 
 // Whether the plan repeats without a fixed interval: each run begins when the one before has ended.
-static bool runs_again_when_done (const struct schedule *schedule)
+static bool repeats_without_interval (const struct schedule *schedule)
 {
     bool interval = schedule->type >= SCHEDULE_SECOND && schedule->type <= SCHEDULE_DAY;
     return interval && schedule->value == 0 && !schedule->cycle;
@@ -70,9 +70,9 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
 {
     struct occurrence current = plan_occurrence (plan), next;
     // A plan without a fixed interval misses nothing, however long its run takes.
-    bool again = runs_again_when_done (&plan->schedule);
-    int64_t now = again ? at->now : time_without_jitter (plan, at->now);
-    int64_t claimed = again ? now : time_without_jitter (plan, at->claimed);
+    bool no_interval = repeats_without_interval (&plan->schedule);
+    int64_t now = no_interval ? at->now : time_without_jitter (plan, at->now);
+    int64_t claimed = no_interval ? now : time_without_jitter (plan, at->claimed);
     struct catch_up misfires = policy_misfires (plan->policy, &plan->schedule, now);
     struct catch_up overlaps = overlap_catch_up (plan, misfires);
     struct missed missed = {0};
@@ -106,7 +106,7 @@ bool misses_after_end (const struct plan *plan, const struct zone *zone, int64_t
     if (!plan->schedule.end_time || now <= plan->schedule.end_time)
         return false;
     schedule_at_or_after (&plan->schedule, zone, &current, now, &none, &rest.missed, &next);
-    if (rest.missed.count == 0) // of the type none: the missed occurrence is the present one
+    if (rest.missed.count == 0) // schedule type none: the present occurrence is missed
         rest.missed = (struct missed){1, current.time, current.time, false};
     *ret_misses = rest;
     return true;

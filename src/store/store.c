@@ -116,7 +116,7 @@ static void send_commands (void *owner, const struct commands *commands)
 static void open_link (void *owner, const char *why)
 {
     struct store *self = owner;
-    if (link_state (self->link) == LINK_UP) // in other states the link connects by itself
+    if (link_state (self->link) == LINK_UP) // in other states the link connects automatically
         link_renew (self->link, why);
 }
 
@@ -304,7 +304,7 @@ static void create_writer (struct store *self, const struct store_config *config
     const struct writer_io io = {.owner = self,
                                  .send = send_commands,
                                  .open = open_link,
-                                 .news = on_owner_change,
+                                 .owner_changed = on_owner_change,
                                  .time = on_redis_time,
                                  .wrong_key = on_wrong_key,
                                  .taking = keep_takeover_token};

@@ -35,8 +35,9 @@ struct store_bounds {
     int64_t history_age_s; // age of an outcome in the history
     int64_t output_bytes;  // memory of all outputs, plan:output
     int64_t output_age_s;  // age of an output
-    int64_t plans, plans_station,
-        plans_caller; // plans in all, per target, per caller; 0 = no limit
+    int64_t plans;         // number of plans; 0 = no limit
+    int64_t plans_station; // number of plans of a target; 0 = no limit
+    int64_t plans_caller;  // number of plans of a caller; 0 = no limit
 };
 
 enum { STORE_SCHEMA = 2, STORE_SCHEMA_FORMER = 1 }; // versions of the key layout, kept in plan:meta
@@ -80,7 +81,7 @@ void store_set_bounds (struct store *self, const struct store_bounds *bounds);
 // The core, for what it knows of all plans.
 const struct core *store_core (const struct store *self);
 
-// The link, of which callers use the state and link_flush.
+// The link. Callers use only its state and link_flush.
 struct link *store_link (const struct store *self);
 
 enum store_state store_state (const struct store *self);
@@ -154,7 +155,7 @@ struct store_claim {
     int64_t now_us;           // time of the claim; this and the next times are of Redis' clock
     bool has_next;            // there is a plan that is not due yet
     int64_t next_us;          // when the next plan is due
-    bool more;                // due plans were left, and a target has free slots for them
+    bool more;                // due plans remain, and a target has free slots for them
     bool full;                // some plans wait until a run of their target or group ends
     int64_t lease_end_us;     // end of the lease of the claimed runs, until their first heartbeat
     size_t count;             // plans in `taken`
@@ -178,7 +179,7 @@ struct claim_wish {
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner);
 
-// Call `reply` when all that earlier calls decided is written.
+// Call `reply` when the decisions of all earlier calls are written.
 void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner);
 
 // -- commit
@@ -194,19 +195,18 @@ enum { REVISION_ANY = -1 };
 
 struct store_commit {
     const struct plan *plan;
-    int64_t revision; // revision of the message the decision is based on, or REVISION_ANY
-    // the target in the message key: may differ from that in the plan after an edit by hand
-    struct span key_station;
+    int64_t revision;        // revision of the message the decision is based on, or REVISION_ANY
+    struct span key_station; // target in the message key; after an edit by hand, the plan may name
+                             // another
     uint64_t exec_id;
     const struct decision *decision;
     int64_t lease_s; // COMMIT_LEASE: length of the new lease
     const struct participant *participants;
     size_t participant_count;
-    struct span record; // the outcome for the history (store_record), empty = none
-    struct span missed; // record of occurrences that the commit drops, empty = none
-    struct span output; // what the run wrote (output_make), empty = none
-    struct plan
-        *called; // a new plan that is stored with the outcome; a reference is taken; NULL = none
+    struct span record;   // the outcome for the history (store_record), empty = none
+    struct span missed;   // record of occurrences that the commit drops, empty = none
+    struct span output;   // what the run wrote (output_make), empty = none
+    struct plan *called;  // a new plan to store with the outcome; a reference is taken; NULL = none
     struct span uncalled; // record for the history if a limit rejects `called`
     bool keep_message;    // do not write the plan: its message could not be read
     bool has_team;        // workers fetched the plan: data about them are to be deleted, too
@@ -224,8 +224,7 @@ struct store_committed {
     const char *epoch;
     struct span message; // STORE_CHANGED: the message that is stored
     struct span full;    // name of the limit that rejected `called`; empty = it was stored
-    const char
-        *votes; // a poll was closed: {"votes":{"participant":[frames...],...}}; NULL = none was
+    const char *votes; // {"votes":{"participant":[frames...],...}} if a vote was closed, else NULL
     const char *error;
 };
 

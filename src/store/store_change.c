@@ -13,7 +13,7 @@ struct change_call {
     struct core_change change;
     struct frames *texts; // texts of the change
     char caller[CALLER_FIELD_MAX], caller_before[CALLER_FIELD_MAX];
-    enum stop_state before;
+    enum stop_state stop_state_before;
     bool (*first) (void *owner);
     store_done_fn *reply;
     void *owner;
@@ -47,7 +47,7 @@ static void change_in_core (struct change_call *self)
         return;
     }
     enum stop_state stop_state = message_stop_state (self->change.message);
-    if (stop_state != self->before)
+    if (stop_state != self->stop_state_before)
         store_write_stop_state (store, self->change.target, self->change.id, stop_state);
     store_reply_when_written (store, WAITER_CLIENT, self->reply, self->owner);
     change_call_free (self);
@@ -77,7 +77,7 @@ static void on_stored_message (void *owner, const redisReply *reply)
     else if (message_number (message, "revision") != self->change.was_revision)
         answer_change (self, STORE_CHANGED, "");
     else {
-        self->before = message_stop_state (message);
+        self->stop_state_before = message_stop_state (message);
         message_caller_field (store, message, self->caller_before);
         self->change.caller_before = span_text (self->caller_before);
         change_in_core (self);
@@ -128,7 +128,7 @@ void store_change (struct store *self, const struct store_change *change, store_
 struct removal_call {
     struct store *store;
     uint64_t plan_id;
-    char wanted[STATION_NAME_MAX + 1], station[STATION_NAME_MAX + 1];
+    char required_target[STATION_NAME_MAX + 1], station[STATION_NAME_MAX + 1];
     store_loaded_fn *decided;
     store_removed_fn *reply;
     void *owner;
@@ -143,13 +143,13 @@ static void on_removed (void *owner, enum store_result result, const char *error
     free (self);
 }
 
-// Remove the plan that was found if it has the target that it must have.
+// Remove the plan that was found, if it has the required target.
 static void on_plan_to_remove (void *owner, const struct store_loaded *found)
 {
     struct removal_call *self = owner;
     struct store *store = self->store;
-    bool other = *self->wanted && !span_is (found->station, self->wanted);
-    if (found->result != STORE_DONE || other) {
+    bool other_target = *self->required_target && !span_is (found->station, self->required_target);
+    if (found->result != STORE_DONE || other_target) {
         self->station[0] = '\0';
         on_removed (self, found->result == STORE_DONE ? STORE_NONE : found->result, found->error);
         return;
@@ -174,7 +174,7 @@ void store_remove (struct store *self, uint64_t plan_id, const char *station,
     struct removal_call *removal_call = memory_new (sizeof *removal_call);
     removal_call->store = self;
     removal_call->plan_id = plan_id;
-    snprintf (removal_call->wanted, sizeof removal_call->wanted, "%s", station);
+    snprintf (removal_call->required_target, sizeof removal_call->required_target, "%s", station);
     removal_call->decided = decided;
     removal_call->reply = reply;
     removal_call->owner = owner;

@@ -26,7 +26,7 @@ struct claim_call {
     struct core_wish wish; // without the targets
     struct core_choice choices[CHOICES_MAX];
     size_t count;
-    struct plan_reads reads; // those of the choices that the core does not have in memory
+    struct plan_reads reads; // reads of the choices that are not in the core's memory
     struct store_claim answer;
     struct store_claimed taken[CHOICES_MAX];
     char first_broken[PLAN_KEY_SIZE];
@@ -53,8 +53,8 @@ static void finish_claim (struct claim_call *self, enum store_result result, con
 static void on_claim_written (struct waiter *waiter, enum written how, const char *error)
 {
     struct claim_call *self = (struct claim_call *)waiter; // it is the first member
-    enum store_result known = self->answer.result;         // not STORE_DONE: it was not made
-    finish_claim (self, known != STORE_DONE ? known : store_result_of_wait (how), error);
+    enum store_result result = self->answer.result;        // other than STORE_DONE: it failed early
+    finish_claim (self, result != STORE_DONE ? result : store_result_of_wait (how), error);
 }
 
 // -- runs whose lease ended
@@ -229,7 +229,7 @@ static void on_chosen_plans (void *owner, const redisReply *reply)
 
 // -- reading the next due plans ahead of time
 
-struct prefetch_plans {
+struct prefetch_call {
     struct store *store;
     uint64_t resets; // core_resets at the start: if it differs later, the choices are invalid
     struct core_choice choices[CHOICES_MAX];
@@ -240,7 +240,7 @@ struct prefetch_plans {
 // Process one of the answers for prefetched plans; after the last one, end their choices.
 static void on_prefetched (void *owner, const redisReply *reply)
 {
-    struct prefetch_plans *self = owner;
+    struct prefetch_call *self = owner;
     bool current = core_resets (self->store->core) == self->resets;
     size_t command = self->reads.answered++;
     self->failed = self->failed || !reply || reply->type == REDIS_REPLY_ERROR;
@@ -256,15 +256,15 @@ static void on_prefetched (void *owner, const redisReply *reply)
 // Read the plans that are likely to run next, so that their claim needs no read.
 static void prefetch_plans (struct store *self)
 {
-    struct prefetch_plans *ahead = memory_resize (NULL, sizeof *ahead);
-    *ahead = (struct prefetch_plans){.store = self, .resets = core_resets (self->core)};
-    ahead->reads.count = core_choose_prefetch (self->core, ahead->choices, CHOICES_MAX);
-    for (size_t i = 0; i < ahead->reads.count; i++)
-        ahead->reads.choices[i] = &ahead->choices[i];
-    if (ahead->reads.count)
-        send_plan_reads (self, &ahead->reads, on_prefetched, ahead);
+    struct prefetch_call *call = memory_resize (NULL, sizeof *call);
+    *call = (struct prefetch_call){.store = self, .resets = core_resets (self->core)};
+    call->reads.count = core_choose_prefetch (self->core, call->choices, CHOICES_MAX);
+    for (size_t i = 0; i < call->reads.count; i++)
+        call->reads.choices[i] = &call->choices[i];
+    if (call->reads.count)
+        send_plan_reads (self, &call->reads, on_prefetched, call);
     else
-        free (ahead);
+        free (call);
 }
 
 // -- a claim

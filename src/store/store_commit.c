@@ -16,12 +16,12 @@ struct commit_call {
     struct store_committed answer;
     char epoch[24];
     uint8_t *message;           // STORE_CHANGED: the message that is stored
-    char full[40];              // name of the limit that rejected `called`; "" = none did
+    char full[40];              // name of the limit that rejected `called`; "" = none
     enum stop_state stop_state; // stop state of the plan after the commit
     bool was_stopped;           // the plan was stopped before the run, or may have been
     struct span failure;        // record for the plan's last failures; empty = it did not fail
     int64_t ended_ms;           // time of the commit, as in its outcome; Unix milliseconds
-    // the rest is used only while a vote is closed
+    // the members below are used only while a vote is being closed
     struct core_commit commit;
     struct plan *called;
     void (*then) (void *owner);
@@ -49,7 +49,7 @@ static void end_commit_call (struct commit_call *self)
 static struct core_commit make_core_commit (struct store *self, const struct store_commit *commit,
                                             const char *caller)
 {
-    static const int broadcasts[] = {[BROADCAST_NONE] = CORE_SILENT,
+    static const int broadcasts[] = {[BROADCAST_NONE] = CORE_UNPUBLISHED,
                                      [BROADCAST_RESULT] = CORE_PUBLISHED,
                                      [BROADCAST_FAILURE] = CORE_FAILURE};
     static const enum core_end ends[COMMITS] = {
@@ -78,7 +78,7 @@ static struct core_commit make_core_commit (struct store *self, const struct sto
         .message = writes ? write_plan_message (self, plan) : (struct span){0},
         .revision = plan->revision,
         .decided_on = commit->revision,
-        .broadcast = commit->callback ? CORE_SILENT : broadcasts[decision->broadcast],
+        .broadcast = commit->callback ? CORE_UNPUBLISHED : broadcasts[decision->broadcast],
         .waits = decision->waiting == WAITING_FOR_TARGET,
         .has_work = !plan->first_run || plan->poll || commit->participant_count,
         .has_team = commit->has_team,
@@ -126,7 +126,7 @@ static void submit_called_plan (struct commit_call *self, const struct plan *pla
     struct core_refusal refusal;
     char caller[CALLER_FIELD_MAX];
     struct core_submission submission = make_core_submission (store, plan, caller);
-    submission.follows = true;
+    submission.is_required = true;
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);
     if (result == CORE_FULL) {

@@ -79,7 +79,7 @@ static void end_listing_page (struct flow_listing *self)
         end_listing (self);
 }
 
-// Continue the next page after this name.
+// Let the next page begin after this name.
 static void set_listing_cursor (struct flow_listing *self, struct span name)
 {
     self->after = memory_resize (self->after, name.size + 1);
@@ -89,7 +89,7 @@ static void set_listing_cursor (struct flow_listing *self, struct span name)
     self->after_size = name.size + 1;
 }
 
-// One flow's head is read; the last one of a page ends it.
+// A flow's head was read. The last one ends the page.
 static void on_flow_head (void *owner, const redisReply *reply)
 {
     struct listed_flow *flow = owner;
@@ -183,7 +183,7 @@ struct flow_read_call {
     int version;
     enum link_repeat repeat;
     struct store_flow answer;
-    // Gets the answer to the read that was sent last, which is no error.
+    // Processes the answer to the last read, unless it is an error.
     void (*next) (struct flow_read_call *self, const redisReply *reply);
     store_flow_fn *reply;
     void *owner;
@@ -246,13 +246,13 @@ static void on_flow_versions (struct flow_read_call *self, const redisReply *rep
     send_flow_read (self, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (field)), on_plan_count);
 }
 
-static int compare_versions (const void *one, const void *other)
+static int compare_versions (const void *left, const void *right)
 {
-    const int *a = one, *b = other;
+    const int *a = left, *b = right;
     return (*a > *b) - (*a < *b);
 }
 
-// The fields of the definition are read: those that are numbers are its versions.
+// The fields of the definition were read: fields that are numbers are its versions.
 static void on_flow_fields (struct flow_read_call *self, const redisReply *reply)
 {
     struct store_flow *answer = &self->answer;
@@ -280,14 +280,14 @@ void store_flow_read (struct store *self, const char *name, int version, enum li
                       store_flow_fn *reply, void *owner)
 {
     char key[KEY_SIZE];
-    struct flow_read_call *reading = memory_new (sizeof *reading);
-    reading->store = self;
-    snprintf (reading->name, sizeof reading->name, "%s", name);
-    reading->version = version;
-    reading->repeat = repeat;
-    reading->reply = reply;
-    reading->owner = owner;
-    send_flow_read (reading, WORDS (TEXT ("HKEYS"), definition_key (name, key)), on_flow_fields);
+    struct flow_read_call *call = memory_new (sizeof *call);
+    call->store = self;
+    snprintf (call->name, sizeof call->name, "%s", name);
+    call->version = version;
+    call->repeat = repeat;
+    call->reply = reply;
+    call->owner = owner;
+    send_flow_read (call, WORDS (TEXT ("HKEYS"), definition_key (name, key)), on_flow_fields);
 }
 
 // -- changes

@@ -21,7 +21,7 @@ bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub
     if (*end != '-' || end[1] < '0' || end[1] > '9')
         return false;
     *ret_sub = strtoull (end + 1, &end, 10);
-    // A NUL within the text must not end it.
+    // A NUL within the text makes it invalid.
     return end == copy + text.size && (*ret_seq || *ret_sub) && *ret_seq < INT64_MAX &&
            *ret_sub < INT64_MAX;
 }
@@ -33,10 +33,10 @@ enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 };
 // free number after that.
 static void set_run_times (json_t *run, int64_t ended_ms)
 {
-    int64_t fired_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
-    if (fired_ms > ended_ms)
-        fired_ms = ended_ms;
-    json_object_set_new (run, "fired", json_real ((double)fired_ms / 1000));
+    int64_t started_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
+    if (started_ms > ended_ms)
+        started_ms = ended_ms;
+    json_object_set_new (run, "fired", json_real ((double)started_ms / 1000));
     json_object_set_new (run, "ended", json_real ((double)ended_ms / 1000));
 }
 
@@ -105,7 +105,7 @@ void store_add_failure (struct store *self, struct span station, uint64_t plan_i
 
 static void on_history (void *owner, const redisReply *reply)
 {
-    struct store_caller *ask = owner;
+    struct store_caller *caller = owner;
     struct store_history answer = {.reply = reply};
     answer.result = reply_result (reply, &answer.error);
     if (answer.result == STORE_DONE && reply_is_array (reply, HISTORY_HEAD)) {
@@ -118,8 +118,8 @@ static void on_history (void *owner, const redisReply *reply)
         answer.forgot = reply_number (reply->element[4]);
         answer.count = reply->elements - HISTORY_HEAD;
     }
-    ((store_history_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    ((store_history_fn *)caller->reply) (caller->owner, &answer);
+    free (caller);
 }
 
 void store_history (struct store *self, const struct history_filter *filter,
@@ -147,7 +147,7 @@ enum { FORGOT_FIELDS = 2 };
 // Answer with the number of outcomes removed, or with the current epoch if it differs.
 static void on_forgot (void *owner, const redisReply *reply)
 {
-    struct store_caller *ask = owner;
+    struct store_caller *caller = owner;
     struct store_forgot answer = {0};
     answer.result = reply_result (reply, &answer.error);
     if (answer.result == STORE_DONE && reply_is_array (reply, FORGOT_FIELDS)) {
@@ -156,8 +156,8 @@ static void on_forgot (void *owner, const redisReply *reply)
         answer.count = same ? reply_number (reply->element[1]) : 0;
         answer.epoch = reply_text (reply->element[1]);
     }
-    ((store_forgot_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    ((store_forgot_fn *)caller->reply) (caller->owner, &answer);
+    free (caller);
 }
 
 void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
@@ -189,7 +189,7 @@ enum { DELETED_AT_ONCE = 10 }; // outcomes that are deleted in one step
 
 static void on_old_deleted (void *owner, enum store_result result, const char *error);
 
-// Delete those of the oldest outcomes that are too old. If all were, go on with the next ones.
+// Delete those of the oldest outcomes that are too old. If all are, continue with the next ones.
 static void on_oldest_outcomes (void *owner, const redisReply *reply)
 {
     struct store *self = owner;

@@ -15,7 +15,7 @@ void store_submit_internal (struct store *self, const struct plan *plan, enum st
     submission.made_here = id == STORE_ID_MADE;
     submission.first = id == STORE_ID_FIRST;
     if (is_step_timer (plan))
-        submission.group = span_text (CORE_FREE);
+        submission.group = span_text (CORE_EXEMPT_GROUP);
     core_submit_internal (self->core, &submission, store_now_us (self));
 }
 

@@ -8,7 +8,7 @@
 
 // -- a list
 
-// Elements before the plans, and per plan: in the answers of list.lua, and of ordered.lua.
+// Elements before the plans, and elements per plan, in the answers of list.lua and ordered.lua.
 enum { PAGE_HEAD = 1, PLAN_FIELDS = 3, ORDERED_HEAD = 2, ORDERED_FIELDS = 4 };
 enum { MESSAGES_MAX = 250 }; // messages that a page with a filter examines
 
@@ -88,13 +88,13 @@ static void add_read_plan (struct list_call *self, struct store_listed plan,
                            const redisReply *message, const redisReply *run)
 {
     uint64_t exec_id;
-    bool again;
-    run_parse (reply_text (run), &exec_id, &again);
+    bool earlier;
+    run_parse (reply_text (run), &exec_id, &earlier);
     add_if_selected (self, plan, reply_text (message), exec_id);
 }
 
-// Begin the page with the result of the read. Returns how many plans the reply has, each of so many
-// fields, after `head` other elements.
+// Begin the page with the result of the read. Returns how many plans the reply has: each has
+// `fields` elements, after `head` other elements.
 static size_t begin_page (struct list_call *self, const redisReply *reply, size_t head,
                           size_t fields)
 {
@@ -249,13 +249,13 @@ static void read_running_page (struct list_call *self)
 void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner)
 {
-    struct list_call *listing = memory_new (sizeof *listing);
-    *listing = (struct list_call){.store = self, .filter = *filter, .reply = reply, .owner = owner};
-    listing->members = frames_copy (filter->members, filter->member_count);
+    struct list_call *call = memory_new (sizeof *call);
+    *call = (struct list_call){.store = self, .filter = *filter, .reply = reply, .owner = owner};
+    call->members = frames_copy (filter->members, filter->member_count);
     if (filter->order == STORE_BY_ID)
-        read_page_by_id (listing);
+        read_page_by_id (call);
     else if (filter->order == STORE_RUNNING)
-        read_running_page (listing);
+        read_running_page (call);
     else
-        read_ordered_page (listing);
+        read_ordered_page (call);
 }

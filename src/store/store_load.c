@@ -26,14 +26,14 @@ static void end_loading (struct store_loading *loading)
 {
     struct store *store = loading->store;
     bool former = strcmp (loading->schema, "1") == 0 || strcmp (loading->schema, "1>2") == 0;
-    bool other = *loading->schema && !former && strcmp (loading->schema, SCHEMA_TEXT) != 0;
+    bool unknown = *loading->schema && !former && strcmp (loading->schema, SCHEMA_TEXT) != 0;
     if (store)
         store->loading = NULL;
     if (loading->lost)
         store = NULL;
     if (store && loading->refused)
         link_renew (store->link, "refuses to be read"); // unread data must not count as empty
-    else if (store && other) // an owner of a later version wrote it after the link was opened
+    else if (store && unknown) // an owner of a later version wrote it after the link was opened
         link_renew (store->link, "holds plans of another version");
     else if (store && former)
         store_migrate_start (store);
@@ -93,8 +93,8 @@ static void load_index_size (struct store_loading *self, const redisReply *reply
     self->numbers.plans = reply_counter (reply);
 }
 
-// Note the highest entry id of the history. With ids that are too high, the writer replaces the
-// key.
+// Note the highest entry id of the history. Ids that are too high are ignored: the writer then
+// replaces the key.
 static void note_entry_id (struct store_loading *self, struct span id)
 {
     uint64_t seq, sub;

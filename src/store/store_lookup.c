@@ -13,7 +13,7 @@ enum extra_data { ONLY_EXISTENCE, ONLY_MESSAGE, MORE_WORK, MORE_FAILURES, MORE_P
 
 struct store_lookup;
 
-// What a part of a lookup does with the answer to its read, which is no error.
+// Processes the answer to a read of a lookup, unless it is an error.
 typedef void lookup_answer_fn (struct store_lookup *self, const redisReply *reply);
 
 struct store_lookup {
@@ -23,7 +23,7 @@ struct store_lookup {
     enum extra_data extra_data;
     enum link_repeat repeat;
     char targets[CANDIDATES_MAX][STATION_NAME_MAX + 1];
-    size_t count, at;
+    size_t count, at; // number of `targets`; index of the next one to try
     struct store_loaded answer;
     char target[STATION_NAME_MAX + 1];
     uint8_t *message;
@@ -166,7 +166,7 @@ static void set_found_message (struct store_lookup *self, struct span message)
 static void try_next_target (struct store_lookup *self);
 static void start_or_fail_lookup (void *owner, bool serves);
 
-// What the lookup waited for is written: look the plan up again.
+// The awaited writes are done: repeat the lookup.
 static void on_writes_done (struct waiter *waiter, enum written how, const char *error)
 {
     struct store_lookup *self = (struct store_lookup *)waiter; // it is the first member
@@ -194,7 +194,7 @@ static void on_lookup_message (struct store_lookup *self, const redisReply *repl
     struct span message = reply_text (reply);
     bool known =
         core_view (self->store->core, self->plan_id, &view) && span_is (view.target, self->target);
-    // A run whose start is not written yet was not sent: wait for that, and look again.
+    // A run whose start is not written yet was not sent: wait for the write, and repeat the lookup.
     bool begins = known && view.exec_id && !view.settled;
     if (known && (view.submitted || begins) && !view.gone) {
         wait_for_writes (self);
@@ -229,8 +229,8 @@ static void on_first_byte (struct store_lookup *self, const redisReply *reply)
     answer_lookup (self);
 }
 
-// Read the plan under the next candidate target: those in the index, given by the caller, or known
-// to the core.
+// Read the plan under the next candidate target. Candidates are the targets of this id in the
+// index, the target that the caller gave, and the one that the core knows.
 static void try_next_target (struct store_lookup *self)
 {
     if (self->at == self->count) {
@@ -258,13 +258,13 @@ static void add_candidate (struct store_lookup *self, struct span name)
     self->targets[self->count++][name.size] = '\0';
 }
 
-// The candidate targets are read: try the first one.
+// The index entries were read: try the first candidate target.
 static void on_index_entries (struct store_lookup *self, const redisReply *reply)
 {
     struct core_view view;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
         struct span target;
-        uint64_t id; // the one that is looked up
+        uint64_t id; // always the id that is looked up
         if (index_entry_parse (reply_text (reply->element[i]), &id, &target))
             add_candidate (self, target);
     }

@@ -40,7 +40,7 @@ static void migration_destroy (struct migration *self)
     free (self);
 }
 
-// Whether the migration was aborted, or `reply` is missing (NULL); then it is freed here.
+// Free the migration if it was aborted, or `reply` is missing (NULL). Returns whether it was freed.
 static bool free_if_aborted (struct migration *self, const redisReply *reply)
 {
     if (self->store && reply)
@@ -230,12 +230,12 @@ static void convert_next_key (struct migration *self)
 }
 
 // Handle a key that only schema 1 has: note it if it has plans to move, else delete it.
-static void sort_former_key (struct migration *self, struct span name)
+static void handle_former_key (struct migration *self, struct span name)
 {
     static const char *const former[] = {KEY_FORMER_HELD,   KEY_FORMER_LANE, KEY_FORMER_LANES,
                                          KEY_FORMER_OFFERS, KEY_FORMER_BUSY, KEY_FORMER_CLAIM,
                                          KEY_FORMER_SENT};
-    enum { COUNT = sizeof former / sizeof *former, APART = 2 };
+    enum { COUNT = sizeof former / sizeof *former, WITH_PLANS = 2 };
     char key[KEY_MAX] = "";
     if (name.size >= KEY_MAX || !name.size)
         return;
@@ -243,7 +243,7 @@ static void sort_former_key (struct migration *self, struct span name)
     size_t kind = 0;
     while (kind < COUNT && strncmp (key, former[kind], strlen (former[kind])) != 0)
         kind++;
-    if (kind >= APART) {
+    if (kind >= WITH_PLANS) {
         if (kind < COUNT)
             write_key_command (self, "DEL", key);
         return;
@@ -267,7 +267,7 @@ static void on_key_names (struct migration *self, const redisReply *reply)
         return;
     }
     for (size_t i = 0; i < page->elements; i++)
-        sort_former_key (self, reply_text (page->element[i]));
+        handle_former_key (self, reply_text (page->element[i]));
     struct span next = reply_text (reply->element[0]);
     copy_text (cursor, sizeof cursor, next);
     if (strcmp (cursor, "0") == 0)
@@ -276,7 +276,7 @@ static void on_key_names (struct migration *self, const redisReply *reply)
         scan_key_names (self, cursor);
 }
 
-// Scan all keys once, as no list names the keys of targets, groups and stations that exist no more.
+// Scan all keys once, as no list names the keys of former targets, groups and stations.
 // The pattern excludes messages and results.
 static void scan_key_names (struct migration *self, const char *cursor)
 {
@@ -289,8 +289,8 @@ static void scan_key_names (struct migration *self, const char *cursor)
 // -- the first step: wait until no station of the former version is running, as it would claim
 // plans without checking who owns them
 
-// Whether another station of this schema is, or was a moment ago, on this Redis. A value of
-// plan:attending is of schema 2 if the schema follows a blank (store_stats.c).
+// Whether another station of schema 2 or, if not `schema_2`, of schema 1 is, or was a moment ago,
+// on this Redis. A value of plan:attending is of schema 2 if it has a blank (store_stats.c).
 static bool another_is_present (const struct store *self, const redisReply *attending,
                                 bool schema_2)
 {
@@ -326,7 +326,7 @@ static void on_stations_present (struct migration *self, const redisReply *reply
 static void read_stations_present (void *owner)
 {
     struct migration *self = owner;
-    struct link *link = self->store->link; // `self` may end with the call
+    struct link *link = self->store->link; // the call may free `self`
     send_migration_read (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_stations_present);
     link_flush (link);
 }

@@ -20,7 +20,7 @@ struct store {
     void *owner;
     enum store_state state;
     bool flushing;           // a flush is running, or the store is being destroyed
-    bool loaded;             // all data needed since the takeover are read
+    bool loaded;             // all data that the owner needs were read since the takeover
     struct reason trouble;   // text of store_trouble
     size_t invalid_members;  // queue members that name no plan, removed since the last claim
     char invalid_member[80]; // one of these members, for the log
@@ -83,7 +83,7 @@ struct store_caller {
 struct store_caller *store_caller_new (struct store *self, void (*reply) (void), void *owner);
 
 // If `reply` says that the key has a wrong type, delete the key and note it as wrong_key. Returns
-// whether it has.
+// whether the type is wrong.
 bool store_replace_wrong_key (struct store *self, const char *key, const redisReply *reply);
 
 // -- writing
@@ -250,5 +250,5 @@ int64_t presence_value_age_s (const redisReply *seen, int64_t now_s);
 int64_t reply_score_us (const redisReply *reply);
 
 // Parse a value of plan:run such as "1763...+?": the exec id of the run in flight and marks
-// (proto/redis.md). `ret_again`: the mark '+', an earlier run may still answer.
-void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again);
+// (proto/redis.md). `ret_earlier`: the mark '+', an earlier run may still answer.
+void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_earlier);

@@ -14,7 +14,7 @@ struct pull_call {
     enum pull_op { OP_OFFER, OP_TAKE, OP_ALIVE, OP_REPORT, OP_TEAM } pull_op;
     store_pulled_fn *reply;
     void *owner;
-    struct frames *texts; // those of the arguments below
+    struct frames *texts; // texts of the arguments below
     struct core_offer offer;
     struct core_worker worker;
     struct core_heartbeat heartbeat;

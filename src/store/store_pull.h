@@ -23,8 +23,8 @@ struct store_pulled {
 
 typedef void store_pulled_fn (void *owner, const struct store_pulled *answer);
 
-// Offer a claimed run to the workers of its target (`offered`). The call may be repeated: the
-// second time it does nothing. STORE_HELD: the run is not the current one.
+// Offer a claimed run to the workers of its target (`offered`). A repeated call does nothing.
+// STORE_HELD: the run is not the current one.
 void store_offer (struct store *self, const struct core_offer *offer, store_pulled_fn *reply,
                   void *owner);
 

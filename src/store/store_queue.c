@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-enum { LOOK_US = 1000000, PAGE_AGAIN_US = 100000, FIELDS = 3 };
+enum { COMPARE_US = 1000000, PAGE_RETRY_US = 100000, FIELDS = 3 };
 
 // -- pages
 
@@ -40,8 +40,8 @@ static void remove_invalid_member (struct store *self, struct span member)
         copy_text (self->invalid_member, sizeof self->invalid_member, member);
 }
 
-// Parse the members of a page; those that name no plan are removed from the queue.
-static size_t take_members (struct store *self, const redisReply *reply, struct core_member *out)
+// Parse the members of a page. Members that name no plan are removed from the queue.
+static size_t parse_members (struct store *self, const redisReply *reply, struct core_member *out)
 {
     size_t count = 0;
     for (size_t i = 0; i + FIELDS <= reply->elements && count < CORE_PAGE; i += FIELDS) {
@@ -64,13 +64,13 @@ static void on_queue_page (void *owner, const redisReply *reply)
     struct store *self = sent_read->store;
     if (read_is_current (sent_read) && reply_is_array (reply, 0)) {
         struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
-        size_t count = take_members (self, reply, members);
+        size_t count = parse_members (self, reply, members);
         core_load_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
         free (members);
         store_report_next_due (self);
     } else if (read_is_current (sent_read)) {
         core_page_lost (self->core);
-        self->page_retry_us = clock_mono_us () + PAGE_AGAIN_US;
+        self->page_retry_us = clock_mono_us () + PAGE_RETRY_US;
         if (store_replace_wrong_key (self, KEY_TIME_SET,
                                      reply)) // the next sweep restores the queue
             self->invalid_batch = core_batch (self->core);
@@ -153,8 +153,8 @@ void store_queue_update (struct store *self)
     }
     if (now_us < self->comparison_us)
         return;
-    self->comparison_wanted = true; // the next turn in which the core is quiet does it
-    self->comparison_us = now_us + LOOK_US;
+    self->comparison_wanted = true; // done in the next turn in which the core is quiet
+    self->comparison_us = now_us + COMPARE_US;
     if (!self->limits_unwritten)
         store_get (self, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits_checked,
                    queue_read_new (self));

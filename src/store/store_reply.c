@@ -48,9 +48,9 @@ void store_ignore_reply (void *owner, const redisReply *reply)
 
 struct store_caller *store_caller_new (struct store *self, void (*reply) (void), void *owner)
 {
-    struct store_caller *ask = memory_new (sizeof *ask);
-    *ask = (struct store_caller){.store = self, .reply = reply, .owner = owner};
-    return ask;
+    struct store_caller *caller = memory_new (sizeof *caller);
+    *caller = (struct store_caller){.store = self, .reply = reply, .owner = owner};
+    return caller;
 }
 
 bool reply_is_array (const redisReply *reply, size_t elements)
@@ -146,10 +146,10 @@ int64_t reply_score_us (const redisReply *reply)
     return llround (fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }
 
-void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
+void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_earlier)
 {
     *ret_exec_id = text.size ? strtoull ((const char *)text.data, NULL, 10) : 0;
-    *ret_again = text.size && memchr (text.data, '+', text.size);
+    *ret_earlier = text.size && memchr (text.data, '+', text.size);
 }
 
 bool store_replace_wrong_key (struct store *self, const char *key, const redisReply *reply)

@@ -61,7 +61,7 @@ static void on_hash_written (void *owner, enum store_result result, const char *
                                                   .error = error});
 }
 
-// All is read: list it, or make the change if it is possible.
+// The whole hash was read: return it, or make the change if it is possible.
 static void on_hash_read (void *owner, const redisReply *reply)
 {
     struct hash_call *self = owner;
@@ -128,7 +128,7 @@ void store_stations (struct store *self, const char *name, const char *text,
     }
     hash_call->puts = text != NULL;
     write_hash_change (hash_call);
-    hash_call->puts = false; // then all targets are only read
+    hash_call->puts = false; // after the write, only read all targets
     store_put (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
     store_reply_when_written (self, repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT,
                               on_target_written, hash_call);
@@ -179,8 +179,8 @@ void store_limits (struct store *self, enum limit_command command, const char *n
 }
 
 // -- identities: the hash maps "TARGET IDENTITY" to "INSTANCE HOME". For a target, the identity of
-// this home is reused; else one of another home, as its station is not the owner any more; else a
-// new one is stored.
+// this home is reused; else one of another home, whose station is no longer the owner; else a new
+// one is stored.
 
 struct identity_lookup {
     struct store *store;
@@ -208,15 +208,15 @@ static void on_identity_written (void *owner, enum store_result result, const ch
 }
 
 // Keep a stored identity as `known` if it is of this target and may be reused here.
-static void try_identity (struct identity_lookup *self, struct span name, struct span whose)
+static void try_identity (struct identity_lookup *self, struct span name, struct span value)
 {
     size_t size = strlen (self->target);
-    const uint8_t *blank = whose.size ? memchr (whose.data, ' ', whose.size) : NULL;
+    const uint8_t *blank = value.size ? memchr (value.data, ' ', value.size) : NULL;
     if (name.size <= size + 1 || memcmp (name.data, self->target, size) != 0 ||
         name.data[size] != ' ' || !blank)
         return;
     struct span identity = span_of (name.data + size + 1, name.size - size - 1);
-    struct span home = span_of (blank + 1, (size_t)(whose.data + whose.size - (blank + 1)));
+    struct span home = span_of (blank + 1, (size_t)(value.data + value.size - (blank + 1)));
     bool own = span_is (home, self->home);
     if (span_is (identity, self->replaces) || identity.size >= sizeof self->known ||
         (!own && (*self->known || *self->replaces)))
@@ -229,7 +229,7 @@ static void on_identities_read (void *owner, const redisReply *reply)
 {
     struct identity_lookup *self = owner;
     struct store *store = self->store;
-    char name[sizeof self->target + 1 + sizeof self->fresh], whose[sizeof self->home + 32];
+    char name[sizeof self->target + 1 + sizeof self->fresh], value[sizeof self->home + 32];
     const char *error;
     if (reply_key_result (reply, &error) != STORE_DONE) {
         answer_identity (self, &(struct store_identity){.result = STORE_ERROR, .error = error});
@@ -242,8 +242,8 @@ static void on_identities_read (void *owner, const redisReply *reply)
         store_put (store, WORDS (TEXT ("HDEL"), TEXT (KEY_IDENTITIES), TEXT (name)));
     }
     snprintf (name, sizeof name, "%s %s", self->target, *self->known ? self->known : self->fresh);
-    snprintf (whose, sizeof whose, "%s %s", store->instance, self->home);
-    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (whose)));
+    snprintf (value, sizeof value, "%s %s", store->instance, self->home);
+    store_put (store, WORDS (TEXT ("HSET"), TEXT (KEY_IDENTITIES), TEXT (name), TEXT (value)));
     store_reply_when_written (store, WAITER_SURE, on_identity_written, self);
 }
 

@@ -9,9 +9,9 @@
 
 struct store_named {
     enum store_result result;
-    // How many names the answer has. 0 after a change: there are too many, or no such name.
+    // How many names the answer has. 0 after a change that failed: too many names, or no such name.
     size_t count;
-    struct span name, text;  // the one that was changed or requested; name empty = all of `reply`
+    struct span name, text;  // of the entry changed or requested; name empty = all of `reply`
     const redisReply *reply; // read it with store_named_at
     const char *error;
 };

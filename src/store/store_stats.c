@@ -39,7 +39,7 @@ static void set_oldest_seq (struct stats_call *self, const redisReply *reply)
     if (reply_field (fields, "n"))
         size = reply_number (reply_field (fields, "n"));
     if (size < 1 || size > OUTCOMES_MAX)
-        size = 1; // no station writes such a number
+        size = 1; // out of range: no station writes that
     if (history_entry_parse (reply_text (entry->element[0]), &seq, &sub))
         self->oldest = (int64_t)seq - size + 1;
 }
@@ -118,7 +118,7 @@ int64_t presence_value_age_s (const redisReply *seen, int64_t now_s)
 // Answer who owns the plans. The first of the owner's endpoints is its request socket.
 static void on_owner_read (void *owner, const redisReply *reply)
 {
-    struct store_caller *ask = owner;
+    struct store_caller *caller = owner;
     const char *error = "";
     struct store_owner answer = {.result = reply_result (reply, &error)};
     if (reply_is_array (reply, 4)) {
@@ -131,8 +131,8 @@ static void on_owner_read (void *owner, const redisReply *reply)
             span_of (endpoints.data, blank ? (size_t)(blank - endpoints.data) : endpoints.size);
         answer.key = reply_text (reply->element[3]);
     }
-    ((store_owner_fn *)ask->reply) (ask->owner, &answer);
-    free (ask);
+    ((store_owner_fn *)caller->reply) (caller->owner, &answer);
+    free (caller);
 }
 
 void store_owner (struct store *self, store_owner_fn *reply, void *owner)
@@ -146,8 +146,8 @@ void store_owner (struct store *self, store_owner_fn *reply, void *owner)
 // Count the stations present, and delete entries of those that ended long ago.
 static void on_presence_read (void *owner, const redisReply *reply)
 {
-    struct store_caller *ask = owner;
-    struct store *self = ask->store;
+    struct store_caller *caller = owner;
+    struct store *self = caller->store;
     struct store_presence answer = {.error = ""};
     answer.result = reply_result (reply, &answer.error);
     int64_t now_s = store_now_us (self) / 1000000;
@@ -162,12 +162,12 @@ static void on_presence_read (void *owner, const redisReply *reply)
     answer.replaced = self->lost_all;
     answer.wrong = span_text (self->wrong_key);
     answer.stations = self->stations_revision;
-    ((store_presence_fn *)ask->reply) (ask->owner, &answer);
+    ((store_presence_fn *)caller->reply) (caller->owner, &answer);
     if (answer.result == STORE_DONE) {
         self->lost_tail = self->lost_all = false;
         self->wrong_key[0] = '\0';
     }
-    free (ask);
+    free (caller);
 }
 
 static void on_targets_revision (void *owner, const redisReply *reply)

@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-struct plan_submit {
+struct submit_call {
     struct waiter waiter;
     struct store *store;
     struct plan *plan;
@@ -22,7 +22,7 @@ struct plan_submit {
 
 static void answer_submit (void *owner, enum store_result result, const char *error)
 {
-    struct plan_submit *self = owner;
+    struct submit_call *self = owner;
     self->reply (self->owner, result, error);
     plan_destroy (&self->plan);
     free (self->missed);
@@ -43,7 +43,7 @@ static void resubmit (void *owner, bool serves);
 // undo the write of its stop state.
 static void on_submit_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct plan_submit *self = (struct plan_submit *)waiter; // it is the first member
+    struct submit_call *self = (struct submit_call *)waiter; // it is the first member
     const struct plan *plan = self->plan;
     if (how == WRITTEN_REFUSED && plan_stop_state (plan) != STOP_NONE)
         store_write_stop_state (self->store, plan->station, plan->id, STOP_NONE);
@@ -56,7 +56,7 @@ static void on_submit_written (struct waiter *waiter, enum written how, const ch
 }
 
 // Add the plan, and answer when it is written or a limit rejects it.
-static void add_plan_to_core (struct plan_submit *self)
+static void add_plan_to_core (struct submit_call *self)
 {
     struct store *store = self->store;
     const struct plan *plan = self->plan;
@@ -82,12 +82,12 @@ static void add_plan_to_core (struct plan_submit *self)
     }
 }
 
-// -- reading: first the caller's number of plans, then whether the plan exists. That is the last
-// step before the core, so that no other submission can come in between.
+// -- reading: first the caller's number of plans, then whether the plan exists. The core is called
+// right after the latter, so that no other submission can come in between.
 
 static void on_existence_checked (void *owner, const struct store_loaded *found)
 {
-    struct plan_submit *self = owner;
+    struct submit_call *self = owner;
     if (found->result == STORE_NONE && store_is_serving (self->store))
         add_plan_to_core (self);
     else if (found->result == STORE_DONE)
@@ -98,7 +98,7 @@ static void on_existence_checked (void *owner, const struct store_loaded *found)
 }
 
 // Submit the plan, after a check that its id is free unless the station has just generated it.
-static void submit_if_new (struct plan_submit *self)
+static void submit_if_new (struct submit_call *self)
 {
     if (self->made_here)
         add_plan_to_core (self);
@@ -108,7 +108,7 @@ static void submit_if_new (struct plan_submit *self)
 
 static void on_caller_count (void *owner, const redisReply *reply)
 {
-    struct plan_submit *self = owner;
+    struct submit_call *self = owner;
     if (!reply || !store_is_serving (self->store)) {
         answer_submit (self, STORE_LOST, "");
         return;
@@ -118,11 +118,12 @@ static void on_caller_count (void *owner, const redisReply *reply)
 }
 
 // Begin a submission: reject it at once if it cannot be written, else read what the core lacks.
-static void begin_submit (struct plan_submit *self)
+static void begin_submit (struct submit_call *self)
 {
     struct store *store = self->store;
     const char *refusal = writer_refusal (store->writer);
-    bool is_full = strncmp (refusal, "OOM", 3) == 0; // try: the next batch shows if it still is
+    // If Redis' memory was full, submit: the next batch shows whether it still is.
+    bool is_full = strncmp (refusal, "OOM", 3) == 0;
     if (!store_is_serving (store))
         store_reply_at_turn_end (store, STORE_LOST, "", answer_submit, self);
     else if (*refusal && !is_full)
@@ -145,16 +146,16 @@ static void resubmit (void *owner, bool serves)
 void store_submit (struct store *self, const struct store_submission *submission,
                    store_done_fn *reply, void *owner)
 {
-    struct plan_submit *submitting = memory_new (sizeof *submitting);
-    *submitting = (struct plan_submit){.store = self,
-                                       .plan = plan_keep (submission->plan),
-                                       .made_here = submission->made_here,
-                                       .due_s = submission->due,
-                                       .missed_size = submission->missed.size,
-                                       .reply = reply,
-                                       .owner = owner};
+    struct submit_call *call = memory_new (sizeof *call);
+    *call = (struct submit_call){.store = self,
+                                 .plan = plan_keep (submission->plan),
+                                 .made_here = submission->made_here,
+                                 .due_s = submission->due,
+                                 .missed_size = submission->missed.size,
+                                 .reply = reply,
+                                 .owner = owner};
     if (submission->missed.size)
-        submitting->missed = memory_copy (submission->missed.data, submission->missed.size);
-    caller_field_make (self, submission->plan->caller, submitting->caller);
-    begin_submit (submitting);
+        call->missed = memory_copy (submission->missed.data, submission->missed.size);
+    caller_field_make (self, submission->plan->caller, call->caller);
+    begin_submit (call);
 }

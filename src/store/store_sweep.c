@@ -36,8 +36,8 @@ static void end_sweep (struct queue_sweep *self, enum store_result result)
     free (self);
 }
 
-// Whether an answer is missing or outdated; then this ends the sweep.
-static bool sweep_ended_by_error (struct queue_sweep *self, const redisReply *reply)
+// End the sweep if an answer is missing or outdated. Returns whether it ended.
+static bool end_sweep_on_error (struct queue_sweep *self, const redisReply *reply)
 {
     bool lost = !self->has_scores || !reply_is_array (reply, self->count) ||
                 core_resets (self->store->core) != self->resets;
@@ -79,12 +79,12 @@ static void check_swept_plan (struct queue_sweep *self, size_t index, struct spa
     }
 }
 
-// All is read: check each plan, and answer.
+// All answers have come: check each plan, and answer.
 static void on_sweep_messages (void *owner, const redisReply *reply)
 {
     struct queue_sweep *self = owner;
     struct store_outside outside[SWEEP_MAX];
-    if (sweep_ended_by_error (self, reply))
+    if (end_sweep_on_error (self, reply))
         return;
     self->answer.outside = outside;
     for (size_t i = 0; i < self->count; i++)

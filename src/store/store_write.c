@@ -1,4 +1,4 @@
-// Callers that are answered when what was decided in this turn is written.
+// Callers that are answered when the decisions of this turn are written.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -21,46 +21,46 @@ struct written_caller {
     struct store *store;
     store_done_fn *reply;
     void *owner;
-    enum store_result result; // these two: of store_reply_at_turn_end
-    char error[];
+    enum store_result result; // of store_reply_at_turn_end
+    char error[];             // of store_reply_at_turn_end
 };
 
 static void on_replicated (void *owner, bool enough)
 {
-    struct written_caller *ask = owner;
-    ask->reply (ask->owner, enough ? STORE_DONE : STORE_UNSURE, "");
-    free (ask);
+    struct written_caller *caller = owner;
+    caller->reply (caller->owner, enough ? STORE_DONE : STORE_UNSURE, "");
+    free (caller);
 }
 
 static void on_batch_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct written_caller *ask = (struct written_caller *)waiter; // it is the first member
+    struct written_caller *caller = (struct written_caller *)waiter; // it is the first member
     if (how == WRITTEN && waiter_needs_replicas (waiter)) {
-        link_replicate (ask->store->link, on_replicated, ask);
+        link_replicate (caller->store->link, on_replicated, caller);
         return;
     }
-    ask->reply (ask->owner, store_result_of_wait (how), error);
-    free (ask);
+    caller->reply (caller->owner, store_result_of_wait (how), error);
+    free (caller);
 }
 
 static struct written_caller *written_caller_new (struct store *self, enum waiter_kind kind,
                                                   store_done_fn *reply, void *owner,
                                                   const char *error)
 {
-    struct written_caller *ask = memory_new (sizeof *ask + strlen (error) + 1);
-    *ask = (struct written_caller){.waiter = {.kind = kind, .release = on_batch_written},
-                                   .store = self,
-                                   .reply = reply,
-                                   .owner = owner};
-    memcpy (ask->error, error, strlen (error) + 1);
-    return ask;
+    struct written_caller *caller = memory_new (sizeof *caller + strlen (error) + 1);
+    *caller = (struct written_caller){.waiter = {.kind = kind, .release = on_batch_written},
+                                      .store = self,
+                                      .reply = reply,
+                                      .owner = owner};
+    memcpy (caller->error, error, strlen (error) + 1);
+    return caller;
 }
 
 void store_reply_when_written (struct store *self, enum waiter_kind kind, store_done_fn *reply,
                                void *owner)
 {
-    struct written_caller *ask = written_caller_new (self, kind, reply, owner, "");
-    writer_wait_batch (self->writer, &ask->waiter, clock_mono_us ());
+    struct written_caller *caller = written_caller_new (self, kind, reply, owner, "");
+    writer_wait_batch (self->writer, &caller->waiter, clock_mono_us ());
 }
 
 void store_call_when_written (struct store *self, store_done_fn *reply, void *owner)
@@ -71,34 +71,34 @@ void store_call_when_written (struct store *self, store_done_fn *reply, void *ow
 // The calls of this turn have made their decisions: wait until these are written.
 static void wait_after_turn (struct waiter *waiter, enum written how, const char *error)
 {
-    struct written_caller *ask = (struct written_caller *)waiter;
+    struct written_caller *caller = (struct written_caller *)waiter;
     (void)how, (void)error;
     waiter->release = on_batch_written;
-    writer_wait_batch (ask->store->writer, waiter, clock_mono_us ());
+    writer_wait_batch (caller->store->writer, waiter, clock_mono_us ());
 }
 
 void store_call_when_settled (struct store *self, store_done_fn *reply, void *owner)
 {
-    struct written_caller *ask = written_caller_new (self, WAITER_SURE, reply, owner, "");
-    ask->waiter.release = wait_after_turn;
-    writer_wait_flush (self->writer, &ask->waiter);
+    struct written_caller *caller = written_caller_new (self, WAITER_SURE, reply, owner, "");
+    caller->waiter.release = wait_after_turn;
+    writer_wait_flush (self->writer, &caller->waiter);
 }
 
 static void reply_after_turn (struct waiter *waiter, enum written how, const char *error)
 {
-    struct written_caller *ask = (struct written_caller *)waiter;
+    struct written_caller *caller = (struct written_caller *)waiter;
     (void)how, (void)error;
-    ask->reply (ask->owner, ask->result, ask->error);
-    free (ask);
+    caller->reply (caller->owner, caller->result, caller->error);
+    free (caller);
 }
 
 void store_reply_at_turn_end (struct store *self, enum store_result result, const char *error,
                               store_done_fn *reply, void *owner)
 {
-    struct written_caller *ask = written_caller_new (self, WAITER_SURE, reply, owner, error);
-    ask->waiter.release = reply_after_turn;
-    ask->result = result;
-    writer_wait_flush (self->writer, &ask->waiter);
+    struct written_caller *caller = written_caller_new (self, WAITER_SURE, reply, owner, error);
+    caller->waiter.release = reply_after_turn;
+    caller->result = result;
+    writer_wait_flush (self->writer, &caller->waiter);
 }
 
 void store_put (struct store *self, const struct span *words, size_t count)

@@ -158,7 +158,7 @@ static void answer (struct world *world)
                                  .queued = true,
                                  .due_us = world->now_us + (int64_t)draw (world, 3 * SECOND),
                                  .decided_on = -1,
-                                 .broadcast = over ? CORE_PUBLISHED : CORE_SILENT,
+                                 .broadcast = over ? CORE_PUBLISHED : CORE_UNPUBLISHED,
                                  .caller = span_text ("c:me"),
                                  .record = span_text (over ? "record" : "")};
     if (end == CORE_LEASE)

@@ -17,8 +17,8 @@ struct station {
     int64_t clock_us;   // its boot clock is that much ahead
     int64_t stalled_us; // until then it does nothing
     int connection;     // -1 = none
-    size_t expected;    // answers to what it sent last
-    size_t before;      // of them stand before those of the look
+    size_t expected;    // number of awaited answers
+    size_t before;      // number of these that precede those of the check
     char stored[OWNER_TOKEN_SIZE];
 };
 
@@ -115,7 +115,7 @@ static void act (struct world *world, struct station *station, enum owner_action
         station->connection = redis_model_open (world->redis);
         tell (world, station, &(struct owner_event){.type = OWNER_OPENED});
         return;
-    case OWNER_LOOK:
+    case OWNER_CHECK:
         station->expected = 0;
         push_look (world, station);
         return;
@@ -167,17 +167,17 @@ static void check_leases (const struct world *world)
 static void tell (struct world *world, struct station *station, const struct owner_event *event)
 {
     struct owner_step step = owner_event (station->owner, event, world->now_us + station->clock_us);
-    CHECK (world->name, step.news != OWNER_IMPOSSIBLE);
-    if (step.news == OWNER_ACKED && chance (world, 300))
+    CHECK (world->name, step.change != OWNER_IMPOSSIBLE);
+    if (step.change == OWNER_ACKED && chance (world, 300))
         check_acked (world, station);
-    world->acked += step.news == OWNER_ACKED;
-    world->takeovers += step.news == OWNER_TOOK_OVER;
-    world->refusals += step.news == OWNER_REFUSED;
+    world->acked += step.change == OWNER_ACKED;
+    world->takeovers += step.change == OWNER_TOOK_OVER;
+    world->refusals += step.change == OWNER_REFUSED;
     world->losses +=
-        step.news == OWNER_TOOK_OVER && owner_loss (station->owner) != OWNER_LOST_NOTHING;
-    if (step.news == OWNER_TOOK_OVER)
+        step.change == OWNER_TOOK_OVER && owner_loss (station->owner) != OWNER_LOST_NOTHING;
+    if (step.change == OWNER_TOOK_OVER)
         check_leases (world);
-    act (world, station, step.what);
+    act (world, station, step.action);
 }
 
 static enum owner_refusal refusal_of (const struct model_reply *reply)
@@ -191,7 +191,7 @@ static enum owner_refusal refusal_of (const struct model_reply *reply)
 static void read_answers (struct world *world, struct station *station)
 {
     struct model_reply reply;
-    struct owner_event event = {.type = OWNER_LOOKED};
+    struct owner_event event = {.type = OWNER_CHECKED};
     if (redis_model_pending (world->redis, station->connection))
         return;
     for (size_t i = 0; i < station->expected; i++) {

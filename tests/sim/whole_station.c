@@ -226,7 +226,7 @@ void station_start (struct world *world, struct station *station)
     const struct writer_io io = {.owner = station,
                                  .send = send_commands,
                                  .open = reopen,
-                                 .news = on_news,
+                                 .owner_changed = on_news,
                                  .time = learn_time,
                                  .wrong_key = on_wrong_key,
                                  .taking = on_taking};

@@ -126,7 +126,7 @@ static void broadcasts_are_one_series (void **state)
         int64_t after_s;
         int broadcast;
         int64_t seq;
-    } rows[] = {{"a result", 0, CORE_PUBLISHED, 1}, {"none", 0, CORE_SILENT, 0},
+    } rows[] = {{"a result", 0, CORE_PUBLISHED, 1}, {"none", 0, CORE_UNPUBLISHED, 0},
                 {"a failure", 0, CORE_FAILURE, 2},  {"again within a minute", 59, CORE_FAILURE, 0},
                 {"a result", 0, CORE_PUBLISHED, 3}, {"a minute later", 1, CORE_FAILURE, 4},
                 {"and again", 30, CORE_FAILURE, 0}, {"the next minute", 31, CORE_FAILURE, 5}};

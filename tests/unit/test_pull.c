@@ -427,7 +427,7 @@ static void a_look_ends_and_says_where (void **state)
         .target = jobs (), .worker = span_text ("a"), .limit = 2, .lease_us = SECOND};
     core_pull_take (core, &wanted, now_us, given, &taken);
     assert_int_equal (taken.count, 0);
-    assert_int_equal (taken.next, PULL_LOOK_MAX);
+    assert_int_equal (taken.next, PULL_EXAMINED_MAX);
     wanted.from = taken.next;
     core_pull_take (core, &wanted, now_us, given, &taken);
     assert_int_equal (taken.count, 1);

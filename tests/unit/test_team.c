@@ -168,7 +168,7 @@ static void broken_fields_are_passed_over (void **state)
         uint8_t *bytes = exact_bytes (row->bytes);
         team_load (team, row->field, span_of (bytes, row->bytes.size));
         CHECK (row->name, team->count == 0 && !*team->round && team->since == 0);
-        CHECK (row->name, team->kept);
+        CHECK (row->name, team->is_stored);
         free (bytes);
         team_destroy (&team);
     }

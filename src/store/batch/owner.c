@@ -8,11 +8,11 @@
 #include "plant.h"
 
 enum owner_link_state {
-    CLOSED,        // no connection, and none requested yet
-    OPENING,       // a connection was requested
-    LOOK_REJECTED, // open, but Redis rejected the last look
-    LOOKING,       // waiting for the answer to a look and to the commands sent before it
-    WATCHED        // the last look was answered, and nothing was sent since
+    CLOSED,         // no connection, and none requested yet
+    OPENING,        // a connection was requested
+    CHECK_REJECTED, // open, but Redis rejected the last check
+    CHECKING,       // waiting for the answers to a check and to the commands sent before it
+    WATCHED         // the last check was answered, and nothing was sent since
 };
 
 struct owner {
@@ -23,14 +23,15 @@ struct owner {
     char token[OWNER_TOKEN_SIZE];  // this station's; empty = standby
     char taking[OWNER_TOKEN_SIZE]; // the token that was sent with a takeover, until it is found
     uint64_t epoch;                // the greatest found
-    int64_t acked, batch; // numbers of the last applied batch and of that in flight, 0 = none
-    bool full;            // Redis' memory is full
-    bool handover;        // the database is to be released
+    int64_t acked;                 // number of the last applied batch
+    int64_t batch;                 // number of the batch in flight, 0 = none
+    bool full;                     // Redis' memory is full
+    bool handover;                 // the database is to be released
     bool lost_ownership;  // it was the owner until now, and OWNER_STANDBY is not reported yet
     enum owner_loss loss; // lost before the last takeover (owner_loss)
-    enum owner_loss lost; // lost since, to be reported by the next takeover
-    char found[OWNER_TOKEN_SIZE]; // token found by the last look
-    int64_t found_batch;          // batch number found by the last look
+    enum owner_loss pending_loss; // lost since, to be reported by the next takeover
+    char found[OWNER_TOKEN_SIZE]; // token found by the last check
+    int64_t found_batch;          // batch number found by the last check
     char seen[OWNER_TOKEN_SIZE];  // token last found in Redis, or written there by this station
     int64_t seen_batch;           // batch number found with `seen`
     int64_t seen_us;              // since when they are unchanged
@@ -108,22 +109,22 @@ static void note_seen_token (struct owner *self, struct span token, int64_t batc
 
 // -- steps
 
-// A step that sends commands with a look after them: wait for its answer.
-static struct owner_step step_then_look (struct owner *self, enum owner_action what,
-                                         enum owner_change news, int64_t now_us)
+// A step that sends commands, followed by a check whose answer is awaited.
+static struct owner_step step_then_check (struct owner *self, enum owner_action action,
+                                          enum owner_change change, int64_t now_us)
 {
-    self->link = LOOKING;
+    self->link = CHECKING;
     self->asked_us = now_us;
     self->wake_us = INT64_MAX;
-    return (struct owner_step){what, news};
+    return (struct owner_step){action, change};
 }
 
 // A step without an action; on_owner_tick continues at `until_us`.
-static struct owner_step step_wait_until (struct owner *self, enum owner_change news,
+static struct owner_step step_wait_until (struct owner *self, enum owner_change change,
                                           int64_t until_us)
 {
     self->wake_us = until_us;
-    return (struct owner_step){OWNER_WAIT, news};
+    return (struct owner_step){OWNER_WAIT, change};
 }
 
 static int64_t next_heartbeat_us (const struct owner *self)
@@ -132,13 +133,13 @@ static int64_t next_heartbeat_us (const struct owner *self)
 }
 
 // Send the next batch, or resend the one in flight.
-static struct owner_step step_send_batch (struct owner *self, enum owner_change news,
+static struct owner_step step_send_batch (struct owner *self, enum owner_change change,
                                           int64_t now_us)
 {
     if (!self->batch)
         self->sent_us = now_us;
     self->batch = self->acked + 1;
-    return step_then_look (self, OWNER_SEND, news, now_us);
+    return step_then_check (self, OWNER_SEND, change, now_us);
 }
 
 // How much Redis has lost of the batches written by this station, or by the owner it saw last.
@@ -162,9 +163,9 @@ static void note_loss (struct owner *self, const struct owner_event *event)
     enum owner_loss loss = find_loss (self, event->token, event->batch);
     const char *known = self->token[0] ? self->token : self->seen;
     if (loss != OWNER_LOST_NOTHING)
-        self->lost = loss;
+        self->pending_loss = loss;
     else if (token_epoch (event->token) > token_epoch (span_text (known)))
-        self->lost = OWNER_LOST_NOTHING;
+        self->pending_loss = OWNER_LOST_NOTHING;
 }
 
 // Take over with a new token, of an epoch above all that were found.
@@ -181,10 +182,10 @@ static struct owner_step step_take_over (struct owner *self, const struct owner_
     self->token[0] = '\0';
     snprintf (self->taking, sizeof self->taking, "%" PRIu64 ".%016" PRIx64, ++self->epoch, nonce);
     self->sent_us = now_us;
-    return step_then_look (self, OWNER_TAKE, OWNER_UNCHANGED, now_us);
+    return step_then_check (self, OWNER_TAKE, OWNER_UNCHANGED, now_us);
 }
 
-// A look found the token of this station's takeover: it is the owner now.
+// A check found the token of this station's takeover: the station is the owner now.
 static struct owner_step on_takeover_found (struct owner *self, int64_t batch, int64_t now_us)
 {
     if (batch != 0)
@@ -193,17 +194,17 @@ static struct owner_step on_takeover_found (struct owner *self, int64_t batch, i
     self->taking[0] = self->former[0] = '\0';
     self->acked = self->batch = 0;
     self->full = self->handover = self->lost_ownership = false;
-    self->loss = self->lost;
-    self->lost = OWNER_LOST_NOTHING;
+    self->loss = self->pending_loss;
+    self->pending_loss = OWNER_LOST_NOTHING;
     self->leased_us = self->sent_us;
     note_seen_token (self, span_text (self->token), 0, now_us);
     return step_wait_until (self, OWNER_TOOK_OVER, next_heartbeat_us (self));
 }
 
-// Process a look of a station that is not the owner: take over if the database is vacant, or if the
-// owner has not written for a whole lease.
-static struct owner_step on_look_as_standby (struct owner *self, const struct owner_event *event,
-                                             int64_t now_us)
+// Process a check by a station that is not the owner: take over if the database is vacant, or if
+// the owner has not written for a whole lease.
+static struct owner_step on_check_as_standby (struct owner *self, const struct owner_event *event,
+                                              int64_t now_us)
 {
     struct span token = event->token;
     bool late = now_us - self->asked_us > OWNER_MARGIN_US;
@@ -232,9 +233,9 @@ static struct owner_step on_look_as_standby (struct owner *self, const struct ow
     return step_wait_until (self, OWNER_UNCHANGED, now_us + OWNER_POLL_US);
 }
 
-// Process a look that found this station's token: which of its batches was applied last?
-static struct owner_step on_look_as_owner (struct owner *self, const struct owner_event *event,
-                                           int64_t now_us)
+// Process a check that found this station's token: which of its batches was applied last?
+static struct owner_step on_check_as_owner (struct owner *self, const struct owner_event *event,
+                                            int64_t now_us)
 {
     if (event->batch < self->acked)
         return step_take_over (self, event, now_us);
@@ -260,9 +261,9 @@ static struct owner_step on_look_as_owner (struct owner *self, const struct owne
                             self->handover ? now_us : next_heartbeat_us (self));
 }
 
-// Process the answer to a look.
-static struct owner_step on_look_answered (struct owner *self, const struct owner_event *event,
-                                           int64_t now_us)
+// Process the answer to a check.
+static struct owner_step on_check_answered (struct owner *self, const struct owner_event *event,
+                                            int64_t now_us)
 {
     uint64_t epoch = token_epoch (event->token);
     self->link = WATCHED;
@@ -273,10 +274,10 @@ static struct owner_step on_look_answered (struct owner *self, const struct owne
     if (token_is (event->token, self->taking))
         return on_takeover_found (self, event->batch, now_us);
     if (token_is (event->token, self->token))
-        return on_look_as_owner (self, event, now_us);
+        return on_check_as_owner (self, event, now_us);
     if (self->token[0] && !event->token.size)
         return step_take_over (self, event, now_us);
-    if (self->token[0]) { // another owner, or it was released
+    if (self->token[0]) { // there is another owner, or this station released the database
         note_loss (self, event);
         self->lost_ownership = true;
         self->token[0] = '\0';
@@ -285,17 +286,18 @@ static struct owner_step on_look_answered (struct owner *self, const struct owne
             self->away_until_us = now_us + OWNER_LEASE_US;
         self->handover = false;
     }
-    return on_look_as_standby (self, event, now_us);
+    return on_check_as_standby (self, event, now_us);
 }
 
 // End the lease before the release is sent, as another station may take over at once.
 static struct owner_step step_release (struct owner *self, int64_t now_us)
 {
     self->leased_us = INT64_MIN / 2;
-    return step_then_look (self, OWNER_RELEASE, OWNER_UNCHANGED, now_us);
+    return step_then_check (self, OWNER_RELEASE, OWNER_UNCHANGED, now_us);
 }
 
-// Forget the ownership but keep the token as `former`: the next look finds it, and takes over.
+// Forget the ownership but keep the token as `former`: the next check finds it, and the
+// station takes over.
 static void prepare_retake (struct owner *self)
 {
     if (!self->token[0])
@@ -321,13 +323,13 @@ static struct owner_step on_owner_tick (struct owner *self, int64_t now_us)
         return (struct owner_step){OWNER_OPEN, OWNER_UNCHANGED};
     case WATCHED:
         if (!self->token[0])
-            return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
+            return step_then_check (self, OWNER_CHECK, OWNER_UNCHANGED, now_us);
         if (self->handover && !self->batch)
             return step_release (self, now_us);
         return step_send_batch (self, OWNER_UNCHANGED, now_us); // a resend, or a heartbeat
-    case LOOK_REJECTED:
-        return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, now_us);
-    default: // OPENING and LOOKING wait for another event
+    case CHECK_REJECTED:
+        return step_then_check (self, OWNER_CHECK, OWNER_UNCHANGED, now_us);
+    default: // OPENING and CHECKING wait for another event
         self->wake_us = INT64_MAX;
         return (struct owner_step){OWNER_WAIT, OWNER_UNCHANGED};
     }
@@ -341,23 +343,23 @@ static struct owner_step on_link_closed (struct owner *self, int64_t now_us)
 
 struct owner_step owner_event (struct owner *self, const struct owner_event *event, int64_t boot_us)
 {
-    bool moved = event->refusal == OWNER_READ_ONLY;
+    bool is_replica = event->refusal == OWNER_READ_ONLY;
     switch (event->type) {
     case OWNER_OPENED:
         if (self->config.yields)
             self->away_until_us = boot_us + OWNER_LEASE_US;
         self->config.yields = false;
-        return step_then_look (self, OWNER_LOOK, OWNER_UNCHANGED, boot_us);
+        return step_then_check (self, OWNER_CHECK, OWNER_UNCHANGED, boot_us);
     case OWNER_CLOSED:
         return on_link_closed (self, boot_us);
-    case OWNER_LOOKED:
-        if (moved) // this Redis is a replica now, and its data may be old
+    case OWNER_CHECKED:
+        if (is_replica) // this Redis is a replica now, and its data may be old
             return on_link_closed (self, boot_us);
-        return on_look_answered (self, event, boot_us);
-    case OWNER_LOOK_REJECTED:
-        if (moved)
+        return on_check_answered (self, event, boot_us);
+    case OWNER_CHECK_REJECTED:
+        if (is_replica)
             return on_link_closed (self, boot_us);
-        self->link = LOOK_REJECTED;
+        self->link = CHECK_REJECTED;
         return step_wait_until (self, OWNER_UNCHANGED, boot_us + OWNER_RETRY_US);
     case OWNER_BATCH:
         if (owner_may_send_batch (self))

@@ -6,10 +6,10 @@
 // it, by its owner, and once. If the answer to a batch is lost, the batch number shows whether to
 // resend it. What is sent:
 //
-//     LOOK       UNWATCH; WATCH plan:owner; HMGET plan:owner token batch
-//     TAKE       MULTI; HSET plan:owner token TOKEN batch 0 ...; EXEC; LOOK
-//     SEND       MULTI; rows; HSET plan:owner batch N; TIME; EXEC; LOOK
-//     RELEASE    MULTI; HSET plan:owner token EPOCH.free; EXEC; LOOK
+//     CHECK      UNWATCH; WATCH plan:owner; HMGET plan:owner token batch
+//     TAKE       MULTI; HSET plan:owner token TOKEN batch 0 ...; EXEC; CHECK
+//     SEND       MULTI; rows; HSET plan:owner batch N; TIME; EXEC; CHECK
+//     RELEASE    MULTI; HSET plan:owner token EPOCH.free; EXEC; CHECK
 //
 // While its memory is full, Redis rejects MULTI. Then the same rows are sent by a script that is
 // allowed to write, and that checks itself that token and batch have not changed, in place of
@@ -27,7 +27,7 @@
 enum {
     OWNER_TOKEN_SIZE = 40, // 20 digits, a point, 16 hex digits and NUL
     OWNER_LEASE_US = 2000000,
-    OWNER_MARGIN_US = 250000, // the owner stops so long before the lease ends
+    OWNER_MARGIN_US = 250000, // the owner stops this long before its lease ends
     OWNER_POLL_US = 50000,
     OWNER_RETRY_US = 100000
 };
@@ -54,29 +54,29 @@ enum owner_refusal {
 };
 
 enum owner_event_type {
-    OWNER_OPENED,        // the connection is up
-    OWNER_CLOSED,        // the connection was lost, or closed here
-    OWNER_LOOKED,        // a look was answered with token and batch
-    OWNER_LOOK_REJECTED, // Redis rejected the HMGET of a look
-    OWNER_BATCH,         // there is something to write; only while owner_may_send_batch
-    OWNER_HANDOVER,      // let another station take over
+    OWNER_OPENED,         // the connection is up
+    OWNER_CLOSED,         // the connection was lost, or closed here
+    OWNER_CHECKED,        // a check was answered with token and batch
+    OWNER_CHECK_REJECTED, // Redis rejected the HMGET of a check
+    OWNER_BATCH,          // there is something to write; only while owner_may_send_batch
+    OWNER_HANDOVER,       // let another station take over
     OWNER_RETAKE, // the data were read only in part: take over with a new token and read them again
     OWNER_TICK    // the time of owner_next_us was reached
 };
 
 struct owner_event {
     enum owner_event_type type;
-    struct span token;          // OWNER_LOOKED: the stored token; empty = there is no owner
-    int64_t batch;              // OWNER_LOOKED: the stored batch number
-    enum owner_refusal refusal; // OWNER_LOOKED: why the commands before the look were not applied;
-                                // OWNER_LOOK_REJECTED: why the look was rejected
+    struct span token;          // OWNER_CHECKED: the stored token; empty = there is no owner
+    int64_t batch;              // OWNER_CHECKED: the stored batch number
+    enum owner_refusal refusal; // OWNER_CHECKED: why the commands before the check were not
+                                // applied; OWNER_CHECK_REJECTED: why the check was rejected
 };
 
 // What to do now.
 enum owner_action {
     OWNER_WAIT,   // nothing, until an event or owner_next_us
     OWNER_OPEN,   // close the open connection, if any, and connect to the master
-    OWNER_LOOK,   // read who owns the database
+    OWNER_CHECK,  // read who owns the database
     OWNER_TAKE,   // take over with owner_token
     OWNER_SEND,   // send batch owner_batch; if it was sent before, with the same rows
     OWNER_RELEASE // release the database
@@ -91,13 +91,13 @@ enum owner_change {
     OWNER_REFUSED,   // the batch in flight was not applied, and may be rebuilt under its number
     OWNER_STANDBY,   // it is not the owner any more: drop all data, close the sockets
     OWNER_STILL_OWNS, // reconnected, and still the owner; only the writer reports this
-    OWNER_IMPOSSIBLE // more batches were applied than sent: a copy of this process is running, or a
-                     // bug
+    OWNER_IMPOSSIBLE  // more batches were applied than sent: a copy of this process is running, or
+                      // there is a bug
 };
 
 struct owner_step {
-    enum owner_action what;
-    enum owner_change news;
+    enum owner_action action;
+    enum owner_change change;
 };
 
 // Process an event; `boot_us` is CLOCK_BOOTTIME.
@@ -124,7 +124,8 @@ const char *owner_token (const struct owner *self);
 // Whether batches must be sent by the script, as Redis' memory is full.
 bool owner_uses_script (const struct owner *self);
 
-// The token and batch number that the last look found, and that the script checks; "" = no owner.
+// The token and batch number that the last check found, and that the script compares; "" = no
+// owner.
 const char *owner_found_token (const struct owner *self, int64_t *ret_batch);
 
 // Whether this token marks the database as released.

@@ -7,16 +7,13 @@
 
 // -- the rows of plans
 
-// At most this many rows make one command: a call within a script cannot have more words.
+// At most this many rows make one command, as the words of a call within a script are limited.
 enum { ROWS_MAX = 2000 };
 
-enum {
-    TABLE_WORDS_MIN = 2 * 32
-}; // words for 32 runs: from here on, HSETs on a listpack are too slow
+enum { TABLE_WORDS_MIN = 2 * 32 }; // words of 32 runs: with more, HSETs on a listpack are too slow
 
-// Redis keeps a small hash as a listpack, which each HSET scans from its start. With many runs,
-// setting a long value for a moment converts it into a hash table, and it remains one until it is
-// empty.
+// Redis keeps a small hash as a listpack, which each HSET scans from its start. Setting a long
+// value for a moment converts the listpack into a hash table, which remains one until it is empty.
 static void force_hash_table (struct commands *self, const char *key)
 {
     static const char blanks[] =

@@ -10,7 +10,7 @@ enum {
     NO_ANSWER_US = 1000000,    // clients are timed out only if Redis sent nothing for this long
     CLIENT_WAITS_US = 3000000, // how long a client then waits for the batch with its change
     HEARTBEAT_DELAY_US =
-        2000 // how long a heartbeat is delayed: usually the result of a short run follows
+        2000 // how long a heartbeat is delayed: the result of a short run usually supersedes it
 };
 
 // -- waiters
@@ -72,7 +72,7 @@ void writer_wait_batch (struct writer *self, struct waiter *waiter, int64_t mono
     } else if (core_has_rows (self->core) && !PLANTED (EFFECT_FIRST)) {
         self->urgent = self->urgent || waiter->kind != WAITER_SURE;
         waiter_list_add (&self->gathering, waiter);
-    } else { // it wrote nothing, but the state on which its answer is based may be in flight
+    } else { // the caller wrote nothing, but data that its answer is based on may be in flight
         waiter_list_add (self->has_rows ? &self->in_flight : &self->ended[WRITTEN], waiter);
     }
 }
@@ -121,10 +121,10 @@ static void read_exec_reply (struct writer *self, const redisReply *reply)
         return;
     const struct span *words = self->rows.words;
     for (size_t i = 0; i < self->rows.commands; words += self->rows.sizes[i++]) {
-        const redisReply *one = reply->element[i];
-        if (one->type == REDIS_REPLY_ERROR)
-            writer_note_failure (self, i, one);
-        else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
+        const redisReply *answer = reply->element[i];
+        if (answer->type == REDIS_REPLY_ERROR)
+            writer_note_failure (self, i, answer);
+        else if (answer->type == REDIS_REPLY_INTEGER && answer->integer <= 0 &&
                  span_is (words[0], "HINCRBY") && // a plan count that reaches 0 is deleted
                  span_is (words[1], KEY_COUNT))
             core_add_command (self->core, WORDS (TEXT ("HDEL"), words[1], words[2]));
@@ -152,10 +152,10 @@ static void on_batch_acked (struct writer *self)
     self->in_flight = (struct waiter_list){0};
     for (struct waiter *waiter; (waiter = waiter_list_take (&in_flight));)
         waiter->release (waiter, WRITTEN, "");
-    self->io.news (self->io.owner, OWNER_ACKED);
+    self->io.owner_changed (self->io.owner, OWNER_ACKED);
 }
 
-// Redis rejected the batch, which is resent later. Submissions are not: their waiters get the
+// Redis rejected the batch. It is resent later, without its submissions, whose waiters get the
 // error.
 static void on_batch_refused (struct writer *self)
 {
@@ -186,9 +186,9 @@ static void process_owner_event (struct writer *self, const struct owner_event *
                                  int64_t boot_us)
 {
     struct owner_step step = owner_event (self->owner, event, boot_us);
-    if (step.what != OWNER_WAIT)
-        self->todo = step.what;
-    switch (step.news) {
+    if (step.action != OWNER_WAIT)
+        self->todo = step.action;
+    switch (step.change) {
     case OWNER_STILL_OWNS:
     case OWNER_UNCHANGED:
         return;
@@ -205,7 +205,7 @@ static void process_owner_event (struct writer *self, const struct owner_event *
     case OWNER_IMPOSSIBLE:
         break;
     }
-    self->io.news (self->io.owner, step.news);
+    self->io.owner_changed (self->io.owner, step.change);
 }
 
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us)
@@ -228,10 +228,10 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
         reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && !self->unwatched;
     if (!found)
         note_refusal (self, reply);
-    if (!found || self->look_rejected)
+    if (!found || self->check_rejected)
         self->stays_refused = !found;
-    self->look_rejected = !found;
-    struct owner_event found_event = {.type = found ? OWNER_LOOKED : OWNER_LOOK_REJECTED,
+    self->check_rejected = !found;
+    struct owner_event found_event = {.type = found ? OWNER_CHECKED : OWNER_CHECK_REJECTED,
                                       .refusal = found ? self->refused : reply_refusal (reply)};
     if (found && reply->element[0]->str)
         found_event.token = span_of (reply->element[0]->str, reply->element[0]->len);
@@ -240,7 +240,7 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
     process_owner_event (self, &found_event, boot_us);
     if (found && self->reopened && owner_is_owner (self->owner)) {
         self->reopened = false;
-        self->io.news (self->io.owner, OWNER_STILL_OWNS);
+        self->io.owner_changed (self->io.owner, OWNER_STILL_OWNS);
     }
 }
 
@@ -283,12 +283,12 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us, int64_
     if (boot_us >= owner_next_us (self->owner))
         process_owner_event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
     writer_send_todo (self, mono_us);
-    bool again = self->rows.commands > 0; // rows that failed and must be resent
+    bool resends = self->rows.commands > 0; // rows that failed and must be resent
     if (!owner_may_send_batch (self->owner) || self->todo != OWNER_WAIT ||
-        (!again && !core_has_rows (self->core)))
+        (!resends && !core_has_rows (self->core)))
         return;
     // Heartbeats, for which no caller waits, are delayed for a short time.
-    if (!again && !self->urgent && !core_batch_is_urgent (self->core)) {
+    if (!resends && !self->urgent && !core_batch_is_urgent (self->core)) {
         self->delayed_since_us = self->delayed_since_us ? self->delayed_since_us : mono_us;
         if (mono_us - self->delayed_since_us < HEARTBEAT_DELAY_US)
             return;

@@ -1,5 +1,5 @@
 // The one writer of a database: what the core decides goes to Redis in numbered batches, fenced by
-// the owner's token (owner.h), and callers that wait for a batch are released when it was applied.
+// the owner's token (owner.h), and callers that wait for a batch are released when it is applied.
 // One batch is in flight while the next one is collected: a single change is sent at once, and
 // batches grow with the load. Pure: commands are sent through writer_io, and answers passed to
 // writer_answer.
@@ -23,7 +23,7 @@ struct writer_io {
     void (*open) (void *owner, const char *why);
     // A change in the owner's protocol (owner.h). OWNER_ACKED is reported after all waiters of the
     // batch were released.
-    void (*news) (void *owner, enum owner_change news);
+    void (*owner_changed) (void *owner, enum owner_change change);
     // Redis' clock, Unix time, as read by the batch that was sent at `asked_us` (monotonic).
     void (*time) (void *owner, int64_t asked_us, int64_t redis_us);
     // A key that could not be written was replaced, usually because it had a wrong type.
@@ -56,7 +56,7 @@ enum written {
     WRITTEN_UNKNOWN, // the connection was lost, or Redis took too long: it may still be applied
     WRITTEN_REFUSED, // Redis rejected it: it is not applied, and will not be
     WRITTEN_RESET,   // the data it was based on are lost, or another station owns the plans
-    WRITTEN_COUNT    // the number of the above
+    WRITTEN_COUNT
 };
 
 // Embedded in the data of a waiting caller, which keeps it until it is released.
@@ -81,8 +81,7 @@ bool waiter_needs_replicas (const struct waiter *waiter);
 // Call this after the decision has added its rows.
 void writer_wait_batch (struct writer *self, struct waiter *waiter, int64_t mono_us);
 
-// Release the waiter at the next writer_flush, so that no callback runs within the call that asked
-// for it.
+// Release the waiter at the next writer_flush, so that no callback runs within the caller's call.
 void writer_wait_flush (struct writer *self, struct waiter *waiter);
 
 // -- events; clocks in microseconds: `boot_us` is CLOCK_BOOTTIME, `mono_us` CLOCK_MONOTONIC

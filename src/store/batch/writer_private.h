@@ -30,13 +30,14 @@ struct writer {
     bool reopened;          // the connection is new: who owns the database was not read yet
 
     // the answers to the commands that were sent last
-    size_t awaited, answered;   // how many are still to come, and have come
+    size_t awaited;             // number of answers still to come
+    size_t answered;            // number of answers that have come
     size_t exec_at;             // index of the batch's answer; SIZE_MAX = no batch was sent
     enum owner_refusal refused; // the first refusal among these answers
     char refusal[REFUSAL_SIZE]; // text of the last refusal; "" = there was none
     bool stays_refused;         // no batch was applied since that refusal
     bool unwatched;             // Redis rejected the WATCH
-    bool look_rejected;         // Redis rejected the last look
+    bool check_rejected;        // Redis rejected the last check of the owner
 
     // the batch in flight
     struct commands rows; // its rows as commands, unchanged until it is applied

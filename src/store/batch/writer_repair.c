@@ -47,19 +47,19 @@ static void add_key_removal (struct writer *self, struct commands *to,
 
 bool writer_repair (struct writer *self)
 {
-    struct commands again = {0};
+    struct commands resent = {0};
     for (size_t i = 0; i < self->failure_count; i++) {
         const struct failed_row *failure = &self->failures[i];
         if (failure->cure == DROP)
             continue;
-        add_key_removal (self, &again, failure);
+        add_key_removal (self, &resent, failure);
         const struct span *words = command_at (&self->rows, failure->command);
-        commands_begin (&again);
+        commands_begin (&resent);
         for (size_t k = 0; k < self->rows.sizes[failure->command]; k++)
-            commands_add_word (&again, commands_copy (&again, words[k]));
+            commands_add_word (&resent, commands_copy (&resent, words[k]));
     }
     self->failure_count = 0;
     commands_free (&self->rows);
-    self->rows = again;
-    return again.commands > 0;
+    self->rows = resent;
+    return resent.commands > 0;
 }

@@ -4,7 +4,7 @@
 #include "scripts.h"
 #include "writer_private.h"
 
-// Add a look: watch the owner's key, and read token and batch number.
+// Add a check: watch the owner's key, and read token and batch number.
 static void add_watch_and_read (struct writer *self)
 {
     ADD (&self->sent, TEXT ("WATCH"),
@@ -24,10 +24,10 @@ static void send_collected (struct writer *self)
     commands_clear (&self->sent);
 }
 
-static void send_look (struct writer *self)
+static void send_check (struct writer *self)
 {
     self->exec_at = SIZE_MAX;
-    // The WATCH of the last look is still active: without UNWATCH, a batch that the owner wrote
+    // The WATCH of the last check is still active: without UNWATCH, a batch that the owner wrote
     // since would make a takeover fail.
     ADD (&self->sent, TEXT ("UNWATCH"));
     add_watch_and_read (self);
@@ -140,8 +140,8 @@ void writer_send_todo (struct writer *self, int64_t mono_us)
         self->io.open (self->io.owner,
                        *self->refusal ? self->refusal : "another Redis is the master");
         return;
-    case OWNER_LOOK:
-        send_look (self);
+    case OWNER_CHECK:
+        send_check (self);
         return;
     case OWNER_TAKE:
         send_takeover (self, mono_us);

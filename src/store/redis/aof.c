@@ -106,7 +106,7 @@ static enum aof_step scan_commands (struct span file, size_t *ret_good)
 
 enum aof_state aof_scan (struct span file, size_t *ret_good)
 {
-    size_t behind;
+    size_t ignored;
     enum aof_step step = scan_commands (file, ret_good);
     if (step == STEP_DONE)
         return AOF_WHOLE;
@@ -114,5 +114,5 @@ enum aof_state aof_scan (struct span file, size_t *ret_good)
     while (tail.size && tail.data[tail.size - 1] == '\0')
         tail.size--;
     // Without its trailing zeros the tail must be empty, or the beginning of a command.
-    return scan_commands (tail, &behind) == STEP_WRONG ? AOF_DAMAGED : AOF_TORN;
+    return scan_commands (tail, &ignored) == STEP_WRONG ? AOF_DAMAGED : AOF_TORN;
 }

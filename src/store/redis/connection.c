@@ -52,7 +52,7 @@ static void on_cleanup (void *arg)
     self->context = NULL;
 }
 
-// Called when connecting has ended, and when the connection ended.
+// Called after connecting, successfully or not, and after disconnecting.
 static void note_trouble (const redisAsyncContext *context, int status)
 {
     struct connection *self = context->data;

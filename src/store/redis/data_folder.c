@@ -45,10 +45,10 @@ static int check_file (const char *folder, const char *name, char type, struct r
 {
     char path[PATH_MAX];
     struct stat entry;
-    bool there = stat (make_path (folder, name, path), &entry) == 0;
-    if (there && (type == 'i' || entry.st_size > 0))
+    bool exists = stat (make_path (folder, name, path), &entry) == 0;
+    if (exists && (type == 'i' || entry.st_size > 0))
         return 0;
-    return reason_set (reason, "%s is %s", path, there ? "empty" : "missing");
+    return reason_set (reason, "%s is %s", path, exists ? "empty" : "missing");
 }
 
 // -- the manifest: one line "file NAME seq N type b" per file
@@ -65,16 +65,16 @@ static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct r
     ret_last[0] = '\0';
     int number = 1;
     for (; rc == 0 && fgets (line, sizeof line, file); number++) {
-        char beside[NAME_SIZE + sizeof AOF_FOLDER];
+        char aof_path[NAME_SIZE + sizeof AOF_FOLDER];
         if (line[0] == '#')
             continue;
         if (sscanf (line, "file %255s seq %*d type %c", name, &type) != 2) {
             reason_set (reason, "%s: line %d is damaged", path, number);
             rc = -1;
         } else if (type != 'h') { // type history: Redis was about to remove the file
-            snprintf (beside, sizeof beside, AOF_FOLDER "/%s", name);
+            snprintf (aof_path, sizeof aof_path, AOF_FOLDER "/%s", name);
             snprintf (ret_last, NAME_SIZE, "%s", type == 'i' ? name : "");
-            rc = check_file (folder, beside, type, reason);
+            rc = check_file (folder, aof_path, type, reason);
         }
     }
     if (file)

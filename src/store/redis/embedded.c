@@ -41,8 +41,8 @@ struct embedded {
     bool unreadable; // its log says that it could not read its files
 };
 
-// Lock a file of the folder, and wait for that at most `wait_us`. `event` is logged when it waits;
-// NULL = none is. Returns the lock, or -1 with a reason.
+// Lock a file of the folder, waiting for at most `wait_us`. `event` is logged if it waits; NULL =
+// no event. Returns the lock, or -1 with a reason.
 static int wait_for_lock (const struct embedded *self, const char *name, int64_t wait_us,
                           const char *event, struct reason *reason)
 {
@@ -59,7 +59,7 @@ static int wait_for_lock (const struct embedded *self, const char *name, int64_t
     return lock;
 }
 
-// Lock the folder for this station, then wait until the redis-server of a killed one has ended.
+// Lock the folder for this station, then wait until the redis-server of a killed station has ended.
 static int take_locks (struct embedded *self, struct reason *reason)
 {
     // If a station is killed while it starts its Redis, the child keeps the lock until its exec.
@@ -76,17 +76,17 @@ struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_da
     *ret_damaged = false;
     struct embedded *self = memory_new (sizeof *self);
     self->station_lock = self->redis_lock = -1;
-    char whole[PATH_MAX];
-    if (private_folder_make (data, reason) == 0 && realpath (data, whole)) {
-        self->data = memory_text (whole);
+    char real_path[PATH_MAX];
+    if (private_folder_make (data, reason) == 0 && realpath (data, real_path)) {
+        self->data = memory_text (real_path);
         snprintf (self->databases, sizeof self->databases, "%" PRId64,
                   databases > 16 ? databases : 16);
-        int size = snprintf (self->socket, sizeof self->socket, "%s/redis.sock", whole);
+        int size = snprintf (self->socket, sizeof self->socket, "%s/redis.sock", real_path);
         if (size >= (int)sizeof self->socket)
             reason_set (reason, "data: the path is too long for a Unix socket (at most %zu bytes)",
                         sizeof self->socket - sizeof "/redis.sock");
         else if (take_locks (self, reason) == 0) {
-            *ret_damaged = data_folder_check (whole, reason) == DATA_DAMAGED;
+            *ret_damaged = data_folder_check (real_path, reason) == DATA_DAMAGED;
             if (!*ret_damaged)
                 return self;
         }

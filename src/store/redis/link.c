@@ -112,7 +112,7 @@ static bool answer_overdue (const struct link *self, int64_t for_us)
 void link_flush (struct link *self)
 {
     if (!self || self->connection->inside)
-        return; // the call that lets callbacks run ends with a flush
+        return; // the call that runs hiredis' callbacks ends with a flush
     // This process may have been stopped, and Redis may have closed the connection meanwhile. Read
     // the answers that arrived before: a write would fail and discard them.
     if (answer_overdue (self, MAYBE_STOPPED_US))
@@ -174,8 +174,9 @@ static bool keep_failed_call (struct link *self, struct call *call, const redisR
         send_call (self, call);
         return true;
     }
-    bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // an earlier error broke the connection
-    if ((cut || link_error_is (reply, temporary_errors)) && call->repeat == LINK_REPEAT) {
+    // NOSCRIPT while nothing can be sent: an earlier error broke the connection.
+    bool is_broken = strncmp (reply->str, "NOSCRIPT", 8) == 0;
+    if ((is_broken || link_error_is (reply, temporary_errors)) && call->repeat == LINK_REPEAT) {
         link_mark_broken (self, reply->str);
         call_list_add (&self->lost, call);
         return true;
@@ -207,29 +208,30 @@ static void send_call (struct link *self, struct call *call)
 }
 
 // A call with its command in the form in which it is sent, so that it can be resent.
-static struct call *call_new (struct link *self, const struct link_call *asked)
+static struct call *call_new (struct link *self, const struct link_call *request)
 {
     enum { SCRIPT_HEAD = 3, COMMAND_HEAD = 1 };
     char keys[24];
-    snprintf (keys, sizeof keys, "%zu", asked->keys);
+    snprintf (keys, sizeof keys, "%zu", request->keys);
     const struct span script[SCRIPT_HEAD] = {
-        span_text ("EVALSHA"), span_text (self->sha[asked->script]), span_text (keys)};
-    const struct span command[COMMAND_HEAD] = {span_text (asked->command ? asked->command : "")};
+        span_text ("EVALSHA"), span_text (self->sha[request->script]), span_text (keys)};
+    const struct span command[COMMAND_HEAD] = {
+        span_text (request->command ? request->command : "")};
     struct call *call = memory_new (sizeof *call);
     *call = (struct call){.link = self,
-                          .script = asked->command ? SCRIPTS : asked->script,
-                          .repeat = asked->repeat,
-                          .reply = asked->reply,
-                          .owner = asked->owner};
-    call->text = resp_command (NULL, asked->command ? command : script,
-                               asked->command ? COMMAND_HEAD : SCRIPT_HEAD, asked->args,
-                               asked->count, &call->size);
+                          .script = request->command ? SCRIPTS : request->script,
+                          .repeat = request->repeat,
+                          .reply = request->reply,
+                          .owner = request->owner};
+    call->text = resp_command (NULL, request->command ? command : script,
+                               request->command ? COMMAND_HEAD : SCRIPT_HEAD, request->args,
+                               request->count, &call->size);
     return call;
 }
 
-void link_call (struct link *self, const struct link_call *asked)
+void link_call (struct link *self, const struct link_call *request)
 {
-    struct call *call = call_new (self, asked);
+    struct call *call = call_new (self, request);
     if (link_can_send (self)) {
         send_call (self, call);
     } else if (call->repeat == LINK_REPEAT && !self->closing) {

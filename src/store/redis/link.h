@@ -141,7 +141,7 @@ size_t link_pending (const struct link *self);
 // Whether too many bytes are in flight, so that callers should make no new calls.
 bool link_busy (const struct link *self);
 
-// Whether, after link_busy, so few bytes are in flight that callers should go on.
+// Whether, after link_busy, so few bytes are in flight that callers may make new calls.
 bool link_idle (const struct link *self);
 
 // Pass all calls to the kernel now; call this at the end of each turn of the reactor. Does nothing

@@ -66,7 +66,7 @@ static void connect_to_master (struct replicas *self)
                            ignore_setup_reply, self);
 }
 
-// Send WAIT for all callers that wait for the next one. A write goes first, as WAIT counts the
+// Send WAIT for all callers that wait for the next one. A write precedes it, as WAIT counts the
 // replicas that have the last write of its own connection.
 static void send_wait (struct replicas *self)
 {

@@ -17,7 +17,7 @@ void replicas_open (struct replicas *self, const struct address *address);
 // Call when the link is down: closes the connection, and answers all callers with false.
 void replicas_reset (struct replicas *self);
 
-// Call `reply` when the replicas have all writes made so far, or not in time. One WAIT serves all
+// Call `reply` when the replicas have all writes made so far, or time out. One WAIT serves all
 // callers that came while the previous WAIT was in flight.
 void replicas_wait (struct replicas *self, link_replicated_fn *reply, void *owner);
 
