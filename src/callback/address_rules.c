@@ -19,7 +19,7 @@ static const struct network metadata_networks[] = {
     {{0xfd, 0x20, 0x00, 0xce, [14] = 0x02, 0x54}, 128},
 };
 
-// IANA's special_networks-purpose registries.
+// The special-purpose address registries of IANA.
 static const struct network special_networks[] = {
     IPV4 (0, 0, 0, 0, 8),           IPV4 (10, 0, 0, 0, 8),      IPV4 (100, 64, 0, 0, 10),
     IPV4 (127, 0, 0, 0, 8),         IPV4 (172, 16, 0, 0, 12),   IPV4 (192, 0, 0, 0, 24),
@@ -82,7 +82,7 @@ int networks_add_nat64 (struct networks *self, const char *text, struct reason *
                        quoted (span_text (text)));
 }
 
-// -- judging
+// -- checks
 
 // Extract the IPv4 address of a NAT64 address: it follows the prefix, skipping byte 8 (RFC 6052,
 // 2.2). False: the address has another prefix.

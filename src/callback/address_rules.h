@@ -26,7 +26,7 @@ enum address_verdict {
     ADDRESS_LISTED // allowed only because `allow` names its network
 };
 
-// Parse ADDRESS or ADDRESS/BITS; bits beyond these must be 0. 0, or -1 with the reason.
+// Parse ADDRESS or ADDRESS/BITS; the host bits must be 0. 0, or -1 with the reason.
 int network_read (const char *text, struct network *ret, struct reason *reason);
 
 // Parse a network and add it to a list. 0, or -1 with the reason.

@@ -67,7 +67,7 @@ void breaker_end (struct breakers *self, const char *host, enum breaker_end end,
         table_add (&self->table, &breaker->node, table_hash (span_text (host)));
     }
     breaker->failures++;
-    // Failures of callbacks sent before it opened do not extend it.
+    // Failures of callbacks that were sent before the breaker opened do not extend its opening.
     if (breaker->failures < BREAKER_FAILURES || now_ms < breaker->until_ms)
         return;
     int64_t twice_ms = breaker->open_ms ? 2 * breaker->open_ms : OPEN_MS;

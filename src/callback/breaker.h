@@ -15,7 +15,7 @@ struct breakers {
 
 // How long to wait before the next callback to this host, in milliseconds; 0: send it, and call
 // breaker_end afterwards. `probes` belongs to the callback and is false at first; it becomes true
-// when the callback is the probe of an open breaker, which may ask again and gets 0.
+// when the callback is the probe of an open breaker. The probe may ask again, and gets 0.
 int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms, bool *probes);
 
 enum breaker_end {

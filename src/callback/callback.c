@@ -168,7 +168,7 @@ void callback_clear (struct callback *self)
     *self = (struct callback){0};
 }
 
-// -- one try
+// -- one attempt
 
 struct header_lines {
     char (*at)[CALLBACK_LINE_SIZE];

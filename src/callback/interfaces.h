@@ -3,5 +3,5 @@
 
 #include "address_rules.h"
 
-// Read them into `ret`. If they cannot be read, this is logged and `ret` is unchanged.
+// Read these addresses and networks into `ret`. A failure is logged, and leaves `ret` unchanged.
 void interfaces_read (struct networks *ret);

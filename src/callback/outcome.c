@@ -8,8 +8,8 @@ enum {
     HTTP_GONE = 410,
     HTTP_TOO_MANY = 429,
     HTTP_UNAVAILABLE = 503,
-    CUT_MIN = 4, // bytes of a secret at the end that are masked; fewer may match by chance
-    PART_MIN = 8 // bytes of a part of a URL; shorter ones may match by chance: "hook", "token="
+    CUT_MIN = 4, // shortest start of a secret to mask at the end; shorter ones may match by chance
+    PART_MIN = 8 // shortest part of a URL to mask; "hook" may match by chance
 };
 
 // -- the text of an answer
@@ -56,8 +56,8 @@ static size_t match_size (const char *text, struct span secret, size_t least, si
     return count >= least || (!text[at] && count >= at_end) ? at : 0;
 }
 
-// Mask the whole secret, or its start at the end of the text. Masking follows after comparing, so
-// that an occurrence that starts inside another is found.
+// Mask the whole secret, or its start at the end of the text. A byte is masked only after the
+// comparison at its position, so overlapping occurrences are found.
 static void mask_secret (char *text, struct span secret, size_t at_end)
 {
     for (size_t left = 0; *text && secret.size; text++) {
@@ -93,8 +93,8 @@ static struct span decode_url_part (struct span part, uint8_t ret[CALLBACK_URL_S
     return span_of (ret, size);
 }
 
-// Mask path and query of a secret URL: decoded first, as this finds most spellings. Long parts are
-// masked before short ones, which would leave pieces of them.
+// Mask path and query of a secret URL: the decoded ones first, as they match most spellings. Long
+// parts are masked before short ones, which would leave pieces of them.
 static void mask_url (char *text, const struct callback_url *url, size_t at_end)
 {
     const char *path = url->text + url->origin_size + 1, *query = path + url->path_size - 1;
@@ -128,8 +128,8 @@ void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome 
         mask_secret (answer,
                      span_text (attempt->masked_secrets[i] ? attempt->masked_secrets[i] : ""),
                      CUT_MIN);
-    // Text such as "unknown hook" ends with a part of many URLs: only an answer that was cut here
-    // may end with the start of one.
+    // Mask the start of a URL at the end only if the answer was cut here: text such as "unknown
+    // hook" ends with a part of many URLs.
     if (attempt->masked_url)
         mask_url (answer, attempt->masked_url, attempt->answer.size > size ? CUT_MIN : SIZE_MAX);
     if (attempt->status)

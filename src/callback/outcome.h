@@ -18,8 +18,7 @@ struct attempt {
     int64_t retry_after_s;         // from Retry-After; 0 = none
     struct span answer;            // start of the body; empty if it must not be kept
     const char *masked_secrets[3]; // secrets to mask in `answer`; NULL and "" are none
-    const struct callback_url
-        *masked_url; // URL whose path and query, and parts of them, are masked; NULL: none
+    const struct callback_url *masked_url; // mask its path and query, and parts; NULL: none
 };
 
 struct delivery_outcome {

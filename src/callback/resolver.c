@@ -30,7 +30,7 @@ struct name_waiter {
 struct name_lookup {
     struct name_lookup *next;
     struct name_waiter *waiters; // used by the main thread only
-    struct resolved resolved;
+    struct resolved_addresses resolved;
     char source[256];
     char host[CALLBACK_HOST_SIZE];
 };
@@ -38,24 +38,23 @@ struct name_lookup {
 struct resolved_name {
     struct table_node node;
     int64_t until_us;
-    struct resolved resolved;
+    struct resolved_addresses resolved;
     char host[];
 };
 
-// The threads share `asked`, `done` and `running`, under `lock`; everything else is for the main
+// The threads share `queued`, `done` and `running`, under `lock`; everything else is for the main
 // thread only.
 static struct {
     struct source wake;
     int fd;
     pthread_mutex_t lock;
-    pthread_cond_t more;
-    struct name_lookup *asked, *done;
-    const char *running[THREADS]; // the source of the lookup of each thread; NULL = none
-    struct name_lookup
-        *open[CALLBACKS_MAX]; // lookups that are not finished: in `asked`, running, or in `done`
+    pthread_cond_t changed;
+    struct name_lookup *queued, *done;
+    const char *running[THREADS];            // the source of the lookup of each thread; NULL = none
+    struct name_lookup *open[CALLBACKS_MAX]; // unfinished: in `queued`, running, or in `done`
     size_t open_count;
-    struct table kept;
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
+    struct table cache;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 // -- the threads
 
@@ -64,7 +63,7 @@ static void resolve_host (struct name_lookup *lookup)
     struct addrinfo *found = NULL, hints = {.ai_family = AF_UNSPEC,
                                             .ai_socktype = SOCK_STREAM,
                                             .ai_flags = AI_ADDRCONFIG};
-    struct resolved *resolved = &lookup->resolved;
+    struct resolved_addresses *resolved = &lookup->resolved;
     if (getaddrinfo (lookup->host, NULL, &hints, &found))
         return;
     for (struct addrinfo *at = found; at && resolved->count < RESOLVED_MAX; at = at->ai_next)
@@ -76,7 +75,7 @@ static void resolve_host (struct name_lookup *lookup)
 // under the lock.
 static struct name_lookup *next_allowed_lookup (void)
 {
-    for (struct name_lookup **at = &self.asked; *at; at = &(*at)->next) {
+    for (struct name_lookup **at = &self.queued; *at; at = &(*at)->next) {
         struct name_lookup *lookup = *at;
         size_t same = 0;
         for (size_t i = 0; i < THREADS; i++)
@@ -96,7 +95,7 @@ static void *resolver_run (void *owner)
     for (;;) {
         struct name_lookup *lookup = next_allowed_lookup ();
         if (!lookup) {
-            pthread_cond_wait (&self.more, &self.lock);
+            pthread_cond_wait (&self.changed, &self.lock);
             continue;
         }
         *source = lookup->source;
@@ -106,7 +105,7 @@ static void *resolver_run (void *owner)
         *source = NULL;
         lookup->next = self.done;
         self.done = lookup;
-        pthread_cond_broadcast (&self.more); // its source may use another thread now
+        pthread_cond_broadcast (&self.changed); // its source may use another thread now
         eventfd_write (self.fd, 1);
     }
     return NULL;
@@ -114,10 +113,10 @@ static void *resolver_run (void *owner)
 
 // -- the main thread
 
-static void drop_cached_name (struct resolved_name *kept)
+static void drop_cached_name (struct resolved_name *cached)
 {
-    table_remove (&self.kept, &kept->node);
-    free (kept);
+    table_remove (&self.cache, &cached->node);
+    free (cached);
 }
 
 static struct resolved_name *cached_name_of (struct table_node *node)
@@ -127,7 +126,7 @@ static struct resolved_name *cached_name_of (struct table_node *node)
 
 static struct resolved_name *find_cached_name (const char *host)
 {
-    struct table_node *node = table_find (&self.kept, table_hash (span_text (host)));
+    struct table_node *node = table_find (&self.cache, table_hash (span_text (host)));
     while (node && strcmp (cached_name_of (node)->host, host) != 0)
         node = table_next (node);
     if (node && cached_name_of (node)->until_us > clock_mono_us ())
@@ -139,22 +138,22 @@ static struct resolved_name *find_cached_name (const char *host)
 
 static void drop_cached_names (void)
 {
-    for (struct table_node *node; (node = table_any (&self.kept));)
+    for (struct table_node *node; (node = table_any (&self.cache));)
         drop_cached_name (cached_name_of (node));
 }
 
 static void cache_addresses (const struct name_lookup *lookup)
 {
-    if (self.kept.count >= CACHED_MAX)
+    if (self.cache.count >= CACHED_MAX)
         drop_cached_names ();
     if (find_cached_name (lookup->host))
         return;
     size_t size = strlen (lookup->host) + 1;
-    struct resolved_name *kept = memory_new (sizeof *kept + size);
-    kept->until_us = clock_mono_us () + (lookup->resolved.count ? CACHED_US : UNKNOWN_US);
-    kept->resolved = lookup->resolved;
-    memcpy (kept->host, lookup->host, size);
-    table_add (&self.kept, &kept->node, table_hash (span_text (kept->host)));
+    struct resolved_name *cached = memory_new (sizeof *cached + size);
+    cached->until_us = clock_mono_us () + (lookup->resolved.count ? CACHED_US : UNKNOWN_US);
+    cached->resolved = lookup->resolved;
+    memcpy (cached->host, lookup->host, size);
+    table_add (&self.cache, &cached->node, table_hash (span_text (cached->host)));
 }
 
 static void finish_lookup (struct name_lookup *lookup)
@@ -197,13 +196,13 @@ static struct name_lookup *find_open_lookup (const char *host, const char *sourc
     return NULL;
 }
 
-bool resolver_find (const char *host, const char *source, struct resolved *ret, resolved_fn *call,
-                    void *owner)
+bool resolver_find (const char *host, const char *source, struct resolved_addresses *ret,
+                    resolved_fn *call, void *owner)
 {
-    const struct resolved_name *kept = find_cached_name (host);
+    const struct resolved_name *cached = find_cached_name (host);
     struct name_lookup *lookup = find_open_lookup (host, source);
-    if (kept) {
-        *ret = kept->resolved;
+    if (cached) {
+        *ret = cached->resolved;
         return true;
     }
     struct name_waiter *waiter = memory_new (sizeof *waiter);
@@ -220,11 +219,11 @@ bool resolver_find (const char *host, const char *source, struct resolved *ret, 
     lookup->waiters = waiter;
     self.open[self.open_count++] = lookup;
     pthread_mutex_lock (&self.lock);
-    struct name_lookup **end = &self.asked;
+    struct name_lookup **end = &self.queued;
     while (*end)
         end = &(*end)->next;
     *end = lookup;
-    pthread_cond_signal (&self.more);
+    pthread_cond_signal (&self.changed);
     pthread_mutex_unlock (&self.lock);
     return false;
 }
@@ -248,5 +247,5 @@ void resolver_stop (void)
 {
     source_end (&self.wake);
     drop_cached_names ();
-    table_free (&self.kept);
+    table_free (&self.cache);
 }

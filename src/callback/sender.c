@@ -1,10 +1,10 @@
 // A callback passes through these states, each of which ends in bounded time:
 //
 //     resolving   until the resolver has answered
-//     ready       until its host has a free slot: its other callbacks end by their timeout
+//     ready       until its host has a free slot: callbacks to the host end by their timeout
 //     sending     until the transfer has ended, by its timeout at the latest
-//     reporting   until the station has answered the report, which is sent each second, or its
-//                 lease is over; the same report counts once
+//     reporting   until the station has answered the report, which is resent each second, or the
+//                 lease has expired; the station ignores duplicate reports
 //
 // A callback that cannot be sent is reported at once. `alive` extends the lease of a callback; if
 // the station answers `stop` it is dropped. When a sender dies, its callbacks are given to others
@@ -32,7 +32,7 @@ enum {
     INTERFACES_US = 60000000,
     RELEASE_S = 1,      // after a stop: callbacks that were not begun are due again after this time
     STOP_US = 20000000, // time to finish callbacks in progress
-    LEAVE_US = 1000000  // how long a stop waits for the answer to the last take
+    LEAVE_US = 1000000  // maximum wait of a stop for the answer to the last take
 };
 
 static size_t count_busy (const struct sender *self)
@@ -80,7 +80,7 @@ static json_t *job_fields (const struct delivery *job)
 // is ignored.
 static bool note_request_answered (struct delivery *job, int64_t now_us)
 {
-    job->asking = false;
+    job->request_in_flight = false;
     job->due_us = now_us + RESEND_US;
     if (job->dropped && job->state != JOB_RESOLVING)
         job_clear (job);
@@ -102,11 +102,11 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
 
 static void report_delivery (struct delivery *job)
 {
-    if (job->asking)
+    if (job->request_in_flight)
         return;
     json_t *fields = job_fields (job);
     outcome_write (&job->outcome, fields);
-    job->asking = send_command (job->sender, "report", fields, on_reported, job);
+    job->request_in_flight = send_command (job->sender, "report", fields, on_reported, job);
     job->due_us = clock_mono_us () + RESEND_US;
 }
 
@@ -150,7 +150,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
 
 static void send_alive (struct delivery *job)
 {
-    job->asking = send_command (job->sender, "alive", job_fields (job), on_alive, job);
+    job->request_in_flight = send_command (job->sender, "alive", job_fields (job), on_alive, job);
     job->due_us = clock_mono_us () + RESEND_US;
 }
 
@@ -226,14 +226,14 @@ static json_t *take_fields (const struct sender *self, int64_t limit, int wait_s
 // The first take of a connection does not wait: its reply shows that the station answers.
 static void handle_callbacks (struct sender *self)
 {
-    int64_t room = self->settings->in_flight - (int64_t)count_busy (self);
-    if (self->taking || self->stop_us || room <= 0 || clock_mono_us () < self->take_us)
+    int64_t free_slots = self->settings->in_flight - (int64_t)count_busy (self);
+    if (self->taking || self->stop_us || free_slots <= 0 || clock_mono_us () < self->take_us)
         return;
     int wait_s = self->joined ? TAKE_WAIT_S : 0;
     zplan_client_set_timeout (self->client, ANSWER_MS + wait_s * 1000);
-    self->taking =
-        send_command (self, "take", take_fields (self, room < TAKE_MAX ? room : TAKE_MAX, wait_s),
-                      on_taken, self);
+    self->taking = send_command (
+        self, "take", take_fields (self, free_slots < TAKE_MAX ? free_slots : TAKE_MAX, wait_s),
+        on_taken, self);
     zplan_client_set_timeout (self->client, ANSWER_MS);
     self->take_us = clock_mono_us () + RESEND_US;
 }
@@ -272,7 +272,7 @@ static void on_tick (void *owner)
             continue;
         if (now_us >= job->lease_us)
             job_drop (job);
-        else if (job->asking || now_us < job->due_us)
+        else if (job->request_in_flight || now_us < job->due_us)
             continue;
         else if (job->state == JOB_REPORTING)
             report_delivery (job);

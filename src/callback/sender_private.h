@@ -10,13 +10,13 @@
 struct delivery {
     struct sender *sender;
     enum { JOB_FREE, JOB_RESOLVING, JOB_READY, JOB_SENDING, JOB_REPORTING } state;
-    bool dropped; // ended for this sender: nothing is reported any more
-    bool asking;  // an alive or report request is in flight
-    bool probes;  // it probes a host that failed; its outcome is reported to the breaker
+    bool dropped;           // ended for this sender: nothing is reported any more
+    bool request_in_flight; // alive or report
+    bool probes;            // it probes a host that failed; its outcome is reported to the breaker
     struct callback callback;
     char place[CALLBACK_HOST_SIZE + 8]; // HOST:PORT of its URL, for the breaker
     struct secret secret;
-    struct resolved resolved;
+    struct resolved_addresses resolved;
     struct transfer *transfer;
     int64_t begun_us, due_us, lease_us; // due_us: next message; lease_us: end of the lease
     struct delivery_outcome outcome;

@@ -21,9 +21,9 @@ void job_clear (struct delivery *job)
     job->state = JOB_FREE;
 }
 
-// Ask the breaker of the host. True: the callback may be sent. False: the breaker is open, and the
-// callback was postponed.
-static bool postpone_if_host_fails (struct delivery *job)
+// Check the breaker of the host. True: the callback may be sent. False: the breaker is open, and
+// the callback was postponed.
+static bool check_breaker (struct delivery *job)
 {
     int64_t now_ms = clock_mono_us () / 1000;
     int64_t wait_ms = breaker_wait (&job->sender->breakers, job->place, now_ms, &job->probes);
@@ -43,7 +43,7 @@ void job_drop (struct delivery *job)
     if (job->state == JOB_SENDING || job->probes)
         report_to_breaker (job, BREAKER_UNKNOWN);
     transfer_end (&job->transfer);
-    job->dropped = job->state == JOB_RESOLVING || job->asking;
+    job->dropped = job->state == JOB_RESOLVING || job->request_in_flight;
     if (!job->dropped)
         job_clear (job);
     else if (job->state != JOB_RESOLVING)
@@ -122,7 +122,7 @@ static size_t count_sending_to_host (const struct delivery *job)
 // Start a callback if its host has a free slot and has not failed since it was taken.
 static void start_delivery (struct delivery *job)
 {
-    if (count_sending_to_host (job) < TRANSFERS_HOST_MAX && postpone_if_host_fails (job))
+    if (count_sending_to_host (job) < TRANSFERS_HOST_MAX && check_breaker (job))
         send_callback (job);
 }
 
@@ -135,10 +135,10 @@ void sender_start_ready_callbacks (struct sender *self)
 
 // -- before sending
 
-static void on_resolved (void *owner, const struct resolved *resolved)
+static void on_resolved (void *owner, const struct resolved_addresses *resolved)
 {
     struct delivery *job = owner;
-    struct resolved *kept = &job->resolved;
+    struct resolved_addresses *kept = &job->resolved;
     if (job->dropped) {
         job->state = JOB_REPORTING;
         job_drop (job);
@@ -153,7 +153,7 @@ static void on_resolved (void *owner, const struct resolved *resolved)
         start_delivery (job);
         return;
     }
-    if (!resolved->count && !postpone_if_host_fails (job))
+    if (!resolved->count && !check_breaker (job))
         return; // callbacks that waited for the same name have opened the breaker
     struct delivery_outcome outcome;
     const struct attempt attempt = {.fault = "the host's name is not known",
@@ -215,7 +215,7 @@ void job_begin (struct delivery *job, const json_t *taken)
     struct callback *callback = &job->callback;
     const struct sender_settings *settings = job->sender->settings;
     struct reason reason;
-    struct resolved resolved = {.count = 1}; // the address in the URL, if it has one
+    struct resolved_addresses resolved = {.count = 1}; // the address in the URL, if it has one
     job->state = JOB_READY;
     if (callback_read (taken, callback, &reason) || read_callback_url (job, &reason) ||
         sender_url_check (settings, &callback->url, &reason) || load_secret (job, &reason)) {
@@ -230,7 +230,7 @@ void job_begin (struct delivery *job, const json_t *taken)
         job_postpone (job, NO_SLOT_S, "the target uses all its slots");
         return;
     }
-    if (!postpone_if_host_fails (job))
+    if (!check_breaker (job))
         return;
     job->state = JOB_RESOLVING;
     if ((callback->url.literal &&

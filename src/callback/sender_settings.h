@@ -16,7 +16,7 @@ struct sender_settings {
     char ca_file[SETTING_TEXT_MAX];
     char log_level[SETTING_TEXT_MAX], log_format[SETTING_TEXT_MAX];
     struct address_rules rules;
-    char ports[PORTS_MAX][CALLBACK_HOST_SIZE + 8]; // HOST:PORT allowed besides default ports
+    char ports[PORTS_MAX][CALLBACK_HOST_SIZE + 8]; // HOST:PORT allowed besides the default ports
     size_t port_count;
 };
 

@@ -61,14 +61,14 @@ static char *encoded_parameter (struct span text)
 // before '='.
 static int compare_parameters (const void *a, const void *b)
 {
-    const char *one = *(char *const *)a, *other = *(char *const *)b;
-    size_t size = strcspn (one, "="), other_size = strcspn (other, "=");
-    int order = memcmp (one, other, size < other_size ? size : other_size);
+    const char *left = *(char *const *)a, *right = *(char *const *)b;
+    size_t size = strcspn (left, "="), right_size = strcspn (right, "=");
+    int order = memcmp (left, right, size < right_size ? size : right_size);
     if (order)
         return order;
-    if (size != other_size)
-        return size < other_size ? -1 : 1;
-    return strcmp (one + size, other + size);
+    if (size != right_size)
+        return size < right_size ? -1 : 1;
+    return strcmp (left + size, right + size);
 }
 
 static void write_canonical_query (FILE *out, struct span query)

@@ -19,10 +19,9 @@ struct signed_header {
 
 struct signed_request {
     const char *method;
-    struct span path;  // begins with '/'
-    struct span query; // without the '?'
-    struct signed_header
-        headers[SIGNATURE_HEADERS_MAX]; // sorted by name; one of them is x-sdk-date
+    struct span path;                                    // begins with '/'
+    struct span query;                                   // without the '?'
+    struct signed_header headers[SIGNATURE_HEADERS_MAX]; // sorted by name; one is x-sdk-date
     size_t header_count;
     struct span body;
 };

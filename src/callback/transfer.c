@@ -11,9 +11,8 @@
 #include "retry_after.h"
 
 enum {
-    CONNECTION_LIFE_S =
-        60,         // lifetime of a connection; then a new one is made, and its address checked
-    INTERIM_MAX = 5 // answers of 1xx
+    CONNECTION_LIFE_S = 60, // a new connection, whose address is checked, then replaces it
+    INTERIM_MAX = 5         // answers of 1xx
 };
 
 struct transfers {
@@ -138,7 +137,7 @@ static const char *transfer_fault_text (const struct transfer *self, CURLcode co
     return curl_easy_strerror (code);
 }
 
-// -- one
+// -- one transfer
 
 static void set_resolved_addresses (struct transfer *self, const struct transfer_request *request)
 {
@@ -246,7 +245,7 @@ static void finish_transfer (struct transfer *self, CURLcode code)
     long status = 0;
     curl_easy_getinfo (self->easy, CURLINFO_RESPONSE_CODE, &status);
     struct attempt attempt = {.retry_after_s = self->retry_after_s};
-    // The connection to an answer that was not read to its end is closed by libcurl.
+    // libcurl closes the connection of an answer that was not read to its end.
     if (code == CURLE_OK || self->fault == FAULT_ANSWER)
         attempt.status = (int)status;
     attempt.denied = !attempt.status && self->fault == FAULT_ADDRESS;
@@ -261,7 +260,7 @@ static void finish_transfer (struct transfer *self, CURLcode code)
 
 // -- libcurl in the reactor
 
-struct watched {
+struct socket_watch {
     struct source source;
     struct transfers *all;
 };
@@ -281,34 +280,34 @@ static void finish_ended_transfers (struct transfers *self)
 
 static void on_ready (void *owner, uint32_t events)
 {
-    struct watched *watched = owner;
-    struct transfers *all = watched->all; // `watched` may be freed by the call
+    struct socket_watch *watch = owner;
+    struct transfers *all = watch->all; // `watch` may be freed by the call
     int running, bits = (events & EPOLLIN ? CURL_CSELECT_IN : 0) |
                         (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
                         (events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
-    curl_multi_socket_action (all->multi, watched->source.fd, bits, &running);
+    curl_multi_socket_action (all->multi, watch->source.fd, bits, &running);
     finish_ended_transfers (all);
 }
 
 static int on_socket (CURL *easy, curl_socket_t fd, int what, void *owner, void *assigned)
 {
     struct transfers *self = owner;
-    struct watched *watched = assigned;
+    struct socket_watch *watch = assigned;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
-        if (watched)
-            source_end (&watched->source);
-        free (watched);
+        if (watch)
+            source_end (&watch->source);
+        free (watch);
         curl_multi_assign (self->multi, fd, NULL);
         return 0;
     }
-    if (!watched) {
-        watched = memory_new (sizeof *watched);
-        watched->all = self;
-        watched->source = (struct source){.call = on_ready, .owner = watched};
-        curl_multi_assign (self->multi, fd, watched);
+    if (!watch) {
+        watch = memory_new (sizeof *watch);
+        watch->all = self;
+        watch->source = (struct source){.call = on_ready, .owner = watch};
+        curl_multi_assign (self->multi, fd, watch);
     }
-    source_set (&watched->source, self->reactor, fd,
+    source_set (&watch->source, self->reactor, fd,
                 (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u));
     return 0;
 }

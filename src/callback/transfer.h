@@ -31,8 +31,8 @@ struct transfer_request {
     bool is_put;
     const char (*lines)[CALLBACK_LINE_SIZE]; // headers
     size_t line_count;
-    struct span body;                // valid until the transfer has ended
-    const struct resolved *resolved; // allowed addresses; NULL: the host is an address
+    struct span body;                          // valid until the transfer has ended
+    const struct resolved_addresses *resolved; // allowed addresses; NULL: the host is an address
     int64_t timeout_ms;
 };
 

@@ -14,8 +14,8 @@ const char *status_word (uint8_t status);
 // The status's name ("NOT_WORKER"), or NULL.
 const char *status_name (uint8_t status);
 
-// The reasons with which a station that does not serve rejects every request, unprocessed, with
-// NET_ERROR.
+// A station that does not serve rejects every request with NET_ERROR and one of these reasons, and
+// processes none.
 #define STATION_IS_STOPPING "the station is stopping"
 #define STATION_STANDS_BY   "another station owns the plans"
 
@@ -28,5 +28,5 @@ const char *event_word (int event);
 // Whether a frame of this type in an answer is output of the run: CONTENT, JSON, XML or BIN.
 bool frame_is_output (uint8_t type);
 
-// The wire's status for an error of ours (a negative enum wire_error).
+// The wire status for a negative enum wire_error.
 uint8_t status_of_error (enum wire_error error);

@@ -22,7 +22,7 @@ bool ip_read (struct span text, uint8_t ret[IP_SIZE]);
 // Write an address. Returns `out`.
 const char *ip_text (const uint8_t address[IP_SIZE], char out[IP_TEXT_SIZE]);
 
-// Parse ADDRESS or ADDRESS/BITS, where the bits beyond these may be set. False: invalid.
+// Parse ADDRESS or ADDRESS/BITS; the host bits may be set. False: invalid.
 bool network_parse (struct span text, struct network *ret);
 
 bool network_has (const struct network *self, const uint8_t address[IP_SIZE]);

@@ -1,5 +1,5 @@
-// JSON where the wire and the store need it: strict reading with errors that name the field, and
-// frames (bytes) as JSON values. On jansson, whose integers are exact to 64 bits.
+// JSON for the wire and the store: a strict parser whose errors name the field, and frames (bytes)
+// as JSON values. It uses jansson, whose integers are exact to 64 bits.
 #pragma once
 
 #include <jansson.h>
@@ -17,8 +17,8 @@ json_t *json_read_object (struct span text, struct reason *reason);
 // Parse one JSON array by the rules of json_read_object.
 json_t *json_read_array (struct span text, struct reason *reason);
 
-// jansson's error text for use in a reason: it quotes bytes that a peer wrote, so those that are
-// not printable ASCII become '?', and single quotes double ones. `error` is changed in place.
+// jansson's error text, made safe for a reason. It quotes bytes from a peer: those that are not
+// printable ASCII become '?', and single quotes become double quotes. `error` is changed in place.
 const char *json_error_words (json_error_t *error);
 
 // The nesting depth of a value: 1 for an object of plain values.
@@ -37,15 +37,15 @@ char *json_write (const json_t *value);
 // NUL, else {"b64": "..."}.
 json_t *json_from_frame (struct span frame);
 
-// Decode a frame that json_from_frame made to `out`, which has room for as many bytes as the JSON
+// Decode a frame made by json_from_frame to `out`, which has room for as many bytes as the JSON
 // text of the value. False: the value is no frame.
 bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size);
 
 // The number of bytes that json_to_frame decodes.
 size_t json_frame_size (const json_t *value);
 
-// Parse a message's description that json_from_frame made. False: it does not describe a message
-// with `following` more frames; `ret` is untouched.
+// Parse a message's description from the value that json_from_frame made of it. False: it does not
+// describe a message with `following` more frames; `ret` is untouched.
 bool json_to_desc (const json_t *frame, size_t following, struct desc *ret);
 
 // Read an integer field. False: it is absent, of another type or out of bounds.

@@ -15,7 +15,7 @@ struct json_members {
     struct json_member initial[48]; // `at` points here unless there are more members
 };
 
-// Consume the next value, an object. Its names and values are borrowed from the text; a name may be
+// Consume the next value, an object. Its names and values are borrowed from the text; names may be
 // duplicate. False: the value is no object, or invalid. Release the members in both cases.
 bool json_members_take (struct json_members *self, struct json_scan *scan);
 

@@ -80,18 +80,18 @@ static bool read_object_members (struct json_reader *self, json_t *object)
     return json_scan_take (&self->scan, '}') && json_object_size (object) == count;
 }
 
-// Read the items or members of `made` by `read`. Returns `made`; NULL: it was invalid, and
-// released.
-static json_t *read_container (struct json_reader *self, json_t *made,
+// Read the items or members of `container` by `read`. Returns `container`; NULL: it was invalid,
+// and released.
+static json_t *read_container (struct json_reader *self, json_t *container,
                                bool read (struct json_reader *, json_t *))
 {
     self->scan.at++;
     self->depth++;
-    bool good = self->depth <= JSON_DEPTH_MAX && read (self, made);
+    bool good = self->depth <= JSON_DEPTH_MAX && read (self, container);
     self->depth--;
     if (good)
-        return made;
-    json_decref (made);
+        return container;
+    json_decref (container);
     return NULL;
 }
 

@@ -27,7 +27,7 @@ bool json_scan_ended (struct json_scan *self)
 
 bool json_scan_integer (struct json_scan *self, int64_t *ret)
 {
-    enum { DIGITS_MAX = 19 }; // so many fit a uint64; a further digit is no valid next token
+    enum { DIGITS_MAX = 19 }; // 19 digits fit a uint64; a further digit is then no valid next token
     json_scan_space (self);
     const uint8_t *at = self->at;
     bool negative = at < self->end && *at == '-';

@@ -1,7 +1,7 @@
 // JSON parsed directly from its bytes, for hot-path texts that this program wrote. Every call
-// consumes the next token, after white space, or fails: the text is then invalid or merely unusual,
-// and json_read_object must read it and report the error. A token that both accept, both read
-// alike. The caller must consume the whole text and check for duplicate names.
+// consumes the next token, after white space. If a call fails, the text is invalid or merely
+// unusual, and json_read_object must parse it and report any error. Both parsers read a token that
+// both accept alike. The caller must consume the whole text and check for duplicate names.
 #pragma once
 
 #include "json_text.h"

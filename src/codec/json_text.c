@@ -57,7 +57,7 @@ void json_text_raw (struct json_text *self, struct span bytes)
 
 void json_text_item (struct json_text *self)
 {
-    // No value ends with a bracket that opens, so there is no item before this one.
+    // No value ends with an opening bracket, so this item is the first.
     char last = self->bytes[self->size - 1];
     if (last == '{' || last == '[')
         return;

@@ -48,8 +48,8 @@ void json_text_item (struct json_text *self);
 // Write the next member's name.
 void json_text_name (struct json_text *self, const struct json_name *name);
 
-// Write the next member, a number. Spaces after it fill up `width` bytes; a longer one is written
-// in full.
+// Write the next member, a number, padded with spaces to `width` bytes; a longer one is written in
+// full.
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width);
 

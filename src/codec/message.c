@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "ident.h"
 
-// The envelope of a message whose first frame this is, and not a description.
+// The envelope of a message whose first frame is not a description.
 static enum envelope envelope_of (struct span first)
 {
     if (first.size == 0)
@@ -13,8 +13,8 @@ static enum envelope envelope_of (struct span first)
     return first.data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
 }
 
-// Set code and frames from a description that does not match the frames, or is invalid: as many as
-// have both a type and a frame.
+// Set the code and the frames from a description that is invalid or does not match the frames. Only
+// frames with a type are set.
 static void salvage_frames (const struct span *frames, size_t count, struct message *ret)
 {
     struct span desc = frames[0];

@@ -26,8 +26,8 @@ struct message {
 };
 
 // Read the envelope and the description. `frames` do not include the peer's identity. 0, or
-// ZPLAN_EFRAME with the reason. `ret` then has what a rejection needs: the envelope as far as it is
-// known, code and frames only if the description fits (desc_fits).
+// ZPLAN_EFRAME with the reason. On error, `ret` has what a rejection needs: the envelope as far as
+// it is known; code and frames only if the description fits (desc_fits).
 int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason);
 

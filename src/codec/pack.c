@@ -1,5 +1,5 @@
-// Read in one pass. Nothing is reserved for a count before its bytes are there: five bytes can
-// claim gigabytes.
+// The input is read in one pass. No memory is reserved for a count before its bytes are known to
+// exist: five bytes can claim gigabytes.
 #include "pack.h"
 
 #include <math.h>
@@ -112,7 +112,7 @@ static bool read_string (struct pack_reader *self, uint64_t size, struct span *r
     return utf8_is_text (*ret) || reject_item (self, "a string that is not UTF-8");
 }
 
-// The integer of so many bytes in two's complement; of 0 bytes: the number of a negative fixint.
+// The integer of `width` bytes in two's complement; width 0: the number of a negative fixint.
 static json_t *signed_integer (uint64_t number, int width)
 {
     int64_t value = (int64_t)number - 32;
@@ -157,16 +157,17 @@ static json_t *read_items (struct pack_reader *self, bool is_map, uint64_t count
         return NULL;
     }
     struct span outer = self->field;
-    json_t *made = is_map ? json_object () : json_array ();
+    json_t *container = is_map ? json_object () : json_array ();
     self->depth++;
     for (; count; count--)
-        if (is_map ? !read_pair (self, made) : json_array_append_new (made, read_item (self))) {
-            json_decref (made);
+        if (is_map ? !read_pair (self, container)
+                   : json_array_append_new (container, read_item (self))) {
+            json_decref (container);
             return NULL;
         }
     self->depth--;
     self->field = outer;
-    return made;
+    return container;
 }
 
 static json_t *read_item (struct pack_reader *self)

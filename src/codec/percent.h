@@ -3,7 +3,7 @@
 
 #include "span.h"
 
-// The value of a hex digit; -1: it is none.
+// The value of a hex digit; -1: the byte is not a hex digit.
 static inline int hex_value (uint8_t byte)
 {
     uint8_t letter = byte | 0x20;

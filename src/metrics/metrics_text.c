@@ -134,7 +134,7 @@ static void write_counters (FILE *out, const json_t *counters)
 // -- metrics of a target
 
 // Targets that share one label.
-struct labelled {
+struct label {
     const char *name;
     const json_t *const *targets; // more than one only for `other`
     size_t count;
@@ -143,7 +143,7 @@ struct labelled {
 struct labels {
     const json_t *targets[METRIC_TARGETS_MAX]; // labelled targets from the start, those of `other`
                                                // from the end
-    struct labelled at[METRIC_TARGETS_MAX];
+    struct label at[METRIC_TARGETS_MAX];
     size_t count;
 };
 
@@ -161,25 +161,25 @@ static void label_targets (struct labels *self, const json_t *targets, size_t mo
         const json_t **place = &self->targets[own ? self->count : METRIC_TARGETS_MAX - ++rest];
         *place = target;
         if (own)
-            self->at[self->count++] = (struct labelled){name, place, 1};
+            self->at[self->count++] = (struct label){name, place, 1};
     }
     if (rest)
         self->at[self->count++] =
-            (struct labelled){other, &self->targets[METRIC_TARGETS_MAX - rest], rest};
+            (struct label){other, &self->targets[METRIC_TARGETS_MAX - rest], rest};
 }
 
 // The value of a label: the sum of this member over its targets; for `connected` 1 if all targets
 // are connected, else 0.
-static int64_t sum_of_targets (const struct labelled *self, const char *group, const char *name)
+static int64_t sum_of_targets (const struct label *self, const char *group, const char *name)
 {
-    int64_t sum = 0, yes = 0;
+    int64_t sum = 0, true_count = 0;
     for (size_t i = 0; i < self->count; i++) {
         const json_t *object = group ? json_object_get (self->targets[i], group) : self->targets[i];
         const json_t *value = json_object_get (object, name);
         sum += json_integer_value (value);
-        yes += json_is_true (value);
+        true_count += json_is_true (value);
     }
-    return strcmp (name, "connected") == 0 ? yes == (int64_t)self->count : sum;
+    return strcmp (name, "connected") == 0 ? true_count == (int64_t)self->count : sum;
 }
 
 static void write_targets (FILE *out, const struct labels *labels)

@@ -186,7 +186,7 @@ static plain_put_fn *const plain_converters[] = {
 
 // -- an object
 
-struct renaming {
+struct converter {
     enum json_kind kind;
     struct json_members wire;
     struct json_text *text;
@@ -197,7 +197,7 @@ static bool convert_value (enum json_kind kind, struct json_scan *scan, struct j
                            int depth);
 
 // Append the name of a member, which is in JSON form. Returns the text to append the value to.
-static struct json_text *put_raw_key (struct renaming *self, enum group group, struct span name)
+static struct json_text *put_raw_key (struct converter *self, enum group group, struct span name)
 {
     struct json_text *text = group == TOP ? self->text : &self->groups[group];
     if (!text->bytes) {
@@ -211,7 +211,7 @@ static struct json_text *put_raw_key (struct renaming *self, enum group group, s
     return text;
 }
 
-static struct json_text *put_key (struct renaming *self, enum group group, const char *name)
+static struct json_text *put_key (struct converter *self, enum group group, const char *name)
 {
     return put_raw_key (self, group, span_text (name));
 }
@@ -223,7 +223,7 @@ static void convert_nested (enum json_kind kind, struct span value, struct json_
     convert_value (kind, &scan, text, 0);
 }
 
-static void put_frames (struct renaming *self, struct span value)
+static void put_frames (struct converter *self, struct span value)
 {
     const char *name;
     json_t *part, *messages = json_value_tree (value), *names = json_object ();
@@ -233,7 +233,7 @@ static void put_frames (struct renaming *self, struct span value)
     json_decref (messages);
 }
 
-static void put_verdict (struct renaming *self, struct span value)
+static void put_verdict (struct converter *self, struct span value)
 {
     json_t *verdict = json_value_tree (value);
     const char *name = json_verdict_name (verdict);
@@ -242,7 +242,7 @@ static void put_verdict (struct renaming *self, struct span value)
     json_decref (verdict);
 }
 
-static void put_by_row (struct renaming *self, const struct wire_name *row, struct span value)
+static void put_by_row (struct converter *self, const struct wire_name *row, struct span value)
 {
     if (row->conversion < PLAIN_CONVERSIONS) {
         plain_converters[row->conversion](put_key (self, row->group, row->name), value);
@@ -288,7 +288,7 @@ static bool is_converted_name (struct span name)
 }
 
 // Append a member without a row, name unchanged. An operator may have added it to a plan.
-static void put_unlisted (struct renaming *self, const struct json_member *wire)
+static void put_unlisted (struct converter *self, const struct json_member *wire)
 {
     char name[64] = "";
     if (self->kind != JSON_PLAN) {
@@ -302,19 +302,19 @@ static void put_unlisted (struct renaming *self, const struct json_member *wire)
         json_text_raw (put_raw_key (self, is_policy ? SPEC : TOP, wire->name), wire->value);
 }
 
-static struct span wire_get (const struct renaming *self, const char *name)
+static struct span wire_get (const struct converter *self, const char *name)
 {
     return json_members_get (&self->wire, name);
 }
 
-static uint64_t wire_count (const struct renaming *self, const char *name)
+static uint64_t wire_count (const struct converter *self, const char *name)
 {
     int64_t count = json_value_integer_or_0 (wire_get (self, name));
     return count > 0 ? (uint64_t)count : 0;
 }
 
 // Append the members of a plan that derive from several of its fields.
-static void put_plan_derived (struct renaming *self)
+static void put_plan_derived (struct converter *self)
 {
     struct span state = wire_get (self, "plan_state"), time = wire_get (self, "plan_time"),
                 last = wire_get (self, "last_state"), repeat = wire_get (self, "plan_repet");
@@ -349,7 +349,7 @@ static void put_plan_derived (struct renaming *self)
 
 // Append a run's status as a word; an error without a word of its own is "failed", with its name as
 // `code`. On the wire, a status may be text; its number is then in `code`. Returns the number.
-static int64_t put_run_status (struct renaming *self, struct span status, struct span code)
+static int64_t put_run_status (struct converter *self, struct span status, struct span code)
 {
     char text[JSON_CODE_SIZE];
     int64_t number = 0;
@@ -366,7 +366,7 @@ static int64_t put_run_status (struct renaming *self, struct span status, struct
     return number;
 }
 
-static void put_run_duration (struct renaming *self, struct span fired)
+static void put_run_duration (struct converter *self, struct span fired)
 {
     double began, ended;
     if (!json_value_number (fired, &began) || !json_value_number (wire_get (self, "ended"), &ended))
@@ -377,7 +377,7 @@ static void put_run_duration (struct renaming *self, struct span fired)
                    known ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000) : json_null ());
 }
 
-static void put_run_derived (struct renaming *self)
+static void put_run_derived (struct converter *self)
 {
     struct span status = wire_get (self, "status"), code = wire_get (self, "code"),
                 fired = wire_get (self, "fired"), id = wire_get (self, "id"),
@@ -404,7 +404,7 @@ static void put_run_derived (struct renaming *self)
         convert_nested (JSON_PLAN, plan, put_key (self, TOP, "after"));
 }
 
-static void put_groups (struct renaming *self)
+static void put_groups (struct converter *self)
 {
     static const char *const names[GROUPS] = {
         [SPEC] = "spec", [COUNTS] = "counts", [LAST] = "last"};
@@ -421,7 +421,7 @@ static void put_groups (struct renaming *self)
 // Consume and convert an object. False: it is invalid.
 static bool convert_object (enum json_kind kind, struct json_scan *scan, struct json_text *text)
 {
-    struct renaming self = {.kind = kind, .text = text};
+    struct converter self = {.kind = kind, .text = text};
     const struct wire_name *next = rows;
     bool good = json_members_take (&self.wire, scan);
     json_text_raw (text, span_text ("{"));

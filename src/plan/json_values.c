@@ -130,8 +130,8 @@ void json_put_ms_as_instant (struct json_text *text, struct span value)
     put_instant_ms (text, json_value_integer (value, &time_ms) ? time_ms : -1);
 }
 
-// Append a number, given in 1 / `units` of a second, in seconds; null if it is none. Each item of a
-// list is converted.
+// Append a number, given in 1 / `units` of a second, in seconds; null if it is not a number. Each
+// item of a list is converted.
 static void put_as_seconds (struct json_text *text, struct span value, double units)
 {
     double number;
@@ -211,9 +211,9 @@ static void put_parsed_string (struct json_text *text, struct span value,
                                json_t *read (const char *))
 {
     json_t *string = json_value_begins (value, '"') ? json_value_tree (value) : NULL;
-    json_t *made = read (json_string_value (string));
-    if (made)
-        json_put_tree (text, made);
+    json_t *tree = read (json_string_value (string));
+    if (tree)
+        json_put_tree (text, tree);
     else
         json_text_raw (text, value);
     json_decref (string);

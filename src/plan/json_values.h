@@ -7,13 +7,13 @@
 // Whether the value's first byte is this one, which determines its type: { [ " or -.
 bool json_value_begins (struct span value, char first);
 
-// Read an integer. False: the value is none; `ret` is then unspecified.
+// Read an integer. False: the value is not an integer; `ret` is then unspecified.
 bool json_value_integer (struct span value, int64_t *ret);
 
-// Read an integer. Returns 0 if the value is none.
+// Read an integer. Returns 0 if the value is not an integer.
 int64_t json_value_integer_or_0 (struct span value);
 
-// Read a number, with or without decimals. False: the value is none.
+// Read a number, with or without decimals. False: the value is not a number.
 bool json_value_number (struct span value, double *ret);
 
 // Parse the value. Returns a new reference.
@@ -38,7 +38,7 @@ void json_put_id (struct json_text *text, struct span value);
 // UTC. A number that is no instant, such as 0, becomes null; any other string is unchanged.
 void json_put_instant (struct json_text *text, struct span value);
 
-// Append an instant, given in Unix milliseconds, as RFC 3339 in UTC; null if it is none.
+// Append an instant, given in Unix milliseconds, as RFC 3339 in UTC; any other value becomes null.
 void json_put_ms_as_instant (struct json_text *text, struct span value);
 
 // Append a duration, given in milliseconds, in seconds; null if it is no number. Each item of a

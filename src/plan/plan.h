@@ -109,11 +109,11 @@ void plan_take_policy (struct plan *self, struct policy *policy);
 bool plan_same_schedule (const struct plan *self, const struct schedule *schedule,
                          const struct policy *policy);
 
-// Copy the progress of another plan of the same id, which has no run in flight: its last run,
-// `missed` (with another schedule it is added to the own one), its state if it is not queued, and,
-// if both have the same schedule, the position in it. Returns whether the plan also keeps its place
-// in the queue. If not, it is queued for its own plan_time; if it was submitted as held, it is
-// removed from the queue, paused.
+// Copy the progress of another plan of the same id, which has no run in flight: its last run;
+// `missed`, which is added to the plan's own if the schedules differ; its state, unless it is
+// queued; and, if both have the same schedule, the position in it. Returns whether the plan also
+// keeps its place in the queue. If not, it is queued for its own plan_time; if it was submitted as
+// held, it is removed from the queue, paused.
 bool plan_copy_progress (struct plan *self, const struct plan *other);
 
 // The plan's next or present occurrence, as the functions of schedule.h take it.
@@ -123,7 +123,7 @@ struct occurrence plan_occurrence (const struct plan *self);
 // second of the claim, taken from exec_id: a claim that is sent twice then yields the same time.
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id);
 
-// When it is to be claimed, in Unix seconds: its nominal time plus its jitter.
+// The time at which to claim the plan, in Unix seconds: its nominal time plus its jitter.
 int64_t plan_due_time (const struct plan *self);
 
 // Replace a text by a copy, of at most `max` bytes; NULL if it is empty. Bytes that are not UTF-8,
@@ -150,7 +150,7 @@ void plan_set_run_with (struct plan *self, struct span json);
 // Set stopped to the command, who sent it (may be empty), and when, in Unix seconds.
 void plan_note_stop (struct plan *self, const char *command, struct span who, int64_t now);
 
-// Whether it is in the queue, or a run has claimed it from there.
+// Whether the plan is in the queue, or a run has claimed it from there.
 bool plan_is_queued (const struct plan *self);
 
 // The state's own name, "queue", "execute", ..., as plan_state_parse reads it.

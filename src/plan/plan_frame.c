@@ -30,34 +30,34 @@ struct value {
 struct frame_field {
     const char *name;
     struct json_name written;
-    bool (*read) (struct plan_frame_reading *reading, const char *name, const struct value *value);
+    bool (*read) (struct plan_frame_reader *reader, const char *name, const struct value *value);
 };
 
-static bool read_integer (struct plan_frame_reading *reading, const char *name,
+static bool read_integer (struct plan_frame_reader *reader, const char *name,
                           const struct value *value, int64_t *ret)
 {
     if (value->kind == INTEGER) {
         *ret = value->integer;
         return true;
     }
-    return reason_reject (reading->reason, "%s: want an integer", name);
+    return reason_reject (reader->reason, "%s: want an integer", name);
 }
 
-static bool read_description (struct plan_frame_reading *reading, const char *name,
+static bool read_description (struct plan_frame_reader *reader, const char *name,
                               const struct value *value)
 {
     size_t size = value->text.size;
     if (value->kind != TEXT)
-        return reason_reject (reading->reason, "%s: want a string", name);
-    if ((int64_t)size > reading->limits->description)
-        return reason_reject (reading->reason, "%s: at most %" PRId64 " bytes, got %zu", name,
-                              reading->limits->description, size);
-    memcpy (reading->fields->description, value->text.data, size);
-    reading->fields->description_size = size;
+        return reason_reject (reader->reason, "%s: want a string", name);
+    if ((int64_t)size > reader->limits->description)
+        return reason_reject (reader->reason, "%s: at most %" PRId64 " bytes, got %zu", name,
+                              reader->limits->description, size);
+    memcpy (reader->fields->description, value->text.data, size);
+    reader->fields->description_size = size;
     return true;
 }
 
-static bool read_plan_type (struct plan_frame_reading *reading, const char *name,
+static bool read_plan_type (struct plan_frame_reader *reader, const char *name,
                             const struct value *value)
 {
     int64_t type = -1;
@@ -66,120 +66,119 @@ static bool read_plan_type (struct plan_frame_reading *reading, const char *name
     else if (value->kind == TEXT)
         type = schedule_type_parse ((const char *)value->text.data);
     if (type < 0 || type >= SCHEDULE_TYPES)
-        return reason_reject (reading->reason, "%s: want 0..%d or " SCHEDULE_TYPE_NAMES (", "),
-                              name, SCHEDULE_TYPES - 1);
-    reading->fields->schedule.type = (enum schedule_type)type;
-    reading->has_type = true;
+        return reason_reject (reader->reason, "%s: want 0..%d or " SCHEDULE_TYPE_NAMES (", "), name,
+                              SCHEDULE_TYPES - 1);
+    reader->fields->schedule.type = (enum schedule_type)type;
+    reader->has_type = true;
     return true;
 }
 
-static bool read_plan_value (struct plan_frame_reading *reading, const char *name,
+static bool read_plan_value (struct plan_frame_reader *reader, const char *name,
                              const struct value *value)
 {
-    reading->has_value = true;
-    return read_integer (reading, name, value, &reading->value);
+    reader->has_value = true;
+    return read_integer (reader, name, value, &reader->value);
 }
 
-static bool read_plan_repet (struct plan_frame_reading *reading, const char *name,
+static bool read_plan_repet (struct plan_frame_reader *reader, const char *name,
                              const struct value *value)
 {
-    reading->has_repeat = true;
-    return read_integer (reading, name, value, &reading->repeat);
+    reader->has_repeat = true;
+    return read_integer (reader, name, value, &reader->repeat);
 }
 
-static bool read_no_keep (struct plan_frame_reading *reading, const char *name,
+static bool read_no_keep (struct plan_frame_reader *reader, const char *name,
                           const struct value *value)
 {
     if (value->kind != FLAG)
-        return reason_reject (reading->reason, "%s: want true or false", name);
-    if (reading->keep_seen)
-        return reason_reject (reading->reason,
+        return reason_reject (reader->reason, "%s: want true or false", name);
+    if (reader->keep_seen)
+        return reason_reject (reader->reason,
                               "no_skip: is the same field as no_keep; give only one");
-    reading->keep_seen = true;
-    reading->fields->schedule.keep = value->flag;
+    reader->keep_seen = true;
+    reader->fields->schedule.keep = value->flag;
     return true;
 }
 
-static bool read_plan_time (struct plan_frame_reading *reading, const char *name,
+static bool read_plan_time (struct plan_frame_reader *reader, const char *name,
                             const struct value *value)
 {
     int64_t time;
     if (value->kind == TEXT) {
         struct reason why;
         if (rfc3339_parse (value->text, &time, &why))
-            return reason_reject (reading->reason, "%s: %s", name, why.text);
+            return reason_reject (reader->reason, "%s: %s", name, why.text);
     } else if (value->kind != INTEGER) {
-        return reason_reject (reading->reason,
-                              "%s: want whole Unix seconds or an RFC 3339 string, no fraction",
-                              name);
+        return reason_reject (
+            reader->reason, "%s: want whole Unix seconds or an RFC 3339 string, no fraction", name);
     } else {
         time = value->integer;
     }
     if (time < 0 || time > SCHEDULE_TIME_MAX)
-        return reason_reject (reading->reason,
+        return reason_reject (reader->reason,
                               "%s: want Unix seconds 0..%" PRId64 " (year 9999), got %" PRId64,
                               name, SCHEDULE_TIME_MAX, time);
-    reading->fields->schedule.base_time = time;
+    reader->fields->schedule.base_time = time;
     return true;
 }
 
-static bool read_skip_set (struct plan_frame_reading *reading, const char *name,
+static bool read_skip_set (struct plan_frame_reader *reader, const char *name,
                            const struct value *value)
 {
-    if (!read_integer (reading, name, value, &reading->fields->skip_set))
+    if (!read_integer (reader, name, value, &reader->fields->skip_set))
         return false;
-    if (reading->fields->skip_set < 0 || reading->fields->skip_set > INT32_MAX)
-        return reason_reject (reading->reason, "%s: want 0..%d, got %" PRId64, name, INT32_MAX,
-                              reading->fields->skip_set);
+    if (reader->fields->skip_set < 0 || reader->fields->skip_set > INT32_MAX)
+        return reason_reject (reader->reason, "%s: want 0..%d, got %" PRId64, name, INT32_MAX,
+                              reader->fields->skip_set);
     return true;
 }
 
-static bool read_remark (struct plan_frame_reading *reading, const char *name,
+static bool read_remark (struct plan_frame_reader *reader, const char *name,
                          const struct value *value)
 {
     if (value->kind != TEXT || value->text.size > PLAN_WORDS_MAX)
-        return reason_reject (reading->reason, "%s: want a string of at most %d bytes", name,
+        return reason_reject (reader->reason, "%s: want a string of at most %d bytes", name,
                               PLAN_WORDS_MAX);
-    memcpy (reading->fields->remark, value->text.data, value->text.size);
-    reading->fields->remark_size = value->text.size;
+    memcpy (reader->fields->remark, value->text.data, value->text.size);
+    reader->fields->remark_size = value->text.size;
     return true;
 }
 
 // Check that only one of the fields hold and paused is given.
-static bool check_hold_once (struct plan_frame_reading *reading)
+static bool check_hold_once (struct plan_frame_reader *reader)
 {
-    if (reading->hold_seen)
-        reason_set (reading->reason, "paused: is the same as hold \"pause\"; give only one");
-    bool first = !reading->hold_seen;
-    reading->hold_seen = true;
+    if (reader->hold_seen)
+        reason_set (reader->reason, "paused: is the same as hold \"pause\"; give only one");
+    bool first = !reader->hold_seen;
+    reader->hold_seen = true;
     return first;
 }
 
-static bool read_hold (struct plan_frame_reading *reading, const char *name,
+static bool read_hold (struct plan_frame_reader *reader, const char *name,
                        const struct value *value)
 {
-    enum hold *hold = &reading->fields->hold;
+    enum hold *hold = &reader->fields->hold;
     bool paused = value->kind == TEXT && strcmp ((const char *)value->text.data, "pause") == 0;
     if (value->kind != FLAG && !paused)
-        return reason_reject (reading->reason, "%s: want true, false or \"pause\"", name);
+        return reason_reject (reader->reason, "%s: want true, false or \"pause\"", name);
     *hold = paused ? HOLD_PAUSED : value->flag ? HOLD_MARKED : HOLD_NONE;
-    return check_hold_once (reading);
+    return check_hold_once (reader);
 }
 
-static bool read_paused (struct plan_frame_reading *reading, const char *name,
+static bool read_paused (struct plan_frame_reader *reader, const char *name,
                          const struct value *value)
 {
     if (value->kind != FLAG)
-        return reason_reject (reading->reason, "%s: want true or false", name);
-    reading->fields->hold = value->flag ? HOLD_PAUSED : HOLD_NONE;
-    return check_hold_once (reading);
+        return reason_reject (reader->reason, "%s: want true or false", name);
+    reader->fields->hold = value->flag ? HOLD_PAUSED : HOLD_NONE;
+    return check_hold_once (reader);
 }
 
-static bool read_vote (struct plan_frame_reading *reading, const char *name,
+static bool read_vote (struct plan_frame_reader *reader, const char *name,
                        const struct value *value)
 {
     (void)name;
-    return vote_rule_read (value->tree, &reading->fields->vote, reading->reason);
+    return vote_rule_read (value->tree, &reader->fields->vote, reader->reason);
 }
 
 static const struct frame_field fields[] = {
@@ -210,10 +209,10 @@ void plan_fields_clear (struct plan_fields *self)
         policy_destroy (&self->policy);
 }
 
-// Start a reading: clear `into` apart from the bytes of its texts.
-static struct plan_frame_reading start_frame_reading (struct plan_fields *into,
-                                                      const struct plan_limits *limits,
-                                                      struct reason *reason)
+// Start reading a frame: clear `into` apart from the bytes of its texts.
+static struct plan_frame_reader start_frame_reader (struct plan_fields *into,
+                                                    const struct plan_limits *limits,
+                                                    struct reason *reason)
 {
     into->description_size = 0;
     into->schedule = (struct schedule){0};
@@ -223,7 +222,7 @@ static struct plan_frame_reading start_frame_reading (struct plan_fields *into,
     into->remark_size = 0;
     into->policy = NULL;
     into->step = (struct span){0};
-    return (struct plan_frame_reading){.fields = into, .limits = limits, .reason = reason};
+    return (struct plan_frame_reader){.fields = into, .limits = limits, .reason = reason};
 }
 
 // -- reading a tree: any frame
@@ -257,52 +256,52 @@ bool plan_frame_field (const char *name)
     return frame_field_named (name) || policy_field (name);
 }
 
-static bool reject_frame_field (struct plan_frame_reading *reading, const char *name)
+static bool reject_frame_field (struct plan_frame_reader *reader, const char *name)
 {
     if (*name && plan_has_field (name))
-        return reason_reject (reading->reason, "%s: is set by the station and cannot be submitted",
+        return reason_reject (reader->reason, "%s: is set by the station and cannot be submitted",
                               name);
-    return reason_reject (reading->reason, "%s: unknown field", quoted (span_text (name)));
+    return reason_reject (reader->reason, "%s: unknown field", quoted (span_text (name)));
 }
 
-static bool read_frame_field (struct plan_frame_reading *reading, const char *name,
+static bool read_frame_field (struct plan_frame_reader *reader, const char *name,
                               const json_t *tree)
 {
     const struct frame_field *field = frame_field_named (name);
     struct value value = value_of_tree (tree);
     if (!field && policy_field (name)) {
-        if (!reading->policy)
-            reading->policy = json_object ();
-        if (json_object_set (reading->policy, name, (json_t *)tree) == 0)
+        if (!reader->policy)
+            reader->policy = json_object ();
+        if (json_object_set (reader->policy, name, (json_t *)tree) == 0)
             return true;
-        return reason_reject (reading->reason, "%s: out of memory", name);
+        return reason_reject (reader->reason, "%s: out of memory", name);
     }
-    return field ? field->read (reading, name, &value) : reject_frame_field (reading, name);
+    return field ? field->read (reader, name, &value) : reject_frame_field (reader, name);
 }
 
-static bool read_frame_fields (struct plan_frame_reading *reading, json_t *object)
+static bool read_frame_fields (struct plan_frame_reader *reader, json_t *object)
 {
     const char *name;
     json_t *value;
     json_object_foreach (object, name, value)
     {
-        if (!read_frame_field (reading, name, value))
+        if (!read_frame_field (reader, name, value))
             return false;
     }
-    if (json_object_size (reading->policy) > 0) {
-        reading->fields->policy = policy_read (reading->policy, reading->reason);
-        if (!reading->fields->policy)
+    if (json_object_size (reader->policy) > 0) {
+        reader->fields->policy = policy_read (reader->policy, reader->reason);
+        if (!reader->fields->policy)
             return false;
     }
-    return plan_frame_check (reading);
+    return plan_frame_check (reader);
 }
 
 int plan_frame_read (json_t *object, const struct plan_limits *limits, struct plan_fields *ret,
                      struct reason *reason)
 {
-    struct plan_frame_reading reading = start_frame_reading (ret, limits, reason);
-    bool read = read_frame_fields (&reading, object);
-    json_decref (reading.policy);
+    struct plan_frame_reader reader = start_frame_reader (ret, limits, reason);
+    bool read = read_frame_fields (&reader, object);
+    json_decref (reader.policy);
     if (!read)
         plan_fields_clear (ret);
     return read ? 0 : ZPLAN_EPLAN;
@@ -354,7 +353,7 @@ static bool scan_frame_value (struct scan *self, struct value *ret)
     return true;
 }
 
-static bool scan_frame_fields (struct scan *self, struct plan_frame_reading *reading)
+static bool scan_frame_fields (struct scan *self, struct plan_frame_reader *reader)
 {
     if (!json_scan_take (&self->left, '{'))
         return false;
@@ -362,7 +361,7 @@ static bool scan_frame_fields (struct scan *self, struct plan_frame_reading *rea
         struct value value;
         const struct frame_field *field = scan_frame_name (self);
         if (!field || !scan_frame_value (self, &value) ||
-            !field->read (reading, field->name, &value))
+            !field->read (reader, field->name, &value))
             return false;
     } while (json_scan_take (&self->left, ','));
     return json_scan_take (&self->left, '}') && json_scan_ended (&self->left);
@@ -375,8 +374,8 @@ bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struc
     if (frame.size > DESCRIPTION_ROOM || limits->depth < 1)
         return false;
     struct scan scan = {.left = json_scan_of (frame), .text = text};
-    struct plan_frame_reading reading = start_frame_reading (ret, limits, &ignored);
-    return scan_frame_fields (&scan, &reading) && plan_frame_check (&reading);
+    struct plan_frame_reader reader = start_frame_reader (ret, limits, &ignored);
+    return scan_frame_fields (&scan, &reader) && plan_frame_check (&reader);
 }
 
 // -- reading bytes

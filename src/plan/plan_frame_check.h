@@ -6,8 +6,9 @@
 
 #include "plan_frame.h"
 
-// The fields read so far. The flags distinguish an absent field from one with the value 0 or false.
-struct plan_frame_reading {
+// The reader of a frame, with the fields read so far. The flags distinguish an absent field from
+// one with the value 0 or false.
+struct plan_frame_reader {
     struct plan_fields *fields;
     const struct plan_limits *limits;
     bool has_type, has_value, has_repeat;
@@ -20,4 +21,4 @@ struct plan_frame_reading {
 
 // Check and complete the fields when all are read. False: they are not valid together; the reason
 // names the field.
-bool plan_frame_check (struct plan_frame_reading *reading);
+bool plan_frame_check (struct plan_frame_reader *reader);

@@ -126,14 +126,14 @@ static void write_number_member (struct json_text *text, const char *name, int64
     json_text_raw (text, span_text (member));
 }
 
-// Write current_iteration and current_cycle if the plan has iterations. `ahead`: 1 for a run that
-// begins and is not counted yet.
-static void write_run_place (const struct plan *self, int64_t ahead, struct json_text *text)
+// Write current_iteration and current_cycle if the plan has iterations. `uncounted`: 1 for a run
+// that begins and is not counted yet.
+static void write_run_place (const struct plan *self, int64_t uncounted, struct json_text *text)
 {
     int64_t cycle = policy_cycle (self->policy);
     if (!cycle)
         return;
-    struct run_place place = policy_run_place (plan_occurrence (self).used + ahead, cycle);
+    struct run_place place = policy_run_place (plan_occurrence (self).used + uncounted, cycle);
     write_number_member (text, "current_iteration", place.iteration);
     write_number_member (text, "current_cycle", place.cycle);
 }
@@ -169,13 +169,14 @@ static void write_trace (const struct plan *self, uint64_t exec_id, int64_t nomi
 }
 
 // Write the public text up to the trace; the object is left open.
-static void write_public_members (const struct plan *self, int64_t ahead, struct json_text *text)
+static void write_public_members (const struct plan *self, int64_t uncounted,
+                                  struct json_text *text)
 {
     json_text_raw (text, span_of ("{", 1));
     for (size_t i = 0; i < PUBLIC_FIELDS; i++)
         write_record_field (self, &plan_record[i], false, text);
     if (self->policy)
-        write_run_place (self, ahead, text);
+        write_run_place (self, uncounted, text);
 }
 
 void plan_write_stored (const struct plan *self, struct json_text *text)

@@ -40,7 +40,7 @@ struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason
 // station itself writes. NULL: the text is unusual or wrong, and plan_parse_stored must decide.
 struct plan *plan_scan_stored (uint64_t id, struct span text);
 
-// Whether a stored plan may have a field of this name that is not of its policy; also "", the row
+// Whether plan_record has a row with this name: a field that is not of the policy, or "", the row
 // of the policy.
 bool plan_has_field (const char *name);
 

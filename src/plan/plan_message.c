@@ -15,10 +15,9 @@ enum added { ADD_CONTEXT, ADD_PLAN, ADD_TIME, ADD_LOCAL_ID, ADD_REQUEST_ID, ADD_
 // The frames that are added after the client's, in this order.
 struct addition {
     uint8_t type;
-    bool by_frame, by_identity; // the ways that add it
-    bool replaces;   // at most one such frame: one of the client stays, or gets this content by
-                     // identity
-    bool only_empty; // by identity, the client's gets this content only if it is empty
+    bool by_frame, by_identity; // added with the mailbox as first frame; added by identity
+    bool replaces;   // not added to a client's own frame, which by identity gets this content
+    bool only_empty; // the client's own frame gets this content only if it is empty
 };
 
 static const struct addition additions[] = {
@@ -81,7 +80,8 @@ static void set_addition_texts (const struct plan *self, const struct dispatch_w
     ret[ADD_ID] = way->by_identity ? exec_id : plan_id;
 }
 
-// The frame that is sent by identity for a client's frame: this one, or its replacement.
+// The frame that is sent by identity in place of a client's frame: the same one, or its
+// replacement.
 static struct span frame_by_identity (uint8_t type, struct span frame,
                                       const struct span texts[ADDITIONS])
 {

@@ -147,13 +147,13 @@ bool plan_convert_public (uint64_t id, struct span stored, size_t command_max,
 
 // -- without a tree
 
-enum { MORE_MAX = 32 }; // fields of a policy
+enum { POLICY_FIELDS_MAX = 32 }; // fields of a policy
 
 // The parts of a stored text, borrowed from it.
 struct public_parts {
-    struct span fields[FIELDS]; // the values of plan_record; empty: the plan has none
-    struct span more[MORE_MAX]; // the policy's fields, each `"name":value`
-    size_t more_count;
+    struct span fields[FIELDS];            // the values of plan_record; empty: the plan has none
+    struct span policy[POLICY_FIELDS_MAX]; // the policy's fields, each `"name":value`
+    size_t policy_count;
     size_t next; // index in plan_record_order of the field that is expected next
 };
 
@@ -181,9 +181,9 @@ static bool is_convertible_value (struct span value)
     if (value.data[0] != '{' && value.data[0] != '[')
         return true;
     json_t *tree = (value.data[0] == '{' ? json_read_object : json_read_array) (value, &ignored);
-    bool usual = tree && json_depth (tree) < JSON_DEPTH_MAX;
+    bool convertible = tree && json_depth (tree) < JSON_DEPTH_MAX;
     json_decref (tree);
-    return usual;
+    return convertible;
 }
 
 // Consume the next member if it is a field of plan_record. False: plan_convert_public must decide.
@@ -202,15 +202,15 @@ static bool take_policy_field (struct public_parts *self, struct json_scan *scan
     struct span name, value;
     json_scan_space (scan);
     const uint8_t *start = scan->at;
-    if (self->more_count == MORE_MAX || !json_scan_any_name (scan, &name) ||
+    if (self->policy_count == POLICY_FIELDS_MAX || !json_scan_any_name (scan, &name) ||
         !is_copied_policy_field (name) || !json_scan_value (scan, &value) ||
         !is_convertible_value (value))
         return false;
-    for (size_t i = 0; i < self->more_count; i++) // the name may be duplicate
-        if (self->more[i].size > name.size &&
-            memcmp (self->more[i].data, start, name.size + 2) == 0)
+    for (size_t i = 0; i < self->policy_count; i++) // the name may be duplicate
+        if (self->policy[i].size > name.size &&
+            memcmp (self->policy[i].data, start, name.size + 2) == 0)
             return false;
-    self->more[self->more_count++] = span_of (start, (size_t)(scan->at - start));
+    self->policy[self->policy_count++] = span_of (start, (size_t)(scan->at - start));
     return true;
 }
 
@@ -285,9 +285,9 @@ static void write_public_parts (const struct public_parts *parts, uint64_t id,
             json_text_raw (text, parts->fields[i]);
         }
     }
-    for (size_t i = 0; i < parts->more_count; i++) {
+    for (size_t i = 0; i < parts->policy_count; i++) {
         json_text_raw (text, span_of (",", 1));
-        json_text_raw (text, parts->more[i]);
+        json_text_raw (text, parts->policy[i]);
     }
 }
 

@@ -15,8 +15,8 @@ bool plan_write_public (uint64_t id, struct span stored, size_t command_max,
 // False: a member has to be converted, or the text is unusual; nothing is appended.
 bool plan_copy_public (uint64_t id, struct span stored, size_t command_max, struct json_text *text);
 
-// The slow path of plan_write_public, public for tests: it reads any text. What both can convert,
-// both write alike. False: the text is invalid.
+// The slow path of plan_write_public, public for tests: it reads any text. Both paths write a text
+// that both can convert alike. False: the text is invalid.
 bool plan_convert_public (uint64_t id, struct span stored, size_t command_max,
                           struct json_text *text);
 

@@ -103,9 +103,9 @@ static inline void record_set_integer (struct plan *self, const struct record_fi
         memcpy (at, &narrow, sizeof narrow);
 }
 
-// Consume the next member's name if it is that of a field, searched from `*next` on, an index in
-// plan_record_order that is moved past it. False: it is none, or of the policy. Inline, as
-// record_get_integer.
+// Consume the next member's name if it is a field's. The search starts at `*next`, an index in
+// plan_record_order, which is then moved past the field. False: it is not a field, or one of the
+// policy. Inline, like record_get_integer.
 static inline bool record_scan_name (struct json_scan *scan, size_t *next, enum field_name *ret)
 {
     size_t place = *next;

@@ -48,7 +48,7 @@ static bool take_step_word (struct span *rest, struct span *ret)
     return ret->size > 0 && ret->size <= NAME_MAX_BYTES;
 }
 
-// Take the next word from `rest`, a number. False: it is none, or out of bounds.
+// Take the next word from `rest`, a number. False: it is not a number, or out of bounds.
 static bool take_step_number (struct span *rest, int64_t min, int64_t max, int64_t *ret)
 {
     char text[NAME_MAX_BYTES + 1] = "", *end;

@@ -61,8 +61,8 @@ static const char *fixed_reason (const json_t *frame, const char *name, const js
     return NULL;
 }
 
-// Delete from the frame the fields that have the same meaning as a field of the update; one that is
-// null deletes nothing.
+// Delete from the frame the fields that have the same meaning as a field of the update; a null
+// field deletes nothing.
 static void drop_replaced_fields (json_t *frame, const json_t *update)
 {
     static const struct {

@@ -12,7 +12,7 @@ const char *json_status_name (const json_t *status);   // ok, failed, ...; NULL 
 const char *json_verdict_name (const json_t *verdict); // failure, pending, manual, cancelled
 
 // Whether a plan's `last_state` shows how a run ended: it is not 0, and no heartbeat. `runs`: a run
-// is in progress; a success is then false too, as it belongs to the run before.
+// is in progress; a success then returns false too, as it belongs to the previous run.
 bool json_status_ends (const json_t *status, bool runs);
 
 // The status with which a plan's last run ended, borrowed from `plan`. NULL: no run has ended, or

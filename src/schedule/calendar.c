@@ -7,7 +7,7 @@
 
 enum {
     EPOCH_SUNDAY = -4,     // day number of the Sunday before 1970-01-01: week 0 begins there
-    PERIODS_MAX = 1000000, // there are fewer weeks and months to the year 9999
+    PERIODS_MAX = 1000000, // more than the weeks until the year 9999
     MONTHS = 12
 };
 
@@ -139,7 +139,7 @@ static struct wall wall_of (const struct schedule *self, const struct zone *zone
     return wall;
 }
 
-// Whether the expressions of a cron schedule are missing: it never runs.
+// Whether this is a cron schedule without expressions, which never runs.
 static bool lacks_cron (const struct schedule *self)
 {
     return self->type == SCHEDULE_CRON && !self->cron;

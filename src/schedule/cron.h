@@ -38,9 +38,9 @@ enum { CRON_EXPRESSIONS_MAX = 16, CRON_TEXT_MAX = 256 };
 
 struct cron;
 
-// The union of 1..16 expressions of at most 256 bytes each, which are not kept. NULL with a reason
-// that names the expression, when there are several, and the column: "cron 2: column 7: want 0..23,
-// got 25". An expression that can never match, such as 30 February, is rejected.
+// The union of 1..16 expressions of at most 256 bytes each. The texts are not kept. NULL with a
+// reason that names the expression, when there are several, and the column: "cron 2: column 7: want
+// 0..23, got 25". An expression that can never match, such as 30 February, is rejected.
 struct cron *cron_new (const struct span *expressions, size_t count, struct reason *reason);
 
 void cron_destroy (struct cron **self);

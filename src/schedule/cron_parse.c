@@ -16,7 +16,7 @@ struct parser {
     struct cron_rule *rule;
     uint64_t sets[FIELDS];
     bool all_days, all_weekdays; // the field begins with * or ?
-    bool both;                   // there is a + before the weekdays: day and weekday must match
+    bool has_plus;               // a + precedes the weekdays: day and weekday must match
 };
 
 static const char weekday_names[] = "SUNMONTUEWEDTHUFRISAT";
@@ -87,7 +87,7 @@ static bool reject_cron_item (const struct parser *self, const uint8_t *at, cons
                           (int)(at - self->start) + 1, wanted, item_at (self, at));
 }
 
-// Read a decimal number. Of one that is too large for any field only some digits are computed.
+// Read a decimal number. A value that is too large for any field is not computed in full.
 static bool parse_number (struct parser *self, int *ret)
 {
     const uint8_t *start = self->at;
@@ -102,7 +102,8 @@ static bool parse_number (struct parser *self, int *ret)
 }
 
 // Read a number within min..max.
-static bool parse_range (struct parser *self, int min, int max, const char *wanted, int *ret)
+static bool parse_bounded_number (struct parser *self, int min, int max, const char *wanted,
+                                  int *ret)
 {
     const uint8_t *start = self->at;
     if (!parse_number (self, ret))
@@ -138,7 +139,8 @@ static bool parse_value (struct parser *self, int number, int *ret)
 {
     const struct cron_field *field = &fields[number];
     int max = number == WEEKDAY ? 7 : field->max;
-    return parse_name (self, field, ret) || parse_range (self, field->min, max, field->wanted, ret);
+    return parse_name (self, field, ret) ||
+           parse_bounded_number (self, field->min, max, field->wanted, ret);
 }
 
 // Add every step-th value from low to high to the set of a field. If high is below low, the range
@@ -146,11 +148,11 @@ static bool parse_value (struct parser *self, int number, int *ret)
 static void add_values (struct parser *self, int number, int low, int high, int step)
 {
     const struct cron_field *field = &fields[number];
-    int turn = field->max - field->min + 1;
+    int value_count = field->max - field->min + 1;
     if (high < low)
-        high += turn;
+        high += value_count;
     for (int value = low; value <= high; value += step)
-        self->sets[number] |= UINT64_C (1) << (field->min + (value - field->min) % turn);
+        self->sets[number] |= UINT64_C (1) << (field->min + (value - field->min) % value_count);
 }
 
 // Read "/n", if present.
@@ -164,7 +166,7 @@ static bool parse_step (struct parser *self, int number, int *ret)
     if (!parse_char (self, '/'))
         return true;
     int max = fields[number].max - fields[number].min + 1;
-    return parse_range (self, 1, max, wanted[number], ret);
+    return parse_bounded_number (self, 1, max, wanted[number], ret);
 }
 
 // Read what follows the L of L, LW or L-n, which only the day field has.
@@ -173,7 +175,7 @@ static bool parse_last_day (struct parser *self)
     int before = 0;
     if (parse_char (self, 'W'))
         self->rule->last_weekday = true;
-    else if (!parse_char (self, '-') || parse_range (self, 0, 30, "0..30 days", &before))
+    else if (!parse_char (self, '-') || parse_bounded_number (self, 0, 30, "0..30 days", &before))
         self->rule->days_before_last |= UINT32_C (1) << before;
     else
         return false;
@@ -196,7 +198,7 @@ static bool parse_suffix (struct parser *self, int value)
         self->rule->nearest_weekdays |= UINT32_C (1) << value;
     else if (parse_char (self, 'L'))
         self->rule->last |= weekday;
-    else if (parse_char (self, '#') && parse_range (self, 1, CRON_NTH_MAX, "1..5", &nth))
+    else if (parse_char (self, '#') && parse_bounded_number (self, 1, CRON_NTH_MAX, "1..5", &nth))
         self->rule->nth[nth - 1] |= weekday;
     else
         return false;
@@ -204,7 +206,7 @@ static bool parse_suffix (struct parser *self, int value)
 }
 
 // Read an item of a field: a value, a range or all, with a step; or a value with a suffix.
-static bool parse_values (struct parser *self, int number)
+static bool parse_item (struct parser *self, int number)
 {
     const struct cron_field *field = &fields[number];
     int low, high, step;
@@ -238,7 +240,7 @@ static bool parse_values (struct parser *self, int number)
 static bool parse_field (struct parser *self, int number)
 {
     if (number == WEEKDAY)
-        self->both = parse_char (self, '+');
+        self->has_plus = parse_char (self, '+');
     bool all = next_char_is (self, '*') || next_char_is (self, '?');
     if (number == DAY)
         self->all_days = all;
@@ -246,7 +248,7 @@ static bool parse_field (struct parser *self, int number)
         self->all_weekdays = all;
     do {
         bool is_last = number == DAY && parse_char (self, 'L');
-        if (is_last ? !parse_last_day (self) : !parse_values (self, number))
+        if (is_last ? !parse_last_day (self) : !parse_item (self, number))
             return false;
     } while (parse_char (self, ','));
     return at_field_end (self) || reject_cron_item (self, self->at, "a comma or a blank");
@@ -331,7 +333,7 @@ int cron_parse (struct span text, const char *name, struct cron_rule *ret, struc
     rule.days = (uint32_t)parser.sets[DAY];
     rule.months = (uint32_t)parser.sets[MONTH];
     rule.weekdays = (uint8_t)parser.sets[WEEKDAY];
-    rule.either = !parser.all_days && !parser.all_weekdays && !parser.both;
+    rule.either = !parser.all_days && !parser.all_weekdays && !parser.has_plus;
     *ret = rule;
     return 0;
 }

@@ -1,5 +1,5 @@
 // Occurrences are numbered on a grid, and occurrence.used is that number. Times are computed from
-// it, never from the time of the occurrence before, so no error can add up.
+// that number, never from the previous occurrence, so errors cannot add up.
 #include "kind.h"
 
 #include <assert.h>
@@ -109,7 +109,7 @@ static bool interval_skip (const struct schedule *self, const struct zone *zone,
     struct grid grid = grid_of (self);
     if (!is_asap (self))
         return occurrence_at (self, &grid, used, ret);
-    // Without a grid an occurrence is due when the one before is over; a skipped one is over at
+    // Without a grid an occurrence is due when the previous one has ended; a skipped one ends at
     // once.
     if (!window_has_repeat (self, used))
         return false;

@@ -48,7 +48,7 @@ bool calendar_one_each (const struct schedule *self);
 
 // ---- the bounds of all kinds: the number of repeats, and the window of start_time and end_time
 
-// Whether a repeat is left when so many are used up.
+// Whether a repeat is left when `used` of them are used up.
 static inline bool window_has_repeat (const struct schedule *self, int64_t used)
 {
     return self->repeat == SCHEDULE_FOREVER || used < self->repeat;

@@ -57,8 +57,7 @@ struct schedule {
     // after end_time do not exist. An interval keeps the grid of its base; a cycle restarts at
     // start_time, when that is later than the base.
     int64_t start_time, end_time;
-    bool
-        wall_clock; // type day: a day is one of the calendar in the zone, at the base's time of day
+    bool wall_clock;           // type day: calendar days of the zone, at the base's time of day
     enum zone_gap gap;         // kinds that read the wall clock
     enum zone_overlap overlap; // kinds that read the wall clock
     const struct cycle *cycle; // borrowed; types second to day: replaces `value`
@@ -142,7 +141,7 @@ bool schedule_begin (const struct schedule *self, const struct zone *zone, int64
 void schedule_explain_never (const struct schedule *self, const struct zone *zone, int64_t now,
                              int64_t skip, struct reason *reason);
 
-// Whether they find none because of end_time: without it, the plan would run.
+// Whether schedule_first and schedule_begin find no occurrence only because of end_time.
 bool schedule_never_by_end (const struct schedule *self, const struct zone *zone, int64_t now,
                             int64_t skip);
 

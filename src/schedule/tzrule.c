@@ -141,8 +141,8 @@ bool tzrule_parse (struct span text, struct tzrule *ret_rule)
 static int64_t month_day (const struct tzrule_date *date, int64_t year)
 {
     int64_t first = civil_days ((struct civil_date){year, date->month, 1});
-    int ahead = (date->day - civil_weekday (first) + 7) % 7;
-    int day = ahead + (date->week - 1) * 7;
+    int days_ahead = (date->day - civil_weekday (first) + 7) % 7;
+    int day = days_ahead + (date->week - 1) * 7;
     while (day >= civil_month_length (year, date->month)) // week 5 of a month with four is the last
         day -= 7;
     return first + day;

@@ -36,5 +36,5 @@ struct tzrule_stretch {
     int32_t offset;     // seconds east of UTC
 };
 
-// The stretch that holds this instant.
+// The stretch that contains this instant.
 struct tzrule_stretch tzrule_stretch (const struct tzrule *self, int64_t instant);

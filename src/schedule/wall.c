@@ -26,9 +26,9 @@ static bool stretch_has (const struct zone_stretch *stretch, int64_t local)
 static bool is_selected_local (const struct wall *self, int64_t local)
 {
     int64_t instant = local - self->stretch.offset;
-    bool alone = instant - self->stretch.begin > OFFSETS_APART &&
-                 self->stretch.end - instant > OFFSETS_APART;
-    if (alone || self->overlap == ZONE_OVERLAP_BOTH)
+    bool is_unique = instant - self->stretch.begin > OFFSETS_APART &&
+                     self->stretch.end - instant > OFFSETS_APART;
+    if (is_unique || self->overlap == ZONE_OVERLAP_BOTH)
         return true;
     int64_t instants[2];
     zone_instants (self->zone, local, self->gap, self->overlap, instants);

@@ -13,8 +13,9 @@
 // The direction of a search, as the step from a time to the one after or before it.
 enum wall_step { WALL_BACK = -1, WALL_AHEAD = 1 };
 
-// Local times are seconds since 1970-01-01T00:00:00 on the clock. The function gets times from some
-// days before 1970 to some days after the year 9999, and need find none outside of that.
+// Local times are seconds since 1970-01-01T00:00:00 on the clock. `find` is called with times from
+// some days before 1970 to some days after the year 9999, and needs to find none outside this
+// range.
 struct wall_rule {
     const void *self;
     // The local time of the rule that is nearest to this one, at or after it for WALL_AHEAD, at or

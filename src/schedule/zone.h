@@ -40,7 +40,7 @@ void zone_destroy (struct zone **self);
 int32_t zone_offset (const struct zone *self, int64_t instant);
 
 // The instant of a local wall-clock time, given as seconds since 1970-01-01T00:00:00 local. A time
-// that exists twice is the first one; a time that does not exist is the first instant after the
+// that occurs twice maps to its first instant; a time in a gap maps to the first instant after the
 // gap.
 int64_t zone_instant (const struct zone *self, int64_t local);
 
@@ -55,5 +55,5 @@ struct zone_stretch {
     int32_t offset;     // seconds east of UTC
 };
 
-// The stretch that holds this instant.
+// The stretch that contains this instant.
 struct zone_stretch zone_stretch (const struct zone *self, int64_t instant);

@@ -25,10 +25,9 @@
 enum {
     CONNECTIONS_MAX = 4096,
     ADDRESS_CONNECTIONS_MAX = 256,
-    CONNECTION_MEMORY =
-        24576,        // bytes per connection: the header (GUARD_HEAD_MAX), and data of the library
-    ACCEPTS_MAX = 64, // connections accepted per turn
-    PAUSE_MS = 100,   // until accepting is retried at a limit
+    CONNECTION_MEMORY = 24576, // bytes per connection: GUARD_HEAD_MAX, and data of the library
+    ACCEPTS_MAX = 64,          // connections accepted per turn
+    PAUSE_MS = 100,            // until accepting is retried at a limit
     HEADER_MS = 10000,
     IDLE_MS = 60000, // from a request to the end of the next header
 };

@@ -157,11 +157,11 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
 
 // -- the whole URL
 
-// Whether the text begins so, ignoring case.
-static bool begins_ignoring_case (struct span text, const char *with)
+// Whether the text begins with the prefix, ignoring case.
+static bool begins_ignoring_case (struct span text, const char *prefix)
 {
-    size_t size = strlen (with);
-    return text.size >= size && strncasecmp ((const char *)text.data, with, size) == 0;
+    size_t size = strlen (prefix);
+    return text.size >= size && strncasecmp ((const char *)text.data, prefix, size) == 0;
 }
 
 int callback_url_read (struct span text, struct callback_url *ret, struct reason *reason)

@@ -9,8 +9,7 @@
 
 enum {
     CALLBACK_URL_MAX = 1024,
-    CALLBACK_URL_SIZE =
-        CALLBACK_URL_MAX + 16, // rebuilding may add "/" and lengthen an address; and the NUL
+    CALLBACK_URL_SIZE = CALLBACK_URL_MAX + 16, // a rebuilt URL may be longer; and the NUL
     CALLBACK_HOST_SIZE = 254,
     CALLBACK_NAME_MAX = STATION_NAME_MAX
 };

@@ -266,17 +266,17 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason)
 struct policy *policy_merge_kind (const char *name, const json_t *kind, const struct policy *self,
                                   struct reason *reason)
 {
-    struct policy *alone = policy_read_kind (kind, reason);
-    if (!alone)
+    struct policy *kind_policy = policy_read_kind (kind, reason);
+    if (!kind_policy)
         return NULL;
-    policy_destroy (&alone);
-    json_t *both = json_copy ((json_t *)kind);
-    json_object_set_new (both, "kind", json_string (name));
+    policy_destroy (&kind_policy);
+    json_t *merged = json_copy ((json_t *)kind);
+    json_object_set_new (merged, "kind", json_string (name));
     if (self)
-        json_object_update (both, self->fields);
-    struct policy *whole = policy_read (both, reason);
-    json_decref (both);
-    return whole;
+        json_object_update (merged, self->fields);
+    struct policy *result = policy_read (merged, reason);
+    json_decref (merged);
+    return result;
 }
 
 // -- use
@@ -302,8 +302,8 @@ static const json_t *policy_value (const struct policy *self, const char *name)
 // Whether this field has the same value in both, or is in neither.
 static bool has_same_value (const struct policy *self, const struct policy *other, const char *name)
 {
-    const json_t *one = policy_value (self, name), *two = policy_value (other, name);
-    return one == two || json_equal (one, two);
+    const json_t *own_value = policy_value (self, name), *other_value = policy_value (other, name);
+    return own_value == other_value || json_equal (own_value, other_value);
 }
 
 bool policy_same_schedule (const struct policy *self, const struct policy *other)

@@ -32,12 +32,13 @@ bool trace_valid (struct span text)
            (memcmp (at + FLAGS_AT, none, 2) == 0 || is_nonzero_hex (at + FLAGS_AT, 2));
 }
 
-// Write an id of so many hex digits, derived from `what` and the two numbers by SHA-1.
-static void write_hex_id (const char *what, uint64_t plan_id, uint64_t of, char *out, size_t digits)
+// Write an id of `digits` hex digits, derived from `what` and the two numbers by SHA-1.
+static void write_hex_id (const char *what, uint64_t plan_id, uint64_t number, char *out,
+                          size_t digits)
 {
     char text[64];
     uint8_t sum[SHA1_SIZE];
-    int size = snprintf (text, sizeof text, "%s %" PRIx64 " %" PRIx64, what, plan_id, of);
+    int size = snprintf (text, sizeof text, "%s %" PRIx64 " %" PRIx64, what, plan_id, number);
     const struct span part = span_of (text, (size_t)size);
     sha1_sum (&part, 1, sum);
     sum[0] |= 1; // the id is never 0

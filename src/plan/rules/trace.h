@@ -13,13 +13,13 @@ enum { TRACE_SIZE = 56 }; // VERSION-TRACE-SPAN-FLAGS, with a NUL
 // of zeros only.
 bool trace_valid (struct span text);
 
-// The ids of a run's traceparent are derived from these, so that the same run always has the same.
+// The ids of a run's traceparent are derived from these: the same run always has the same ids.
 struct trace_run {
     uint64_t plan_id, exec_id;
     int64_t nominal; // Unix seconds
     bool repeats;    // the plan repeats: each occurrence is a trace of its own
 };
 
-// The traceparent of a run. `parent`: the one that its plan was submitted with, valid. The tries of
-// an occurrence belong to one trace; each has a span of its own.
+// The traceparent of a run. `parent`: the valid traceparent that its plan was submitted with. The
+// tries of an occurrence belong to one trace; each has a span of its own.
 void trace_of_run (const char *parent, const struct trace_run *run, char ret[TRACE_SIZE]);

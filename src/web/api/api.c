@@ -42,19 +42,19 @@ static void on_whoami (struct exchange *self, const struct station_answer *answe
 {
     bool sees_all = !json_is_string (json_object_get (answer->json, "stations"));
     if (sees_all && exchange_observes (answer->json))
-        self->then (self);
+        self->on_permitted (self);
     else
         exchange_problem (self, 403, "deny", "wants the role observe, for all targets");
 }
 
-void api_ask_observer (struct exchange *self, api_fn *then)
+void api_ask_observer (struct exchange *self, api_fn *fn)
 {
-    const struct question question = {.word = "whoami", .repeat = true};
+    const struct question question = {.command = "whoami", .repeat = true};
     if (!self->user) {
-        then (self);
+        fn (self);
         return;
     }
-    self->then = then;
+    self->on_permitted = fn;
     exchange_question (self, &question, on_whoami);
 }
 
@@ -102,17 +102,17 @@ void api_add_location (struct exchange *self, const char *folder, const char *na
 enum { LARGE = 100, LINK_MAX = 1024 };
 
 // Kept until the station has answered with the page.
-struct paging {
+struct page_call {
     struct api_page page;
     json_t *filter;
     char cursor[CURSOR_SIZE]; // cursor of the next page; empty: there is none
 };
 
-static void clear_paging (struct exchange *self)
+static void clear_page_call (struct exchange *self)
 {
-    struct paging *paging = self->own;
-    json_decref (paging->filter);
-    free (paging);
+    struct page_call *call = self->own;
+    json_decref (call->filter);
+    free (call);
 }
 
 static size_t append_url_encoded (char *out, size_t at, const char *text)
@@ -148,17 +148,16 @@ static void add_next_link (struct exchange *self, const char *cursor)
 
 // Append a member of the station's answer, other than the items, to `rest`, which is written after
 // them.
-static void append_page_member (struct paging *paging, struct span name, struct span value,
+static void append_page_member (struct page_call *call, struct span name, struct span value,
                                 struct json_text *rest)
 {
     static const char *const same[] = {"epoch", "first", "last", "missed"};
     if (span_is (name, "next")) {
         json_t *next = json_value_tree (value);
         if (json_is_string (next) && json_string_length (next) < CURSOR_POSITION_SIZE) {
-            cursor_write (paging->page.order, json_string_value (next), paging->filter,
-                          paging->cursor);
+            cursor_write (call->page.order, json_string_value (next), call->filter, call->cursor);
             json_text_raw (rest, span_text (",\"next\":"));
-            json_put_string (rest, paging->cursor);
+            json_put_string (rest, call->cursor);
         }
         json_decref (next);
         return;
@@ -175,7 +174,7 @@ static void append_page_member (struct paging *paging, struct span name, struct 
 
 // Convert the station's page to our names, from text to text, as it may have a thousand plans.
 // False: the answer is no page.
-static bool convert_page (struct paging *paging, struct json_scan *scan, struct json_text *body,
+static bool convert_page (struct page_call *call, struct json_scan *scan, struct json_text *body,
                           struct json_text *rest)
 {
     struct span name, value;
@@ -185,14 +184,14 @@ static bool convert_page (struct paging *paging, struct json_scan *scan, struct 
     do {
         if (!json_scan_any_name (scan, &name))
             return false;
-        bool is_list = span_is (name, paging->page.list);
+        bool is_list = span_is (name, call->page.list);
         json_scan_space (scan);
         if (is_list ? found || !json_scan_is_next (scan, '[') ||
-                          !json_names_take ((enum json_kind)paging->page.kind, scan, body)
+                          !json_names_take ((enum json_kind)call->page.kind, scan, body)
                     : !json_scan_value (scan, &value))
             return false;
         if (!is_list)
-            append_page_member (paging, name, value, rest);
+            append_page_member (call, name, value, rest);
         found = found || is_list;
     } while (json_scan_take (scan, ','));
     return found && json_scan_take (scan, '}') && json_scan_ended (scan);
@@ -200,21 +199,21 @@ static bool convert_page (struct paging *paging, struct json_scan *scan, struct 
 
 static void on_page (struct exchange *self, const struct station_answer *answer)
 {
-    struct paging *paging = self->own;
+    struct page_call *call = self->own;
     struct json_text body, rest;
     size_t size;
     struct json_scan scan = json_scan_of (answer->text);
     json_text_start (&body, 2 * answer->text.size);
     json_text_start (&rest, CURSOR_SIZE);
     json_text_raw (&body, span_text ("{\"items\":"));
-    bool good = convert_page (paging, &scan, &body, &rest);
+    bool good = convert_page (call, &scan, &body, &rest);
     json_text_raw (&body, span_of (rest.bytes, rest.size));
     json_text_raw (&body, span_text ("}"));
     free (rest.bytes);
     char *text = json_text_end (&body, &size);
     if (good) {
-        if (paging->cursor[0])
-            add_next_link (self, paging->cursor);
+        if (call->cursor[0])
+            add_next_link (self, call->cursor);
         exchange_answer_bytes (self, 200, "application/json", text, size);
     } else {
         free (text);
@@ -236,15 +235,15 @@ void api_ask_page (struct exchange *self, const struct api_page *page, json_t *f
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    struct paging *paging = memory_new (sizeof *paging);
-    *paging = (struct paging){.page = *page, .filter = fields};
-    self->own = paging;
-    self->clear = clear_paging;
+    struct page_call *call = memory_new (sizeof *call);
+    *call = (struct page_call){.page = *page, .filter = fields};
+    self->own = call;
+    self->clear = clear_page_call;
     json_t *asked = json_copy (fields);
     if (after)
         json_object_set_new (asked, "after", json_string (position));
     int64_t limit = json_integer_value (json_object_get (fields, "limit"));
-    const struct question question = {.word = self->routed.route->command,
+    const struct question question = {.command = self->routed.route->command,
                                       .args = {exchange_own_block (self, json_write (asked))},
                                       .repeat = true,
                                       .large = limit > LARGE,

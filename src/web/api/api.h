@@ -8,7 +8,7 @@
 // have effects that cannot be undone.
 void api_dispatch (struct exchange *self);
 
-// Begin and end to read the station's numbers for `/series`, each 10 s.
+// Start and stop reading the station's numbers for `/series`, every 10 s.
 void api_series_start (struct server *server);
 void api_series_end (struct server *server);
 
@@ -24,7 +24,7 @@ typedef void api_fn (struct exchange *self);
 #define ROUTE(name, resource, ...) api_fn api_##resource;
 #include "routes.def"
 
-// ---- what they share, api.c
+// ---- shared by these functions, api.c
 
 // Callbacks that answer with the plan, with the station's answer under the names of this interface,
 // or with 204.
@@ -40,9 +40,9 @@ const char *api_read_count (struct exchange *self);
 // Add the header Location: /v1/FOLDER/NAME.
 void api_add_location (struct exchange *self, const char *folder, const char *name);
 
-// Call `then` if the user may observe all targets, else answer 403: statistics are read with this
+// Call `fn` if the user may observe all targets, else answer 403: statistics are read with this
 // program's own key, which sees all.
-void api_ask_observer (struct exchange *self, api_fn *then);
+void api_ask_observer (struct exchange *self, api_fn *fn);
 
 // Answer with a page of a list, filtered by the query and by `filter`, which is taken. `order`
 // marks its cursors; `list` is its name in the station's answer.

@@ -46,11 +46,11 @@ struct bulk_job {
     int64_t number;
     const struct action *action;
     enum { BULK_COUNTING, BULK_COUNTED, BULK_RUNNING, BULK_DONE, BULK_FAILED } state;
-    bool gone; // the job was deleted while questions are in flight
+    bool deleted; // the job was deleted while questions are in flight
     json_t *filter;
-    char *asked;
+    char *page_filter; // the filter of the page in flight
     uint64_t *ids;
-    size_t count, at, flying, done, rejected, unknown;
+    size_t count, at, in_flight, done, rejected, unknown;
     json_t *errors;
     int64_t used_us; // when a client last read it
     struct timer timer;
@@ -62,7 +62,7 @@ struct bulk_call {
     char id[IDENT_SIZE];
 };
 
-// -- its life
+// -- life of a job
 
 static void bulk_job_free (struct bulk_job *self)
 {
@@ -70,7 +70,7 @@ static void bulk_job_free (struct bulk_job *self)
     users_key_release (self->key);
     json_decref (self->filter);
     json_decref (self->errors);
-    free (self->asked);
+    free (self->page_filter);
     free (self->ids);
     free (self);
 }
@@ -82,19 +82,19 @@ static void bulk_job_remove (struct bulk_job *self)
         at = &(*at)->next;
     if (*at)
         *at = self->next;
-    self->gone = true;
+    self->deleted = true;
     timer_end (&self->timer);
-    if (!self->flying)
+    if (!self->in_flight)
         bulk_job_free (self);
 }
 
 // Count the end of a question. True: go on. False: the job was deleted, and may have been freed.
 static bool count_question_ended (struct bulk_job *self)
 {
-    self->flying--;
-    if (self->gone && !self->flying)
+    self->in_flight--;
+    if (self->deleted && !self->in_flight)
         bulk_job_free (self);
-    else if (!self->gone)
+    else if (!self->deleted)
         return true;
     return false;
 }
@@ -149,11 +149,11 @@ static void on_page (void *owner, const struct station_answer *answer)
 
 static void request_ids_page (struct bulk_job *self)
 {
-    free (self->asked);
-    self->asked = json_write (self->filter);
+    free (self->page_filter);
+    self->page_filter = json_write (self->filter);
     const struct question question = {
-        .word = "list", .args = {self->asked}, .repeat = true, .large = true};
-    self->flying++;
+        .command = "list", .args = {self->page_filter}, .repeat = true, .large = true};
+    self->in_flight++;
     gateway_ask (self->gateway, &question, on_page, self);
 }
 
@@ -169,7 +169,7 @@ static void on_command (void *owner, const struct station_answer *answer)
                 unknown    ? "unknown"
                 : rejected ? "rejected"
                            : "done");
-    if (!self->gone) {
+    if (!self->deleted) {
         self->unknown += unknown;
         self->rejected += rejected;
         self->done += !unknown && !rejected;
@@ -178,7 +178,7 @@ static void on_command (void *owner, const struct station_answer *answer)
                        unknown ? "no answer: it is unknown whether it was done" : answer->reason);
     }
     free (sent);
-    if (count_question_ended (self) && self->at == self->count && !self->flying)
+    if (count_question_ended (self) && self->at == self->count && !self->in_flight)
         self->state = BULK_DONE;
 }
 
@@ -187,11 +187,11 @@ static void send_command (struct bulk_job *self)
     struct bulk_call *sent = memory_new (sizeof *sent);
     sent->job = self;
     ident_text (self->ids[self->at++], sent->id);
-    const struct question question = {.word = self->action->command,
+    const struct question question = {.command = self->action->command,
                                       .args = {sent->id},
                                       .repeat = self->action->repeat,
                                       .user = self->user[0] ? self->user : NULL};
-    self->flying++;
+    self->in_flight++;
     gateway_ask (self->gateway, &question, on_command, sent);
 }
 
@@ -205,7 +205,7 @@ static void on_tick (void *owner)
         return;
     }
     for (int i = 0; self->state == BULK_RUNNING && i < COMMANDS_PER_TICK &&
-                    self->at < self->count && self->flying < IN_FLIGHT;
+                    self->at < self->count && self->in_flight < IN_FLIGHT;
          i++)
         send_command (self);
     if (self->state == BULK_RUNNING && !self->count)

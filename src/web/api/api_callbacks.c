@@ -23,7 +23,7 @@ static void on_targets (struct exchange *self, const struct station_answer *answ
 
 void api_callbacks (struct exchange *self)
 {
-    const struct question question = {.word = "station", .args = {"list"}, .repeat = true};
+    const struct question question = {.command = "station", .args = {"list"}, .repeat = true};
     exchange_question (self, &question, on_targets);
 }
 

@@ -7,21 +7,21 @@
 #include "plan_document.h"
 #include "submission.h"
 
-// Read the plan again, to find out why the station rejected the command: from its state, never from
-// the text of the reason, which is kept for the answer.
+// Read the plan again, to find out why the station rejected the command: the plan's state shows it,
+// not the text of the reason, which is kept for the answer.
 static void reread_plan (struct exchange *self, const struct station_answer *answer,
                          exchange_fn *fn)
 {
     self->own = exchange_own_block (self, memory_text (answer->reason));
     const struct question question = {
-        .word = "message", .args = {self->routed.args[0]}, .repeat = true};
+        .command = "message", .args = {self->routed.args[0]}, .repeat = true};
     exchange_question (self, &question, fn);
 }
 
 static bool plan_state_is (const json_t *plan, const char *state)
 {
-    const char *its = json_state_name (json_object_get (plan, "plan_state"));
-    return its && strcmp (its, state) == 0;
+    const char *current = json_state_name (json_object_get (plan, "plan_state"));
+    return current && strcmp (current, state) == 0;
 }
 
 // -- why a change was rejected

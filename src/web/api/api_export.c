@@ -21,7 +21,7 @@ struct export
 {
     struct exchange *exchange; // NULL: the export has ended while questions are in flight
     json_t *filter;
-    char *asked; // the filter of the page in flight
+    char *page_filter; // the filter of the page in flight
     char ids[PAGE][IDENT_SIZE];
     size_t count;     // ids of the page
     size_t next;      // index of the next one
@@ -36,7 +36,7 @@ static void export_advance (struct export *self);
 static void export_free (struct export *self)
 {
     json_decref (self->filter);
-    free (self->asked);
+    free (self->page_filter);
     free (self->pending);
     free (self);
 }
@@ -64,7 +64,7 @@ static void export_request (struct export *self, const char *word, const char *a
 {
     const struct exchange *exchange = self->exchange;
     const struct question question = {
-        .word = word, .args = {arg}, .repeat = true, .user = exchange->user};
+        .command = word, .args = {arg}, .repeat = true, .user = exchange->user};
     self->in_flight++;
     gateway_ask (exchange->gateway, &question, fn, self);
 }
@@ -119,9 +119,9 @@ static void export_advance (struct export *self)
         export_request (self, "message", self->ids[self->next++], on_plan);
     if (self->next < self->count || self->in_flight || self->last || self->failed)
         return;
-    free (self->asked);
-    self->asked = json_write (self->filter);
-    export_request (self, "list", self->asked, on_page);
+    free (self->page_filter);
+    self->page_filter = json_write (self->filter);
+    export_request (self, "list", self->page_filter, on_page);
 }
 
 static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)

@@ -16,7 +16,7 @@ enum { LIMIT_MAX = 1000 };
 static json_t *convert_names (const json_t *wire)
 {
     const char *name;
-    json_t *value, *made = json_object ();
+    json_t *value, *converted = json_object ();
     json_object_foreach ((json_t *)(uintptr_t)wire, name, value)
     {
         size_t size = strlen (name);
@@ -26,12 +26,12 @@ static json_t *convert_names (const json_t *wire)
         if (ms && json_integer_value (value) == 0)
             continue; // 0 ms: not ended, so the field is omitted
         json_object_set_new (
-            made, at,
+            converted, at,
             ms || strcmp (name, "at") == 0  ? json_instant_ms (json_integer_value (value))
             : strcmp (name, "updated") == 0 ? json_instant_ms (json_integer_value (value) * 1000)
                                             : json_incref (value));
     }
-    return made;
+    return converted;
 }
 
 static void answer_with_names (struct exchange *self, const struct station_answer *answer)
@@ -114,11 +114,11 @@ static const char *read_list_filter (struct exchange *self)
 // Send the subcommand of a list, with the name in the path if there is one, and the filter.
 void api_flow_list (struct exchange *self)
 {
-    const char *filter = read_list_filter (self), *of = self->routed.args[0];
+    const char *filter = read_list_filter (self), *name = self->routed.args[0];
     self->failed = on_list_failed;
     if (filter)
-        exchange_ask (self, on_list, route_listing (self)->word, of ? of : filter,
-                      of ? filter : NULL, NULL);
+        exchange_ask (self, on_list, route_listing (self)->word, name ? name : filter,
+                      name ? filter : NULL, NULL);
 }
 
 void api_flow (struct exchange *self)
@@ -178,7 +178,7 @@ void api_flow_run_command (struct exchange *self)
     const struct route *route = self->routed.route;
     const json_t *step = json_object_get (self->json, "step");
     const json_t *reason = json_object_get (self->json, "reason");
-    const char *more = json_string_value (reason);
+    const char *options_text = json_string_value (reason);
     bool of_step = route == &routes[ROUTE_FLOW_SIGNAL] || route == &routes[ROUTE_FLOW_SKIP];
     if (of_step && !json_is_string (step)) {
         api_reject_field (self, "step", "the name of a step");
@@ -188,12 +188,12 @@ void api_flow_run_command (struct exchange *self)
         api_reject_field (self, "reason", "a string");
         return;
     }
-    if (route == &routes[ROUTE_FLOW_SIGNAL]) // NULL: it has no value
-        more = exchange_own_block (self, json_dumps (json_object_get (self->json, "value"),
-                                                     JSON_COMPACT | JSON_ENCODE_ANY));
+    if (route == &routes[ROUTE_FLOW_SIGNAL]) // NULL: the signal has no value
+        options_text = exchange_own_block (self, json_dumps (json_object_get (self->json, "value"),
+                                                             JSON_COMPACT | JSON_ENCODE_ANY));
     else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY])
-        more = write_options (self);
-    const char *of = of_step ? json_string_value (step) : more;
-    exchange_ask (self, answer_with_names, words[route - routes], self->routed.args[0], of,
-                  of_step ? more : NULL, NULL);
+        options_text = write_options (self);
+    const char *argument = of_step ? json_string_value (step) : options_text;
+    exchange_ask (self, answer_with_names, words[route - routes], self->routed.args[0], argument,
+                  of_step ? options_text : NULL, NULL);
 }

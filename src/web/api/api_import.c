@@ -13,7 +13,7 @@
 #include "server.h"
 #include "submission.h"
 
-enum { IN_FLIGHT = 32, LINES_A_TURN = 200, ERRORS_MAX = 1000, IMPORT_MS = 600000 };
+enum { IN_FLIGHT = 32, LINES_PER_TURN = 200, ERRORS_MAX = 1000, IMPORT_MS = 600000 };
 
 struct import;
 
@@ -22,16 +22,16 @@ struct slot {
     bool used;
     size_t line;
     char id[17];
-    struct submission_body read;
-    struct zplan_submission sent;
-    char refusal[REASON_MAX]; // reason of the station, kept while the existing plan is read
+    struct submission_body body;
+    struct zplan_submission submission;
+    char rejection[REASON_MAX]; // the station's reason, kept while the existing plan is read
 };
 
 struct import {
     struct exchange *exchange;
     struct task task; // continues the import: each turn reads a bounded number of lines
     struct span rest; // the part of the body that is not read yet
-    size_t line, flying;
+    size_t line, in_flight;
     json_int_t accepted, existing, rejected_count;
     json_t *rejected;
     bool hold, dry_run, unknown; // unknown: the station did not answer, so the import stops
@@ -54,9 +54,9 @@ static void finish_import_slot (struct slot *slot, const char *outcome, const ch
     const struct exchange *exchange = self->exchange;
     if (exchange->user)
         audit_each (exchange->server->audit, exchange->user, "import", id, outcome);
-    submission_clear (&slot->read);
+    submission_clear (&slot->body);
     slot->used = false;
-    self->flying--;
+    self->in_flight--;
     import_advance (self);
 }
 
@@ -66,12 +66,12 @@ static void on_existing_read (void *owner, const struct station_answer *answer)
 {
     struct slot *slot = owner;
     json_t *existing = answer->json ? plan_submitted (answer->json) : NULL;
-    bool same = existing && plan_submitted_same (existing, slot->read.object);
+    bool same = existing && plan_submitted_same (existing, slot->body.object);
     json_decref (existing);
     if (same)
         slot->import->existing++;
     else
-        add_rejected_line (slot->import, slot->line, slot->refusal);
+        add_rejected_line (slot->import, slot->line, slot->rejection);
     finish_import_slot (slot, same ? "existing" : "rejected", slot->id);
 }
 
@@ -82,8 +82,8 @@ static void on_submitted (void *owner, const struct station_answer *answer)
     const char *outcome = "accepted";
     if (answer->status == ZERO_STATUS_FRAME_PLANERROR_ID && slot->id[0]) {
         const struct question question = {
-            .word = "message", .args = {slot->id}, .repeat = true, .reads = true};
-        memcpy (slot->refusal, answer->reason, sizeof slot->refusal);
+            .command = "message", .args = {slot->id}, .repeat = true, .reads = true};
+        memcpy (slot->rejection, answer->reason, sizeof slot->rejection);
         gateway_ask (self->exchange->gateway, &question, on_existing_read, slot);
         return;
     }
@@ -115,14 +115,14 @@ static int read_import_line (const struct import *self, struct slot *slot, struc
     if (self->hold)
         json_object_set_new (object, "hold", json_true ());
     bool named = json_object_get (json_object_get (object, "spec"), "key");
-    int rc = submission_read (object, &slot->read, reason);
+    int rc = submission_read (object, &slot->body, reason);
     json_decref (object);
     if (rc)
         return -1;
-    rc = submission_check (slot->read.plan, reason);
+    rc = submission_check (slot->body.plan, reason);
     slot->id[0] = '\0';
-    if (rc == 0 && slot->read.id && !named) {
-        snprintf (slot->id, sizeof slot->id, "%s", slot->read.id);
+    if (rc == 0 && slot->body.id && !named) {
+        snprintf (slot->id, sizeof slot->id, "%s", slot->body.id);
     } else if (rc == 0 && !named) {
         rc = key ? plan_id_of_key (user ? user : "", key, slot->line, slot->id, reason) : -1;
         if (!key)
@@ -136,23 +136,23 @@ static void submit_slot (struct import *self, struct slot *slot, struct span lin
     struct reason reason;
     slot->line = self->line;
     if (read_import_line (self, slot, line, &reason)) {
-        submission_clear (&slot->read);
+        submission_clear (&slot->body);
         add_rejected_line (self, self->line, reason.text);
         return;
     }
     if (self->dry_run) {
-        submission_clear (&slot->read);
+        submission_clear (&slot->body);
         self->accepted++;
         return;
     }
     slot->used = true;
-    self->flying++;
-    slot->sent = (struct zplan_submission){.station = slot->read.target,
-                                           .plan = slot->read.plan,
-                                           .id = slot->id[0] ? slot->id : NULL,
-                                           .frames = slot->read.frames,
-                                           .count = slot->read.count};
-    const struct question question = {.submission = &slot->sent, .repeat = true};
+    self->in_flight++;
+    slot->submission = (struct zplan_submission){.station = slot->body.target,
+                                                 .plan = slot->body.plan,
+                                                 .id = slot->id[0] ? slot->id : NULL,
+                                                 .frames = slot->body.frames,
+                                                 .count = slot->body.count};
+    const struct question question = {.submission = &slot->submission, .repeat = true};
     gateway_ask (self->exchange->gateway, &question, on_submitted, slot);
 }
 
@@ -181,15 +181,16 @@ static void import_advance (void *owner)
     struct slot *slot;
     size_t lines = 0;
     task_end (&self->task);
-    bool goes_on = !self->unknown && !self->exchange->server->ending;
-    while (goes_on && self->rest.size && lines++ < LINES_A_TURN && (slot = find_free_slot (self))) {
+    bool may_continue = !self->unknown && !self->exchange->server->ending;
+    while (may_continue && self->rest.size && lines++ < LINES_PER_TURN &&
+           (slot = find_free_slot (self))) {
         struct span line = take_next_line (self);
         if (line.size && line.data[0] != '\r')
             submit_slot (self, slot, line);
     }
-    if (goes_on && self->rest.size && find_free_slot (self))
+    if (may_continue && self->rest.size && find_free_slot (self))
         task_set (&self->task, self->exchange->server->reactor);
-    if (self->flying || (goes_on && self->rest.size))
+    if (self->in_flight || (may_continue && self->rest.size))
         return;
     json_t *body = json_pack ("{s:I, s:I, s:I, s:O, s:o*}", "accepted", self->accepted, "existing",
                               self->existing, "rejected_count", self->rejected_count, "rejected",

@@ -79,7 +79,7 @@ static void on_stats (void *owner, const struct station_answer *answer)
 
 static void on_health (void *owner, const struct station_answer *answer)
 {
-    static const struct question question = {.word = "stats", .deadline_ms = GATEWAY_SOON_MS};
+    static const struct question question = {.command = "stats", .deadline_ms = GATEWAY_SOON_MS};
     struct server *server = owner;
     if (answer->error != ZPLAN_OK || !answer->json) {
         finish_scrape (server, NULL);
@@ -91,7 +91,7 @@ static void on_health (void *owner, const struct station_answer *answer)
 
 static void answer_or_wait_for_scrape (struct exchange *self)
 {
-    static const struct question question = {.word = "health", .deadline_ms = GATEWAY_SOON_MS};
+    static const struct question question = {.command = "health", .deadline_ms = GATEWAY_SOON_MS};
     struct server *server = self->server;
     struct scrape *scrape = &server->scrape;
     if (scrape->text && !scrape->asking && clock_mono_us () - scrape->made_us < FRESH_US) {

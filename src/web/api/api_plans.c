@@ -46,7 +46,7 @@ void api_plan (struct exchange *self)
         return;
     }
     const struct question question = {
-        .word = "message", .args = {self->routed.args[0]}, .repeat = true, .large = frames};
+        .command = "message", .args = {self->routed.args[0]}, .repeat = true, .large = frames};
     exchange_question (self, &question, on_plan);
 }
 
@@ -73,6 +73,6 @@ void api_about (struct exchange *self)
 void api_result (struct exchange *self)
 {
     const struct question question = {
-        .word = "result", .args = {self->routed.args[0]}, .repeat = true, .large = true};
+        .command = "result", .args = {self->routed.args[0]}, .repeat = true, .large = true};
     exchange_question (self, &question, api_on_answer);
 }

@@ -14,7 +14,7 @@ static void on_stats (void *owner, const struct station_answer *answer)
 
 static void on_timer (void *owner)
 {
-    static const struct question question = {.word = "stats", .deadline_ms = GATEWAY_SOON_MS};
+    static const struct question question = {.command = "stats", .deadline_ms = GATEWAY_SOON_MS};
     struct server *server = owner;
     timer_set (&server->series_timer, server->reactor, SERIES_STEP_S * 1000);
     gateway_ask (server->gateway, &question, on_stats, server);

@@ -17,7 +17,7 @@ static void on_whoami (struct exchange *self, const struct station_answer *answe
 
 void api_session (struct exchange *self)
 {
-    const struct question question = {.word = "whoami", .repeat = true};
+    const struct question question = {.command = "whoami", .repeat = true};
     exchange_question (self, &question, on_whoami);
 }
 

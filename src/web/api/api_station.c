@@ -67,7 +67,7 @@ void api_targets (struct exchange *self)
 
 // Whether the settings allow changes of targets, which make the station connect to their endpoints.
 // False: the request was answered with 403.
-static bool may_change_targets (struct exchange *self)
+static bool check_targets_allowed (struct exchange *self)
 {
     if (self->server->settings->allow_targets)
         return true;
@@ -108,14 +108,14 @@ static const char *write_target_text (struct exchange *self)
 
 void api_target_put (struct exchange *self)
 {
-    const char *text = may_change_targets (self) ? write_target_text (self) : NULL;
+    const char *text = check_targets_allowed (self) ? write_target_text (self) : NULL;
     if (text)
         exchange_ask (self, api_on_done, "add", text, NULL);
 }
 
 void api_target_delete (struct exchange *self)
 {
-    if (may_change_targets (self))
+    if (check_targets_allowed (self))
         exchange_ask (self, api_on_done, "remove", self->routed.args[0], NULL);
 }
 

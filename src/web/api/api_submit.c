@@ -22,8 +22,8 @@
 
 // State of a submission, which the question borrows from.
 struct submit_call {
-    struct submission_body read;
-    struct zplan_submission sent;
+    struct submission_body body;
+    struct zplan_submission submission;
     unsigned status;    // 201, or 200: the plan existed
     struct key_use use; // use of the Idempotency-Key; without one its `key` is 0
     char words[REASON_MAX];
@@ -32,7 +32,7 @@ struct submit_call {
 static void clear_submit_call (struct exchange *self)
 {
     struct submit_call *own = self->own;
-    submission_clear (&own->read);
+    submission_clear (&own->body);
     free (own);
 }
 
@@ -75,7 +75,7 @@ static void on_plan_read_after_submit (struct exchange *self, const struct stati
     if (read)
         exchange_add_header (self, "ETag", plan_etag (answer->json, false, etag));
     json_t *plan = read ? json_names (JSON_PLAN, answer->json)
-                        : json_pack ("{s:s, s:s}", "id", self->id, "target", own->read.target);
+                        : json_pack ("{s:s, s:s}", "id", self->id, "target", own->body.target);
     json_object_del (plan, "frames");
     exchange_answer_json (self, own->status, plan);
 }
@@ -93,7 +93,7 @@ static void on_existing_plan_read (struct exchange *self, const struct station_a
 // Read the plan; `fn` is called whether or not that succeeds.
 static void request_submitted_plan (struct exchange *self, exchange_fn *fn)
 {
-    const struct question question = {.word = "message", .args = {self->id}, .repeat = true};
+    const struct question question = {.command = "message", .args = {self->id}, .repeat = true};
     self->failed = fn;
     exchange_question (self, &question, fn);
 }
@@ -174,21 +174,21 @@ static uint64_t body_hash (const struct exchange *self)
     return number;
 }
 
-// Submit the plan; `read` is taken. `key` is the number made of the Idempotency-Key; 0: there is
+// Submit the plan; `body` is taken. `key` is the number made of the Idempotency-Key; 0: there is
 // none.
-static void send_submission (struct exchange *self, struct submission_body *read, uint64_t key)
+static void send_submission (struct exchange *self, struct submission_body *body, uint64_t key)
 {
     struct submit_call *own = memory_new (sizeof *own);
-    own->read = *read;
+    own->body = *body;
     self->own = own;
     self->clear = clear_submit_call;
-    own->sent = (struct zplan_submission){.station = read->target,
-                                          .plan = read->plan,
-                                          .id = self->id[0] ? self->id : NULL,
-                                          .frames = own->read.frames,
-                                          .count = own->read.count};
+    own->submission = (struct zplan_submission){.station = body->target,
+                                                .plan = body->plan,
+                                                .id = self->id[0] ? self->id : NULL,
+                                                .frames = own->body.frames,
+                                                .count = own->body.count};
     own->use = (struct key_use){.key = key, .body_hash = key ? body_hash (self) : 0};
-    const struct question question = {.submission = &own->sent, .repeat = true};
+    const struct question question = {.submission = &own->submission, .repeat = true};
     if (answer_repeated_key (self))
         return;
     self->failed = on_submit_failed;
@@ -199,7 +199,7 @@ static void send_submission (struct exchange *self, struct submission_body *read
 
 void api_plan_new (struct exchange *self)
 {
-    struct submission_body read = {0};
+    struct submission_body body = {0};
     struct reason reason;
     const char *key = exchange_request_header (self, "Idempotency-Key");
     const char *user = self->user ? self->user : "";
@@ -208,10 +208,10 @@ void api_plan_new (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }
-    if (read_plan_body (self, &read))
+    if (read_plan_body (self, &body))
         return;
-    if (key && read.id) {
-        submission_clear (&read);
+    if (key && body.id) {
+        submission_clear (&body);
         exchange_problem (self, 400, "invalid_field", "id: not together with Idempotency-Key");
         return;
     }
@@ -221,30 +221,30 @@ void api_plan_new (struct exchange *self)
         ident_parse (span_text (self->id), &number);
     if (named)
         self->id[0] = '\0';
-    else if (read.id)
-        snprintf (self->id, sizeof self->id, "%s", read.id);
+    else if (body.id)
+        snprintf (self->id, sizeof self->id, "%s", body.id);
     else if (!key)
         ident_text ((random_from_kernel () & INT64_MAX) | 1, self->id);
-    send_submission (self, &read, number);
+    send_submission (self, &body, number);
 }
 
 void api_plan_put (struct exchange *self)
 {
-    struct submission_body read = {0};
-    uint64_t id, its;
+    struct submission_body body = {0};
+    uint64_t id, body_id;
     if (!ident_parse (span_text (self->routed.args[0]), &id)) {
         exchange_problem (self, 400, "invalid_field", "id: want 1..7fffffffffffffff in hex");
         return;
     }
     ident_text (id, self->id);
-    if (read_plan_body (self, &read))
+    if (read_plan_body (self, &body))
         return;
-    if (read.id && (!ident_parse (span_text (read.id), &its) || its != id)) {
-        submission_clear (&read);
+    if (body.id && (!ident_parse (span_text (body.id), &body_id) || body_id != id)) {
+        submission_clear (&body);
         api_reject_field (self, "id", "that of the path, or none");
         return;
     }
-    send_submission (self, &read, 0);
+    send_submission (self, &body, 0);
 }
 
 // -- when would it run

@@ -23,7 +23,7 @@ const struct asset *assets_find (const struct request_target *target)
     if (target->segment_count == 0)
         name = "index.html";
     else if (target->segment_count == 2 && strcmp (target->segments[0], "help") == 0)
-        name = "help.html"; // the target of the `type` of errors
+        name = "help.html"; // the `type` of a problem links to it
     else if (target->segment_count == 2 && strcmp (target->segments[0], "assets") == 0)
         name = target->segments[1];
     else if (is_versioned (target))

@@ -55,9 +55,9 @@ void audit_close (struct audit **self)
 // one stays in use.
 static void reopen_if_rotated (struct audit *self)
 {
-    struct stat here, there;
-    bool same = fstat (self->fd, &here) == 0 && stat (self->path, &there) == 0 &&
-                here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+    struct stat current, at_path;
+    bool same = fstat (self->fd, &current) == 0 && stat (self->path, &at_path) == 0 &&
+                current.st_ino == at_path.st_ino && current.st_dev == at_path.st_dev;
     int fd = same ? -1 : open_audit_file (self->path);
     if (fd < 0)
         return;

@@ -1,6 +1,6 @@
-// The record of changes and their users: a file of NDJSON lines that is only appended to. Two lines
-// for each request that changes something, signs in or out: before its command is sent, and after
-// the answer. For wrong tokens there is one line per second, with their number.
+// The record of changes and their users: a file of NDJSON lines that is only appended to. Each
+// request that changes something, signs in or signs out has two lines: one before its command is
+// sent, and one after the answer. Wrong tokens have one line per second, with their number.
 #pragma once
 
 #include "exchange.h"

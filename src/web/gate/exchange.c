@@ -190,7 +190,7 @@ void exchange_question (struct exchange *self, const struct question *question, 
 void exchange_ask (struct exchange *self, exchange_fn *fn, ...)
 {
     const struct route *route = self->routed.route;
-    struct question question = {.word = route->command, .repeat = route->repeat};
+    struct question question = {.command = route->command, .repeat = route->repeat};
     const char *arg;
     va_list args;
     va_start (args, fn);
@@ -218,7 +218,7 @@ const char *exchange_request_header (const struct exchange *self, const char *na
     return MHD_lookup_connection_value (self->connection, MHD_HEADER_KIND, name);
 }
 
-// -- its life
+// -- life of an exchange
 
 struct exchange *exchange_new (struct server *server, struct MHD_Connection *connection,
                                const char *target)

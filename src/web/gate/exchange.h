@@ -1,6 +1,6 @@
 // One HTTP request and its answer. It is checked when its header has arrived, its body is read, and
 // it is dispatched to its resource, which answers at once or when the station has answered; until
-// then it is suspended.
+// then the exchange is suspended.
 #pragma once
 
 #include "gateway.h"
@@ -32,7 +32,7 @@ struct exchange {
     struct key *key;   // key of the user; NULL: none
     uint8_t token[32]; // hash of the token or session that the request has
     char secret[48];   // text of a new session; empty: none
-    bool audited;      // the audit line before the change was written: one must follow after it
+    bool audited;      // the audit line before the change was written; the one after it must follow
     uint8_t *body;
     size_t body_size, body_max;
     json_t *json; // the body; NULL: there is none
@@ -51,8 +51,8 @@ struct exchange {
     exchange_fn *failed; // set before a question: called if it failed; NULL: exchange_fail
     void *kept[EXCHANGE_KEPT_MAX]; // blocks of its resource, freed with free () at the end
     size_t kept_count;
-    void (*then) (struct exchange *self); // called when the key may see the resource
-    void *own;                            // state of the resource, which `clear` releases
+    void (*on_permitted) (struct exchange *self); // called if the user may observe all targets
+    void *own;                                    // state of the resource, which `clear` releases
     void (*clear) (struct exchange *self);
     char id[17];    // id of the plan that is submitted; empty: none
     json_t *errors; // `errors` of the problem that is answered; NULL: at most one error
@@ -72,7 +72,7 @@ void exchange_answer_bytes (struct exchange *self, unsigned status, const char *
 // be written, and an error was answered.
 bool exchange_audit (struct exchange *self);
 
-// Answer with a response of the library, which is taken and may have headers of its own.
+// Answer with a response object of libmicrohttpd, which is taken and may have its own headers.
 void exchange_response (struct exchange *self, unsigned status, struct MHD_Response *response);
 
 // Answer an error as a problem document (RFC 9457).
@@ -105,11 +105,11 @@ bool exchange_observes (const json_t *answer);
 
 // ---- while there is nothing to send
 
-// The library reads no more of the answer until it is resumed; resuming twice is harmless.
+// While suspended, the library reads no more of the answer. Resuming twice is harmless.
 void exchange_suspend (struct exchange *self);
 void exchange_resume (struct exchange *self);
 
-// ---- of the server and the API
+// ---- used by the server and the API
 
 struct exchange *exchange_new (struct server *server, struct MHD_Connection *connection,
                                const char *target);

@@ -76,8 +76,8 @@ static bool check_target (struct exchange *self, const struct guard_head *head)
     return false;
 }
 
-// Reject pages of other origins, requests without a valid user, and changes if readonly is set.
-// True: answered.
+// Reject requests from pages of other origins, requests without a valid user, and changes if
+// readonly is set. True: the request was answered.
 static bool check_permission (struct exchange *self, const struct guard_head *head)
 {
     const struct route *route = self->routed.route;

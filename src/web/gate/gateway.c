@@ -11,26 +11,26 @@
 
 enum {
     IN_FLIGHT_MAX = 64,
-    LARGE_MAX = 4, // questions in flight with large answers, at most
+    LARGE_MAX = 4, // questions with large answers in flight
     USER_LARGE_MAX = 2,
     REPEAT_MS = 200,
-    // The first timeout on a connection ends all questions in flight on it, so it is not short. A
-    // question with an earlier deadline is answered before.
+    // A timeout of the client ends all questions in flight on its connection, so it is not short.
+    // on_timer answers questions with earlier deadlines.
     CLIENT_MS_MIN = 2000
 };
 
-// The questions of a user. The user with the fewest in flight is served next, so a busy user only
-// delays their own.
-struct turn {
-    struct turn *next;
+// A user with questions. The one with the fewest in flight is served next, so that a busy user does
+// not starve the others.
+struct requester {
+    struct requester *next;
     char *user; // "" = no user
-    size_t asks, flying, large;
+    size_t questions, in_flight, large;
 };
 
-// A question is waiting for its turn, in flight, or waiting to be repeated.
+// A question that waits to be sent, is in flight, or waits for a retry.
 struct pending_question {
     struct gateway *gateway;
-    struct turn *turn;
+    struct requester *requester;
     struct pending_question *next, **place;
     enum { QUESTION_WAITS, QUESTION_IN_FLIGHT, QUESTION_WAITS_FOR_RETRY } state;
     struct question question;
@@ -47,9 +47,9 @@ struct gateway {
     struct source source;
     struct task task; // starts questions that may start
     struct pending_question *first, **end;
-    struct pending_question *ended; // freed in the next turn
-    struct turn *turns;
-    size_t flying, large;
+    struct pending_question *ended; // freed in the next run of `task`
+    struct requester *requesters;
+    size_t in_flight, large;
     bool closing;
 };
 
@@ -61,49 +61,50 @@ static void schedule_starts (struct gateway *self)
         task_set (&self->task, self->reactor);
 }
 
-// -- turns
+// -- requesters
 
-static struct turn *turn_join (struct gateway *self, const char *user)
+static struct requester *requester_join (struct gateway *self, const char *user)
 {
-    struct turn *turn = self->turns;
-    while (turn && strcmp (turn->user, user) != 0)
-        turn = turn->next;
-    if (!turn) {
-        turn = memory_new (sizeof *turn);
-        turn->user = memory_text (user);
-        turn->next = self->turns;
-        self->turns = turn;
+    struct requester *requester = self->requesters;
+    while (requester && strcmp (requester->user, user) != 0)
+        requester = requester->next;
+    if (!requester) {
+        requester = memory_new (sizeof *requester);
+        requester->user = memory_text (user);
+        requester->next = self->requesters;
+        self->requesters = requester;
     }
-    turn->asks++;
-    return turn;
+    requester->questions++;
+    return requester;
 }
 
-static void turn_leave (struct gateway *self, struct turn *turn)
+static void requester_leave (struct gateway *self, struct requester *requester)
 {
-    struct turn **place = &self->turns;
-    if (--turn->asks)
+    struct requester **place = &self->requesters;
+    if (--requester->questions)
         return;
-    while (*place != turn)
+    while (*place != requester)
         place = &(*place)->next;
-    *place = turn->next;
-    free (turn->user);
-    free (turn);
+    *place = requester->next;
+    free (requester->user);
+    free (requester);
 }
 
 static bool may_start_question (const struct pending_question *ask)
 {
     const struct gateway *self = ask->gateway;
-    return self->flying < IN_FLIGHT_MAX &&
-           (!ask->question.large || (self->large < LARGE_MAX && ask->turn->large < USER_LARGE_MAX));
+    return self->in_flight < IN_FLIGHT_MAX &&
+           (!ask->question.large ||
+            (self->large < LARGE_MAX && ask->requester->large < USER_LARGE_MAX));
 }
 
-static void count_in_flight (struct pending_question *ask, bool flies)
+static void count_in_flight (struct pending_question *ask, bool starts)
 {
-    size_t one = flies ? 1 : (size_t)-1, large = ask->question.large ? one : 0;
-    ask->gateway->flying += one;
+    size_t change = starts ? 1 : (size_t)-1, large = ask->question.large ? change : 0;
+    ask->gateway->in_flight += change;
     ask->gateway->large += large;
-    ask->turn->flying += one;
-    ask->turn->large += large;
+    ask->requester->in_flight += change;
+    ask->requester->large += large;
 }
 
 // -- one question
@@ -116,7 +117,7 @@ static void question_end (struct pending_question *ask, const struct station_ans
     else
         ask->gateway->end = ask->place;
     timer_end (&ask->timer);
-    turn_leave (ask->gateway, ask->turn);
+    requester_leave (ask->gateway, ask->requester);
     ask->next = ask->gateway->ended;
     ask->gateway->ended = ask;
     schedule_starts (ask->gateway);
@@ -166,8 +167,8 @@ static bool retry_if_busy (struct pending_question *ask, const struct zplan_repl
     zplan_reply_words (reply, words, sizeof words);
     if (busy && problem_busy (words, false, &after_s) != 503)
         return false;
-    bool again = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
-    if (!again || !schedule_retry (ask))
+    bool may_retry = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
+    if (!may_retry || !schedule_retry (ask))
         return false;
     ask->was_busy = ask->was_busy || busy;
     return true;
@@ -177,8 +178,9 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct pending_question *ask = context;
     count_in_flight (ask, false);
-    // Another question timed out, which closed the connection of all questions in flight. Reads are
-    // retried, as a change may be done already; only once, so that an outage is reported soon.
+    // Another question timed out, which closed the connection of all questions in flight. Only
+    // reads are retried, as a change may be done already; and once, so that an outage is reported
+    // soon.
     if (error == ZPLAN_ERROR_NO_ANSWER && ask->question.reads && !ask->was_lost &&
         schedule_retry (ask)) {
         ask->was_lost = true;
@@ -186,7 +188,7 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
         return;
     }
     if (error != ZPLAN_OK) {
-        // It was sent, so also when the client is closed it is unknown whether it was done.
+        // The question was sent: even if the client was closed, the station may have acted on it.
         question_fail (ask, error == ZPLAN_ERROR_CLOSED ? ZPLAN_ERROR_NO_ANSWER : error);
         return;
     }
@@ -199,10 +201,10 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     size_t size = 0;
     const void *bytes = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
     struct span text = span_of (bytes, bytes ? size : 0);
-    bool parses = !ask->question.as_text || reply->status >= ZERO_STATUS_ERROR_FLAG;
-    json_t *json = parses && text.size ? json_read_object (text, &ignored) : NULL;
+    bool is_parsed = !ask->question.as_text || reply->status >= ZERO_STATUS_ERROR_FLAG;
+    json_t *json = is_parsed && text.size ? json_read_object (text, &ignored) : NULL;
     answer.json = json;
-    answer.text = parses ? (struct span){0} : text;
+    answer.text = is_parsed ? (struct span){0} : text;
     char words[REASON_MAX];
     const char *colon = strstr (zplan_reply_words (reply, words, sizeof words), ": ");
     memcpy (answer.reason, colon ? colon + 2 : words, strlen (colon ? colon + 2 : words) + 1);
@@ -226,9 +228,9 @@ static int send_command (struct gateway *self, struct pending_question *ask)
     const struct question *question = &ask->question;
     struct zplan_frame frames[GATEWAY_ARGS_MAX + 2];
     size_t count = 0;
-    if (!question->word)
+    if (!question->command)
         return zplan_client_send (self->client, ZERO_BYTE_COMMAND_PING, NULL, 0, on_reply, ask);
-    frames[count++] = text_frame (ZERO_FRAME_COMMAND, question->word);
+    frames[count++] = text_frame (ZERO_FRAME_COMMAND, question->command);
     for (const char *const *arg = question->args; *arg; arg++)
         frames[count++] = text_frame (ZERO_FRAME_ARG, *arg);
     if (question->user)
@@ -272,10 +274,10 @@ static void free_ended_questions (struct gateway *self)
 static struct pending_question *next_startable_question (const struct gateway *self)
 {
     struct pending_question *best = NULL;
-    for (struct pending_question *ask = self->first; ask && self->flying < IN_FLIGHT_MAX;
+    for (struct pending_question *ask = self->first; ask && self->in_flight < IN_FLIGHT_MAX;
          ask = ask->next)
         if (ask->state == QUESTION_WAITS && may_start_question (ask) &&
-            (!best || ask->turn->flying < best->turn->flying))
+            (!best || ask->requester->in_flight < best->requester->in_flight))
             best = ask;
     return best;
 }
@@ -329,7 +331,7 @@ void gateway_ask (struct gateway *self, const struct question *question, gateway
     struct pending_question *ask = memory_new (sizeof *ask);
     int64_t ms = question->deadline_ms ? question->deadline_ms : GATEWAY_DEADLINE_MS;
     ask->gateway = self;
-    ask->turn = turn_join (self, question->user ? question->user : "");
+    ask->requester = requester_join (self, question->user ? question->user : "");
     ask->question = *question;
     ask->deadline_us = clock_mono_us () + ms * 1000;
     ask->fn = fn;

@@ -1,4 +1,4 @@
-// A connection to the station, on libzplan, for questions with a deadline each. The gateway retries
+// A connection to the station through libzplan. Each question has a deadline. The gateway retries
 // questions that the station cannot answer at the moment, as during a takeover, if they are safe to
 // repeat. The number in flight is bounded, so that one connection cannot overload the station;
 // others wait in order.
@@ -28,7 +28,7 @@ struct station_answer {
 typedef void gateway_fn (void *owner, const struct station_answer *answer);
 
 struct question {
-    const char *word;                       // NULL: PING, or the submission if there is one
+    const char *command;                    // NULL: PING, or the submission if there is one
     const char *args[GATEWAY_ARGS_MAX + 1]; // NULL after the last one
     const struct zplan_submission *submission;
     const char *user;    // on whose behalf; NULL = none

@@ -45,8 +45,7 @@ struct scrape {
 
 struct server {
     struct reactor *reactor;
-    void (*call) (
-        struct exchange *exchange); // answers a request, or asks the station: api_dispatch
+    void (*call) (struct exchange *exchange); // answers or asks the station: api_dispatch
     const struct web_settings *settings;
     struct gateway *gateway; // connection with this program's own key
     struct users *users;     // NULL: there are none
@@ -65,13 +64,13 @@ struct server {
     struct route_count counts[ROUTE_ROWS];
     struct scrape scrape;
     struct series *series;     // the station's numbers of the last 24 hours
-    struct timer series_timer; // when they are read next
+    struct timer series_timer; // the next read of the numbers
     struct bulk_job *bulk;     // the last job
     struct key_memory *keys;   // NULL: no Idempotency-Key was used
 };
 
-// Bind and listen. The settings are borrowed, the gateway is owned from then on. NULL with a
-// reason; `ret_unusable`: files or folders that the settings name cannot be used.
+// Create the server, bind and listen. The settings are borrowed, the gateway is owned from then on.
+// NULL with a reason; `ret_unusable`: files or folders that the settings name cannot be used.
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
                            struct gateway *gateway, bool *ret_unusable, struct reason *reason);
 void server_destroy (struct server **self);

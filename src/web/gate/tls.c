@@ -44,7 +44,7 @@ struct tls {
     const char *cert, *key;
     struct timer timer;
     struct file_stamp stamps[2], rejected[2]; // of the files in use; of those logged as unusable
-    struct key_pair *pair, *previous; // previous: still used by handshakes of before replaced_us
+    struct key_pair *pair, *previous; // previous: for handshakes that began before replaced_us
     int64_t replaced_us;
 };
 
@@ -209,7 +209,7 @@ static int on_handshake (gnutls_session_t session, const gnutls_datum_t *authori
 void *tls_callback (void)
 {
     gnutls_certificate_retrieve_function2 *call = on_handshake;
-    void *bytes; // as MHD takes it
+    void *bytes; // the type that MHD takes
     memcpy (&bytes, &call, sizeof bytes);
     return bytes;
 }

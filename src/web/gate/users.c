@@ -20,12 +20,12 @@ enum {
     USERS_MAX = 1000,
     KEYS_MAX = 64, // keys of users, each with its own connection to the station
     SESSIONS_MAX = 10000,
-    TOKEN_SESSIONS_MAX = 64, // of one token, at most
+    TOKEN_SESSIONS_MAX = 64, // sessions of one token
     BUCKETS = 1024,
-    CHECK_MS = 500,          // between two looks at the files of users
+    CHECK_MS = 500,          // between two checks of the files of users
     SWEEP_US = 60000000,     // between two removals of ended sessions
-    SESSION_S = 12 * 3600,   // after which a session ends
-    IDLE_S = 3600,           // without a request, after which it ends
+    SESSION_S = 12 * 3600,   // maximum age of a session
+    IDLE_S = 3600,           // maximum time of a session without a request
     PER_SECOND = 50,         // requests of a session per second
     USER_EXCHANGES_MAX = 64, // concurrent exchanges of one user
     WRONG_PER_SECOND = 10,   // wrong tokens per second from the addresses of one row
@@ -40,7 +40,7 @@ struct key {
     struct gateway *gateway; // NULL: unused entry
     size_t exchanges;        // exchanges that use the key
     bool wanted;             // named in the file of a user
-    bool replaced;           // the key file has changed since
+    bool replaced;           // the key file has changed since it was read
     uint64_t mark;           // key_file_mark when the key was read
 };
 
@@ -79,7 +79,8 @@ struct users {
     struct pace wrong[WRONG_ROWS]; // wrong tokens, by address
 };
 
-static bool pace_allows (struct pace *self, int most)
+// Count an event. False: there are more than `most` in this second.
+static bool pace_try (struct pace *self, int most)
 {
     int64_t second = clock_mono_us () / 1000000;
     if (self->second != second)
@@ -254,7 +255,7 @@ void users_destroy (struct users **self_p)
 
 // -- keys
 
-static struct key *find_key (struct users *self, const char *path, struct reason *reason)
+static struct key *find_or_open_key (struct users *self, const char *path, struct reason *reason)
 {
     struct key *place = NULL;
     for (size_t i = 0; i < KEYS_MAX; i++) {
@@ -300,7 +301,7 @@ static bool deny_token (struct exchange *self)
     uint32_t row = 5381;
     for (const char *at = self->address; *at; at++)
         row = row * 33 + (unsigned char)*at;
-    if (!pace_allows (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
+    if (!pace_try (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
         return deny_request (self, 429, "too_many", "too many requests without a right token");
     return deny_request (self, 401, "no_token",
                          "want Authorization: Bearer with a token or a session");
@@ -338,7 +339,7 @@ static bool set_exchange_user (struct exchange *self, struct user *user)
     struct key *key = NULL;
     if (user->exchanges >= USER_EXCHANGES_MAX)
         return deny_request (self, 429, "too_many", "64 requests of this user are in progress");
-    if (user->file.key[0] && !(key = find_key (users, user->file.key, &reason))) {
+    if (user->file.key[0] && !(key = find_or_open_key (users, user->file.key, &reason))) {
         log_event (LEVEL_WARN, "key.unusable", "user=%s reason=\"%s\"", user->file.name,
                    reason.text);
         return deny_request (self, 503, "no_key",
@@ -357,7 +358,7 @@ static bool set_exchange_user (struct exchange *self, struct user *user)
 static bool deny_rate (struct exchange *self, struct user *user, const uint8_t sum[TOKEN_SUM_SIZE])
 {
     int at = user->file.rate ? user_token_at (&user->file, sum) : -1;
-    return at >= 0 && !pace_allows (&user->paces[at], user->file.rate) &&
+    return at >= 0 && !pace_try (&user->paces[at], user->file.rate) &&
            deny_request (self, 429, "too_many",
                          "the requests of this token in this second: see rate");
 }
@@ -380,7 +381,7 @@ bool users_authenticate (struct exchange *self)
         audit_wrong_token (self->server->audit, self);
         return deny_token (self);
     }
-    if (session && !pace_allows (&session->pace, PER_SECOND))
+    if (session && !pace_try (&session->pace, PER_SECOND))
         return deny_request (self, 429, "too_many", "50 requests of a session a second");
     if (deny_rate (self, user, session ? session->token : self->token))
         return true;
@@ -449,7 +450,7 @@ static void end_idle_session (struct users *self, const uint8_t token[TOKEN_SUM_
                 idlest = session;
         }
     if (count >= TOKEN_SESSIONS_MAX)
-        idlest->end_us = 0; // it counts no longer, and is swept
+        idlest->end_us = 0; // no longer valid; the next sweep frees it
 }
 
 bool users_sign_in (struct users *self, struct exchange *exchange, const char *token, char out[48])
@@ -493,5 +494,5 @@ void users_sign_out (struct exchange *self)
     struct session *session =
         self->server->users ? find_session (self->server->users, self->token) : NULL;
     if (session)
-        session->end_us = 0; // it counts no longer, and is swept
+        session->end_us = 0; // no longer valid; the next sweep frees it
 }

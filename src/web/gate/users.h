@@ -25,7 +25,7 @@ void users_destroy (struct users **self);
 // are users.
 bool users_authenticate (struct exchange *self);
 
-// Release what users_authenticate counted for the exchange, as it ends.
+// Release what users_authenticate counted for the exchange. Called when the exchange ends.
 void users_leave (struct exchange *self);
 
 // Whether the user of this exchange may still send requests; also true if there are no users.

@@ -45,7 +45,7 @@ static int open_tcp (struct web_listener *self, const char *listen_at, struct re
 {
     struct addrinfo *found = listen_address_find (listen_at);
     if (!found)
-        return -1; // checked
+        return -1; // cannot happen: web_listener_check has accepted it
     union {
         struct sockaddr any;
         struct sockaddr_in in;

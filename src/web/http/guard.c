@@ -83,7 +83,7 @@ int guard_check (const struct guard_head *head, struct reason *reason)
         bytes += head->headers[i].name.size + head->headers[i].value.size;
     if (bytes > GUARD_HEAD_MAX)
         return set_rejection (431, reason, "want at most 8192 bytes of header fields");
-    // The tolerant parser of chunks is never reached.
+    // This keeps requests from the library's tolerant parser of chunks.
     if (count_headers (head, "Transfer-Encoding"))
         return set_rejection (411, reason, "want Content-Length: chunked bodies are not supported");
     size_t lengths = count_headers (head, "Content-Length");

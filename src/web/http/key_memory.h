@@ -1,5 +1,5 @@
-// Idempotency-Keys that were used: a plan may have ended, and be gone, before its submission is
-// repeated. Pure. About the last 100,000 keys, for a day, in memory: a restart forgets them.
+// The memory of used Idempotency-Keys: a plan may have ended, and be gone, before its submission is
+// repeated. It keeps about the last 100,000 keys for a day; a restart forgets them. Pure.
 // Source: the draft of the IETF on the Idempotency-Key header.
 #pragma once
 

@@ -31,17 +31,17 @@ static json_t *parameters_json (const struct route *route)
 
 static json_t *responses_json (const struct route *route)
 {
-    json_t *made = json_object ();
+    json_t *responses = json_object ();
     for (const char *at = route->statuses; *at; at += strspn (at, " ")) {
         char status[4];
         snprintf (status, sizeof status, "%.3s", at);
-        json_object_set_new (made, status, json_pack ("{s:s}", "description", route->summary));
+        json_object_set_new (responses, status, json_pack ("{s:s}", "description", route->summary));
         at += 3;
     }
     if (strncmp (route->path, "/v1/", 4) == 0)
-        json_object_set_new (made, "default",
+        json_object_set_new (responses, "default",
                              json_pack ("{s:s}", "$ref", "#/components/responses/problem"));
-    return made;
+    return responses;
 }
 
 static void add_properties (json_t *schema, const struct route *route)

@@ -50,7 +50,7 @@ json_t *plan_submitted (const json_t *plan)
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (json_object_get (names, same[i]))
             json_object_set (line, same[i], json_object_get (names, same[i]));
-    if (json_object_get (line, "frames")) { // they have all
+    if (json_object_get (line, "frames")) { // `frames` has all of them
         json_object_del (line, "command");
         json_object_del (line, "args");
     }

@@ -7,7 +7,7 @@
 
 enum { PLAN_ETAG_SIZE = 64 };
 
-// Write the strong ETag of a plan as `message` returns it, with its frames or without. Returns
+// Write the strong ETag of a plan that `message` returned. `frames`: with its frames. Returns
 // `out`.
 const char *plan_etag (const json_t *plan, bool frames, char out[PLAN_ETAG_SIZE]);
 

@@ -19,9 +19,8 @@ enum route_body { BODY_NONE, BODY_JSON, BODY_MERGE, BODY_LINES };
 struct route {
     const char *name, *method, *path, *command, *role, *query;
     enum route_body body;
-    const char
-        *fields; // names of the fields of a JSON body, separated by blanks; "...": checked later
-    bool repeat; // true: handling its command twice does no harm
+    const char *fields; // of a JSON body, separated by blanks; "...": checked later
+    bool repeat;        // true: handling its command twice does no harm
     const char *statuses, *summary;
 };
 

@@ -1,13 +1,13 @@
 // One stream: a position in the ring, and a filter. It is in one of these states:
 //
-//     asking    asks what its user may see, again every five seconds
+//     asking    asks which targets its user may see; repeated every five seconds
 //     waiting   waits for the first read of the history
 //     behind    missing events are no longer in the ring: reads them from the history
 //     live      sends the events of the ring from its position
 //
 // The library asks for bytes; while there are none the connection is suspended. Every 15 seconds
-// there is a comment, so that each end notices a lost connection. A page that was closed is noticed
-// within a second; otherwise opening a few pages in a row would reach the limit of streams.
+// there is a comment, so that each end notices a lost connection. A closed page is noticed within a
+// second; otherwise opening a few pages in a row would reach the limit of streams.
 #include <fnmatch.h>
 #include <microhttpd.h>
 #include <stdio.h>
@@ -112,7 +112,7 @@ static void on_missed_runs (void *owner, const struct station_answer *answer)
     size_t i;
     const json_t *run;
     history_requests--;
-    self->asking = false;
+    self->question_in_flight = false;
     if (!self->exchange) {
         follower_free (self);
         return;
@@ -148,12 +148,12 @@ static void on_missed_runs (void *owner, const struct station_answer *answer)
 
 static void request_missed_runs (struct follower *self)
 {
-    if (self->asking || history_requests >= BEHIND_MAX)
+    if (self->question_in_flight || history_requests >= BEHIND_MAX)
         return;
-    self->asking = true;
+    self->question_in_flight = true;
     history_requests++;
     stream_write_filter (self->filter, self->seq, self->epoch, self->after, PAGE);
-    const struct question question = {.word = "history", .args = {self->filter}, .repeat = true};
+    const struct question question = {.command = "history", .args = {self->filter}, .repeat = true};
     gateway_ask (self->exchange->server->gateway, &question, on_missed_runs, self);
 }
 
@@ -172,8 +172,7 @@ static void append_pending_events (struct follower *self)
         self->down_sent = self->size > 0;
         return;
     }
-    if (strcmp (self->epoch, ring->epoch) !=
-        0) { // the numbering has restarted: a gap event is in the ring
+    if (strcmp (self->epoch, ring->epoch) != 0) { // restarted: a gap event is in the ring
         snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
         self->seq = ring->base;
         self->after[0] = '\0';
@@ -247,7 +246,7 @@ static void send_bye (struct follower *self)
 static void on_permissions (void *owner, const struct station_answer *answer)
 {
     struct follower *self = owner;
-    self->asking = false;
+    self->question_in_flight = false;
     if (!self->exchange) {
         follower_free (self);
         return;
@@ -260,15 +259,15 @@ static void on_permissions (void *owner, const struct station_answer *answer)
 
 void follower_tick (struct follower *self)
 {
-    static const struct question question = {.word = "whoami"};
+    static const struct question question = {.command = "whoami"};
     int64_t now_us = clock_mono_us ();
     if (!self->ending && !users_may_continue (self->exchange)) {
         send_bye (self);
         return;
     }
-    if (self->exchange->user && !self->asking &&
+    if (self->exchange->user && !self->question_in_flight &&
         now_us - self->permissions_us >= PERMISSION_CHECK_US) {
-        self->asking = true;
+        self->question_in_flight = true;
         self->permissions_us = now_us;
         gateway_ask (self->exchange->gateway, &question, on_permissions, self);
     }
@@ -285,7 +284,7 @@ static void on_clear (struct exchange *exchange)
     struct follower *self = exchange->own;
     stream_leave (self->stream, self);
     self->exchange = NULL;
-    if (!self->asking)
+    if (!self->question_in_flight)
         follower_free (self);
 }
 
@@ -362,7 +361,7 @@ static size_t count_streams_of_owner (const struct stream *self, const struct ex
 
 void api_stream (struct exchange *exchange)
 {
-    const struct question question = {.word = "whoami", .repeat = true};
+    const struct question question = {.command = "whoami", .repeat = true};
     struct reason reason;
     struct follower *self = memory_new (sizeof *self);
     const char *id = exchange_request_header (exchange, "Last-Event-ID");

@@ -19,7 +19,7 @@ struct stream {
     struct timer read_timer, tick;
     struct ring ring;
     bool known; // epoch and last run: the history was read since the first follower joined
-    bool reading, again, asking_stats, stopped, down;
+    bool reading, read_again, asking_stats, stopped, down;
     int64_t read_us; // when the history was read last
     // Cursor of the next page of the history; "" = after the last broadcast. Sequence numbers are
     // not used, since a whole page may have none.
@@ -38,14 +38,14 @@ struct follower {
     struct follower *next;
     struct exchange *exchange; // NULL: the stream has ended, and a question is still in flight
     struct stream *stream;
-    unsigned wants;
+    unsigned wants;                     // a bit for each enum ring_kind
     char stations[CURVE_STATIONS_SIZE]; // targets that the key is limited to; "" = all
     char target[RING_TARGET_SIZE], title[65];
     uint64_t plan;
-    bool greeted, down_sent, ending,
-        asking;  // down_sent: the client was notified that the station is away
-    bool left;   // the client has closed the connection
-    bool has_id; // the request named the event to begin after
+    bool greeted, ending, question_in_flight;
+    bool down_sent; // the client was notified that the station is away
+    bool left;      // the client has closed the connection
+    bool has_id;    // the request named the event to begin after
     char epoch[RING_EPOCH_SIZE];
     int64_t seq;                 // seq of the last run that was sent
     int64_t place;               // position in the ring of the next event

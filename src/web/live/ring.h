@@ -36,8 +36,8 @@ struct ring {
     struct ring_event events[RING_EVENTS];
     int64_t first, end; // positions: of the oldest event, and after the last one
     size_t bytes;
-    int64_t base,
-        last; // numbers of broadcasts: every run above `base` is here; `last` is the last one
+    int64_t base; // broadcast number: every run with a higher one is in the ring
+    int64_t last; // number of the last broadcast
     char epoch[RING_EPOCH_SIZE];
 };
 

@@ -20,11 +20,10 @@
 enum {
     READ_DELAY_MS = 20,
     READ_EVERY_US = 2000000,
-    KEEP_SELECTION_US =
-        60000000, // keeps a larger selection: the station limits the number of changes
-    SELECTION_DELAY_US = 1000000, // after this the selection has usually reached the station
+    KEEP_SELECTION_US = 60000000, // before a smaller selection: the station limits changes
+    SELECTION_DELAY_US = 1000000, // until a selection has usually reached the station
     TICK_MS = 1000,
-    EVENTS_A_TURN = 64,
+    EVENTS_PER_TURN = 64,
     PAGE = 500
 };
 
@@ -135,7 +134,7 @@ static void add_runs (struct stream *self, const json_t *answer)
         return;
     if (self->known && !self->ring.epoch[0] && epoch[0]) { // the first run ever has ended
         ring_reset (&self->ring, epoch, 0);
-        self->again = true;
+        self->read_again = true;
         return;
     }
     if (!self->known || strcmp (epoch, self->ring.epoch) != 0 ||
@@ -153,7 +152,7 @@ static void add_runs (struct stream *self, const json_t *answer)
     }
     const char *next = json_string_value (json_object_get (answer, "next"));
     snprintf (self->after, sizeof self->after, "%s", next ? next : "");
-    self->again = self->again || next;
+    self->read_again = self->read_again || next;
     if (self->ring.last > before)
         wake_followers (self);
 }
@@ -168,7 +167,7 @@ static void on_history (void *owner, const struct station_answer *answer)
     set_station_down (self, !fine);
     if (fine)
         add_runs (self, answer->json);
-    if (self->again && fine)
+    if (self->read_again && fine)
         timer_set (&self->read_timer, self->server->reactor, READ_DELAY_MS);
 }
 
@@ -185,7 +184,7 @@ void stream_write_filter (char ret[STREAM_PAGE_SIZE], int64_t since, const char 
 static void read_history (void *owner)
 {
     struct stream *self = owner;
-    self->again = self->reading;
+    self->read_again = self->reading;
     if (self->reading || self->stopped || !self->first)
         return;
     self->reading = true;
@@ -194,14 +193,14 @@ static void read_history (void *owner)
     if (self->known && self->ring.epoch[0])
         stream_write_filter (self->filter, self->ring.last, self->ring.epoch, self->after, PAGE);
     const struct question question = {
-        .word = "history", .args = {self->filter}, .deadline_ms = 2000};
+        .command = "history", .args = {self->filter}, .deadline_ms = 2000};
     gateway_ask (self->server->gateway, &question, on_history, self);
 }
 
 static void schedule_history_read (struct stream *self)
 {
     if (self->reading)
-        self->again = true;
+        self->read_again = true;
     else if (self->first && !timer_is_set (&self->read_timer))
         timer_set (&self->read_timer, self->server->reactor, READ_DELAY_MS);
 }
@@ -269,7 +268,7 @@ static void on_events (void *owner, uint32_t events)
     struct stream *self = owner;
     struct zplan_event event;
     (void)events;
-    for (int i = 0; i < EVENTS_A_TURN && zplan_events_recv (self->events, 0, &event) == ZPLAN_OK;
+    for (int i = 0; i < EVENTS_PER_TURN && zplan_events_recv (self->events, 0, &event) == ZPLAN_OK;
          i++)
         process_event (self, &event);
 }
@@ -289,7 +288,7 @@ static void on_stats (void *owner, const struct station_answer *answer)
 
 static void on_tick (void *owner)
 {
-    static const struct question question = {.word = "stats", .deadline_ms = TICK_MS};
+    static const struct question question = {.command = "stats", .deadline_ms = TICK_MS};
     struct stream *self = owner;
     timer_set (&self->tick, self->server->reactor, TICK_MS);
     select_events (self);
@@ -307,7 +306,7 @@ static void on_tick (void *owner)
         follower_tick (at);
 }
 
-// -- its life
+// -- life of the stream
 
 struct stream *stream_new (struct server *server, struct reason *reason)
 {

@@ -3,7 +3,7 @@
 //     name = ann
 //     key = /etc/zplan/web/ops.key_secret
 //     rate = 20                            # requests of a token in a second
-//     token = 5e88...  2027-01-01T00:00:00Z     # SHA-256 of the token, and until when it counts
+//     token = 5e88...  2027-01-01T00:00:00Z     # SHA-256 of the token, and its expiry
 #pragma once
 
 #include "reason.h"
