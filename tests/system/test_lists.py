@@ -125,7 +125,7 @@ def test_every_command_is_tried_with_each_role():
 def test_the_clients_send_again_what_only_reads():
     """What a client may repeat by itself: the commands of the role observe, and whoami."""
     reads = set(tables.allowed("observe")) | {"whoami"}
-    of_c = tables.rows_of("src/client/requests.c", r"^\} reads\[\] = ", r'\{"(\w+)", (?:"(\w+)"|NULL)\}', 10)
+    of_c = tables.rows_of("src/client/requests.c", r"^\} read_commands\[\] = ", r'\{"(\w+)", (?:"(\w+)"|NULL)\}', 10)
     assert {" ".join(filter(None, row)) for row in of_c} == reads - {"flow check"}
     assert set(zplan._READS) | {" ".join(row) for row in zplan._READS_OF} == reads - {"flow check"}
 
