@@ -31,7 +31,7 @@ struct gap_fill {
     int64_t before;   // seq of the result that waits; INT64_MAX: none
     int64_t until_us; // monotonic; while a result waits, no retry after this time
     bool opened;      // the first page was read
-    int64_t last;     // the station's last seq
+    int64_t last;     // the station's newest seq
     char epoch[EPOCH_SIZE];
     char after[64]; // cursor of the page to request; "" = the first
     json_t *page;   // being returned; owned

@@ -14,7 +14,7 @@ struct span key_of (struct core *self, const char *start, const struct open_plan
 {
     char key[PLAN_KEY_SIZE];
     size_t size = plan_key_make (key, start, core_target_name (plan->target), plan->id);
-    return rows_copy (self->gathering, span_of (key, size));
+    return rows_copy_text (self->gathering, span_of (key, size));
 }
 
 struct span member_of (struct core *self, const struct open_plan *plan)
@@ -27,13 +27,13 @@ static struct span index_entry (struct core *self, const struct open_plan *plan)
 {
     char entry[PLAN_KEY_SIZE];
     size_t size = index_entry_make (entry, core_target_name (plan->target), plan->id);
-    return rows_copy (self->gathering, span_of (entry, size));
+    return rows_copy_text (self->gathering, span_of (entry, size));
 }
 
 static struct span score_text (struct core *self, int64_t score_us)
 {
     char text[SCORE_SIZE];
-    return rows_copy (self->gathering, span_of (text, score_make (text, score_us)));
+    return rows_copy_text (self->gathering, span_of (text, score_make (text, score_us)));
 }
 
 // The plan's value in plan:run.
@@ -54,7 +54,7 @@ static struct span run_text (struct core *self, const struct open_plan *plan)
         size += decimal_text (plan->revision, text + size);
     else
         text[size++] = '=';
-    return rows_copy (self->gathering, span_of (text, size));
+    return rows_copy_text (self->gathering, span_of (text, size));
 }
 
 size_t open_running_head (const struct open_plan *plan, char out[HEAD_ROOM])
@@ -71,7 +71,7 @@ static struct span class_text (struct core *self, const struct open_plan *plan)
     char text[8 + POLICY_NAME_MAX];
     int size =
         snprintf (text, sizeof text, "%d:%s", plan->priority, plan->group ? plan->group : "");
-    return rows_copy (self->gathering, span_of (text, (size_t)size));
+    return rows_copy_text (self->gathering, span_of (text, (size_t)size));
 }
 
 struct span class_group (struct span class, int *ret_priority)
@@ -172,7 +172,7 @@ static void emit_plan_commands (struct core *self, struct open_plan *plan, unsig
         size_t size = open_running_head (plan, head);
         rows_add_command (self->gathering,
                           WORDS (TEXT ("SETRANGE"), member_of (self, plan), TEXT ("0"),
-                                 rows_copy (self->gathering, span_of (head, size))));
+                                 rows_copy_text (self->gathering, span_of (head, size))));
     }
     if (writes & WRITE_TEAM)
         pull_write_team (self, plan);
@@ -224,8 +224,8 @@ static void emit_used_rates (struct core *self)
         state->unwritten = false;
         int size = snprintf (used, sizeof used, "%.0f", state->used_us);
         rows_add_command (rows, WORDS (TEXT ("HSET"), TEXT (KEY_TOKENS),
-                                       rows_copy (rows, TEXT (state->name)),
-                                       rows_copy (rows, span_of (used, (size_t)size))));
+                                       rows_copy_text (rows, TEXT (state->name)),
+                                       rows_copy_text (rows, span_of (used, (size_t)size))));
     }
 }
 
@@ -252,7 +252,7 @@ static void emit_numbers (struct core *self)
     }
     if (self->new_epoch) {
         words[count++] = span_text ("epoch");
-        words[count++] = rows_copy (rows, span_text (self->epoch));
+        words[count++] = rows_copy_text (rows, span_text (self->epoch));
         self->new_epoch = false;
     }
     if (count > 2)
@@ -283,7 +283,7 @@ bool core_batch_is_urgent (const struct core *self)
 // Add a change of a field of plan:count, the number of plans of a target or a caller.
 static void add_count (struct rows *rows, struct span field, int64_t change)
 {
-    rows_add_command (rows, WORDS (TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows_copy (rows, field),
+    rows_add_command (rows, WORDS (TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows_copy_text (rows, field),
                                    rows_number (rows, change)));
 }
 

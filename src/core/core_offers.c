@@ -267,9 +267,9 @@ struct pull_state pull_update_run (struct core *self, struct open_plan *plan, in
 struct team_outcome outcome_copy (struct core *self, const struct team_outcome *outcome)
 {
     struct team_outcome copy = *outcome;
-    copy.worker = rows_copy (self->gathering, outcome->worker);
-    copy.reason = rows_copy (self->gathering, outcome->reason);
-    copy.result = rows_copy (self->gathering, outcome->result);
+    copy.worker = rows_copy_text (self->gathering, outcome->worker);
+    copy.reason = rows_copy_text (self->gathering, outcome->reason);
+    copy.result = rows_copy_text (self->gathering, outcome->result);
     return copy;
 }
 

@@ -48,8 +48,8 @@ static void add_outcome (struct core *self, const struct open_plan *plan, int64_
                                 .station = core_target_name (plan->target),
                                 .plan_id = plan->id,
                                 .ended_ms = now_us / 1000,
-                                .record = rows_copy (rows, record),
-                                .output = rows_copy (rows, output),
+                                .record = rows_copy_text (rows, record),
+                                .output = rows_copy_text (rows, output),
                             });
 }
 
@@ -229,7 +229,7 @@ void open_set_waiting (struct core *self, const struct open_plan *plan, bool wai
     if (!waits && !plan->target->has_waiting)
         return;
     int size = snprintf (key, sizeof key, KEY_WAIT "%s", plan->target->name);
-    struct span name = rows_copy (rows, span_of (key, (size_t)size));
+    struct span name = rows_copy_text (rows, span_of (key, (size_t)size));
     struct span member = member_of (self, plan);
     if (waits)
         rows_add_command (rows, WORDS (TEXT ("ZADD"), name, rows_number (rows, now_us), member));

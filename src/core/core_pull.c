@@ -79,7 +79,7 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     ret->free = state.free;
     ret->over = state.over;
     ret->outcome = outcome_copy (self, &state.outcome);
-    ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
+    ret->message = rows_copy_text (self->gathering, span_of (plan->message, plan->message_size));
     return CORE_DONE;
 }
 
@@ -165,7 +165,7 @@ static struct core_job assign_job (struct core *self, struct open_plan *plan,
         .exec_id = plan->exec_id,
         .ping_s = rule->ping_s,
         .timeout_s = rule->timeout_s,
-        .message = rows_copy (self->gathering, span_of (plan->message, plan->message_size))};
+        .message = rows_copy_text (self->gathering, span_of (plan->message, plan->message_size))};
 }
 
 // Whether the offer is valid: its plan was neither closed nor edited by hand.

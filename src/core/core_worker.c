@@ -200,7 +200,7 @@ void reports_write (struct core *self)
     words[1] = key;
     for (const struct kept_report *kept = self->reports; kept; kept = kept->next) {
         words[at++] = rows_number (rows, kept->score);
-        words[at++] = rows_copy (rows, span_text (kept->name));
+        words[at++] = rows_copy_text (rows, span_text (kept->name));
     }
     rows_add_command (rows, words, at);
     // Keep the last 100,000, and those for one day.
@@ -291,7 +291,7 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
     struct pull_state state = pull_update_run (self, plan, sender->lease_us, now_us);
     ret->outcome = outcome_copy (self, &state.outcome);
     ret->target = core_target_name (plan->target);
-    ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
+    ret->message = rows_copy_text (self->gathering, span_of (plan->message, plan->message_size));
     ret->exec_id = plan->exec_id;
     ret->earlier_may_answer = plan->earlier_may_answer;
     return CORE_DONE;

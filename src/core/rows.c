@@ -80,7 +80,7 @@ bool rows_empty (const struct rows *self)
 
 // -- memory
 
-struct span rows_copy (struct rows *self, struct span text)
+struct span rows_copy_text (struct rows *self, struct span text)
 {
     struct rows_chunk *chunk = self->chunks;
     if (!chunk || chunk->size - chunk->used < text.size) {
@@ -100,7 +100,7 @@ struct span rows_number (struct rows *self, int64_t number)
 {
     char digits[DECIMAL_SIZE];
     size_t size = decimal_text (number, digits);
-    return rows_copy (self, span_of (digits, size));
+    return rows_copy_text (self, span_of (digits, size));
 }
 
 // One chunk of the default size is kept for the next rows.
@@ -185,7 +185,7 @@ void rows_merge_command (struct rows *self, const struct span *words, size_t cou
     if (!common)
         commands_begin (&self->commands);
     for (size_t i = common; i < count; i++) {
-        commands_add_word (&self->commands, rows_copy (self, words[i]));
+        commands_add_word (&self->commands, rows_copy_text (self, words[i]));
         self->size += words[i].size;
     }
 }

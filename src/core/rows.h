@@ -96,7 +96,7 @@ void rows_clear (struct rows *self);
 void rows_free (struct rows *self);
 
 // A copy of a text that lives as long as the rows.
-struct span rows_copy (struct rows *self, struct span text);
+struct span rows_copy_text (struct rows *self, struct span text);
 
 // A number as text that lives as long as the rows.
 struct span rows_number (struct rows *self, int64_t number);

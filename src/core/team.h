@@ -113,7 +113,7 @@ void team_begin_run (struct team *self, uint64_t exec_id, bool already_offered);
 // Replace a text of a worker by a copy of `value`.
 void worker_set_text (struct span *text, struct span value);
 
-// Describe a worker, whose texts are borrowed.
+// Describe a worker. The result borrows its texts.
 struct team_member worker_describe (const struct team_worker *self, int64_t now_ms);
 
 // -- in Redis (team_pack.c)

@@ -221,10 +221,10 @@ static struct span worker_field (struct rows *rows, const char *name)
     char field[2 + 64 + 1];
     int size = snprintf (field, sizeof field, "w:%s", name);
     if ((size_t)size < sizeof field)
-        return rows_copy (rows, span_of (field, (size_t)size));
+        return rows_copy_text (rows, span_of (field, (size_t)size));
     char *longer = memory_new ((size_t)size + 1); // such a name is invalid, but Redis may have it
     snprintf (longer, (size_t)size + 1, "w:%s", name);
-    struct span copy = rows_copy (rows, span_of (longer, (size_t)size));
+    struct span copy = rows_copy_text (rows, span_of (longer, (size_t)size));
     free (longer);
     return copy;
 }
@@ -239,7 +239,7 @@ static void write_team_fields (struct team *self, struct span key, struct rows *
     if (self->unwritten) {
         team_pack_head (self, &text);
         words[count++] = span_text ("team");
-        words[count++] = rows_copy (rows, span_of (text.data, text.size));
+        words[count++] = rows_copy_text (rows, span_of (text.data, text.size));
     }
     for (size_t i = 0; i < self->count; i++) {
         struct team_worker *worker = self->workers[i];
@@ -248,7 +248,7 @@ static void write_team_fields (struct team *self, struct span key, struct rows *
         text.size = 0;
         team_pack_worker (worker, &text);
         words[count++] = worker_field (rows, worker->name);
-        words[count++] = rows_copy (rows, span_of (text.data, text.size));
+        words[count++] = rows_copy_text (rows, span_of (text.data, text.size));
         worker->unwritten = false;
     }
     if (count > 2)

@@ -91,8 +91,8 @@ void task_end (struct task *self)
 
 // -- the loop
 
-// Call due timers, then tasks, then sources. Tasks that are set meanwhile are called in the next
-// turn.
+// Call due timers, then tasks, then sources. A task that a timer sets is called in this turn, one
+// that a task or source sets in the next.
 static void reactor_turn (struct reactor *self)
 {
     int64_t now_us = clock_mono_us ();

@@ -67,8 +67,8 @@ struct task {
     void *owner;
 };
 
-// Call the task once in the next turn, which then begins without waiting. Does nothing if it is
-// set.
+// Call the task once, in this turn if a timer sets it, else in the next, which then begins without
+// waiting. Does nothing if it is set.
 void task_set (struct task *self, struct reactor *reactor);
 
 // Cancel the task. Does nothing if it is not set.

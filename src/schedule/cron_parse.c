@@ -226,7 +226,7 @@ static bool parse_item (struct parser *self, int number)
     if (range && !parse_value (self, number, &high))
         return false;
     bool to_end = !all && !range && next_char_is (self, '/');
-    // Sunday has two numbers. As the start of a range, 7 is read as 0.
+    // Sunday has two numbers: 7, alone or as the start of a range, is read as 0.
     if (number == WEEKDAY && low == 7) {
         low = 0;
         high %= 7;

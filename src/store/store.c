@@ -134,7 +134,7 @@ static void start_loading (struct store *self)
     store_load_start (self);
 }
 
-// Follow a change in the owner's protocol.
+// React to what changed in the ownership, or with the batch in flight.
 static void on_owner_change (void *owner, enum owner_change news)
 {
     struct store *self = owner;

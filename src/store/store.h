@@ -295,9 +295,9 @@ struct store_change {
     int64_t lease_s;         // REQUEUE_LEASE: length of the lease
     bool resets_team;        // REQUEUE_TIME: data about its former workers are deleted
     struct span missed;      // history record of occurrences that the change drops, empty = none
-    // Called with the owner once the stored plan is known to be the one that was read: what it
-    // decides is written in the same batch. If it returns false, nothing is changed, and the result
-    // is STORE_NONE. NULL: not called.
+    // Called with `owner` of store_change once the stored plan is known to be the one that was
+    // read: what it decides is written in the same batch. If it returns false, nothing is changed,
+    // and the result is STORE_NONE. NULL: not called.
     bool (*first) (void *owner);
 };
 

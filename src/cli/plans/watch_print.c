@@ -1,4 +1,4 @@
-// Texts from peers are printed as bytes; in JSON they are frames.
+// For people, texts from peers are printed as they are; in JSON they are as frames (json.h).
 #include "watch_print.h"
 
 #include <stdio.h>

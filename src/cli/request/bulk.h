@@ -25,7 +25,7 @@ struct bulk {
 struct option_group bulk_options (struct bulk *self);
 
 // Check that plans are given in exactly one way: by ids, by a filter, or by --all; and read the
-// verb's first `count` arguments as ids and names. `which` are the verb's options of the selection.
+// verb's first `count` arguments as ids and names. `which`: the verb's options that select plans.
 // 0, or -1 with a reason.
 int bulk_read (struct bulk *self, const struct option_group *which, const struct cli *cli,
                int count, struct reason *reason);

@@ -208,7 +208,7 @@ static bool add_listed_edges (struct flow_graph *self, const json_t *places)
 
 // -- the graph
 
-// Whether the text can be the name of a flow; the names of steps have no dots.
+// Whether the text can be the name of a flow. Names of steps follow the same rule without dots.
 static bool is_flow_name (const char *text)
 {
     size_t size = strnlen (text, 65);

@@ -40,7 +40,7 @@ static bool has_subscribers (const struct publisher *publisher)
     return publisher->subscribers && subscribers_any (publisher->subscribers);
 }
 
-bool publish_has_subscribers (const struct station *self)
+bool publish_has_result_subscribers (const struct station *self)
 {
     return has_subscribers (&self->results);
 }
@@ -48,7 +48,7 @@ bool publish_has_subscribers (const struct station *self)
 bool publish_has_event_subscribers (const struct station *self)
 {
     return has_subscribers (&self->events) ||
-           (self->dialect == DIALECT_MICROZERO && publish_has_subscribers (self));
+           (self->dialect == DIALECT_MICROZERO && publish_has_result_subscribers (self));
 }
 
 // -- results

@@ -13,7 +13,7 @@ void publish_watch (struct station *self, struct publisher *publisher, const cha
 void publish_close (struct publisher *publisher);
 
 // Whether results (events) have subscribers: only then their JSON is needed.
-bool publish_has_subscribers (const struct station *self);
+bool publish_has_result_subscribers (const struct station *self);
 bool publish_has_event_subscribers (const struct station *self);
 
 struct publication {

@@ -135,7 +135,7 @@ static void prepare_consequences (struct applying *self, struct plan *plan, int6
     const struct decision *decision = &self->decision;
     bool is_published =
         decision->commit != COMMIT_LEASE &&
-        (publish_has_subscribers (station) || publish_has_event_subscribers (station));
+        (publish_has_result_subscribers (station) || publish_has_event_subscribers (station));
     free (self->public_text);
     free (self->title);
     plan_destroy (&self->called);

@@ -16,7 +16,7 @@
 #include "socket.h"
 #include "unresponsive.h"
 
-enum { WAKE_PAGE = 1000 }; // plans per call
+enum { WAKE_PAGE = 1000 }; // plans per call of store_wake_waiting
 
 // -- when a target connects, the plans that wait for it become due at once
 

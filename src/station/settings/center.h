@@ -25,7 +25,7 @@ int center_settings_parse (const char *text, struct center_settings *ret, struct
 // stations may still work.
 typedef void center_found_fn (void *owner, const struct found_station *list, size_t count);
 
-// Start to ask. Never NULL: a center that cannot be reached is retried.
+// Begin to ask the center for its stations. Never NULL: a center that cannot be reached is retried.
 struct center *center_new (const struct center_settings *settings, struct reactor *reactor,
                            center_found_fn *found, void *owner);
 

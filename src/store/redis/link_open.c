@@ -77,7 +77,7 @@ static void on_info_read (redisAsyncContext *context, void *data, void *arg)
         return;
     }
     struct span info = span_of (reply->str, reply->len);
-    redis_info_facts (info, &self->facts.redis);
+    redis_info_read (info, &self->facts.redis);
     enum info_verdict verdict =
         redis_info_check (info, self->config.accept_loss ? LOSS_ACCEPTED : LOSS_REFUSED, &reason);
     if (verdict == INFO_REFUSED)

@@ -37,7 +37,7 @@ static int64_t info_number (struct span info, const char *name)
     return strtoll (text, NULL, 10);
 }
 
-void redis_info_facts (struct span info, struct redis_facts *ret)
+void redis_info_read (struct span info, struct redis_facts *ret)
 {
     copy_info_value (info, "redis_version", ret->version, sizeof ret->version);
     copy_info_value (info, "maxmemory_policy", ret->policy, sizeof ret->policy);

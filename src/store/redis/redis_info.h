@@ -24,7 +24,7 @@ struct redis_facts {
     bool keeps_file;     // it writes an append-only file
 };
 
-void redis_info_facts (struct span info, struct redis_facts *ret);
+void redis_info_read (struct span info, struct redis_facts *ret);
 
 // Text for people: how safe an acknowledged plan is with this value of link_fsync.
 const char *durability_text (const char *fsync);

@@ -46,7 +46,7 @@ struct bulk_job {
     int64_t number;
     const struct action *action;
     enum { BULK_COUNTING, BULK_COUNTED, BULK_RUNNING, BULK_DONE, BULK_FAILED } state;
-    bool deleted; // the job was deleted while questions are in flight
+    bool deleted; // with questions in flight: the job is freed when they have ended
     json_t *filter;
     char *page_filter; // the filter of the page in flight
     uint64_t *ids;

@@ -78,7 +78,8 @@ void server_destroy (struct server **self);
 // Close the connection in `ms` milliseconds, unless its deadline is set again before.
 void peer_set_deadline (struct http_connection *self, int64_t ms);
 
-// Whether the peer has closed the connection. The library does not check while it is suspended.
+// Whether the peer has closed the connection. The library does not check while a connection is
+// suspended.
 bool peer_has_left (const struct http_connection *self);
 
 // Run the library soon. Called when a connection was resumed, since the library's descriptor does

@@ -1,8 +1,8 @@
 // Loads the certificate and the key of HTTPS, and reloads them when their files change.
 //
 // A handshake in progress points to the pair it began with. So a replaced pair is kept until the
-// next replacement, which is delayed until every handshake that may use that pair has reached the
-// header deadline.
+// next replacement, and that one waits until every handshake begun with the kept pair has reached
+// its header deadline.
 #include "tls.h"
 
 #include <errno.h>

@@ -352,7 +352,7 @@ static void reply_step (struct step_why *self)
     step_why_end (self);
 }
 
-// Append the reasons of its plan to those of the step.
+// Append the reasons of the step's plan to its own.
 static void on_plan (void *owner, const struct store_loaded *answer)
 {
     struct step_why *self = owner;
