@@ -334,8 +334,7 @@ enum core_result core_begin_run (struct core *self, const struct core_choice *ch
     plan->changed_in_run = false;
     if (plan->lent)
         plan->message = memory_copy (plan->message, plan->message_size);
-    commands_free_later (&self->gathering->commands,
-                         plan->message); // freed with the commands
+    commands_free_later (&self->gathering->commands, plan->message);
     plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);
     // A target that the claim does not name may be a flow. The message is not changed yet, as it
